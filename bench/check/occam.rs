@@ -45,12 +45,32 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
+    if let Ok(branches) = job.number("branches") {
+        return analysed(job, branches, &wide(branches));
+    }
     let units = job.number("lines")? / UNIT.lines().count() as u64;
     let text: String = (0..units).map(|number| UNIT.replace("$n", &number.to_string())).collect();
-    let lines = text.lines().count() as u64;
-    job.plan.time(lines, || {
+    analysed(job, text.lines().count() as u64, &text)
+}
+
+/// A PAR of so many branches, each with an element of an array and two channels of its own.
+fn wide(branches: u64) -> String {
+    let mut text = format!(
+        "PROC pass (CHAN INT in?, out!, INT x)\n  SEQ\n    in ? x\n    out ! x\n:\n\
+         PROC wide ()\n  [{branches}]INT a:\n  [{}]CHAN INT c:\n  PAR\n    INT z:\n    SEQ\n      \
+         c[0] ! 1\n      c[{branches}] ? z\n",
+        branches + 1
+    );
+    for at in 0..branches {
+        text += &format!("    pass (c[{at}]?, c[{}]!, a[{at}])\n", at + 1);
+    }
+    text + ":\n"
+}
+
+fn analysed(job: &Job, count: u64, text: &str) -> Result<Vec<Sample>, String> {
+    job.plan.time(count, || {
         let mut sources = Sources::new();
-        let root = sources.add("bench.occ", &text).expect("it is not too long");
+        let root = sources.add("bench.occ", text).expect("it is not too long");
         let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
         let complaint = analysis.diagnostics().first();
         assert!(complaint.is_none(), "{}", raddle_occam::diag::render(complaint.expect("one"), &sources));

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -122,6 +123,24 @@ func Burn(seed, steps uint64) uint64 {
 		seed = seed*6364136223846793005 + 1442695040888963407
 	}
 	return seed
+}
+
+// ProcessorNs is the processor time of all threads so far.
+func ProcessorNs() int64 {
+	paths, _ := filepath.Glob("/proc/self/task/*/schedstat")
+	total := int64(0)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			Fail("cannot read %s: %v", path, err)
+		}
+		ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+		if err != nil {
+			Fail("%s holds no number: %v", path, err)
+		}
+		total += ns
+	}
+	return total
 }
 
 // StatusBytes is a field of a file of /proc, given there in kB.

@@ -26,6 +26,7 @@ mod structure;
 #[cfg(test)]
 mod tidy;
 mod tree;
+mod verdicts;
 
 use std::process::ExitCode;
 
@@ -66,6 +67,10 @@ enum Command {
     ///
     /// Ends with 1 if one is not true.
     Plates(plate::command::PlatesArgs),
+    /// Trace programs with one fault each, and say how often the verdict names it
+    ///
+    /// Ends with 1 if it does so in fewer than nine of ten traces.
+    Verdicts(verdicts::VerdictsArgs),
     /// Follow the recipes of `docs/recipes.md` and `docs/recipes-occam.md` in a copy of the tree
     ///
     /// Ends with 1 if what one adds does not build, or does not do what it was added for.
@@ -129,6 +134,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),
+        Command::Verdicts(args) => verdicts::run(&args),
         Command::Structure => structure::show().map(|()| ExitCode::SUCCESS),
     }
 }

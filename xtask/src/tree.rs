@@ -52,9 +52,14 @@ pub(crate) fn is_module(path: &str) -> bool {
     rest.or_else(|| path.strip_prefix("xtask/")).is_some_and(|rest| rest.starts_with("src/"))
 }
 
-/// `None` for a file that is deleted but not yet from git's list, or that is no text.
+/// `None` for a file that is deleted but not yet from git's list, or that is no text; and for a link, by which the
+/// package of a crate has a file that lies elsewhere.
 fn read(name: &str) -> Option<File> {
-    let text = std::fs::read_to_string(house::root().join(name)).ok()?;
+    let path = house::root().join(name);
+    if path.is_symlink() {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
     Some(File { path: name.to_owned(), text })
 }
 

@@ -27,15 +27,19 @@ impl Moment {
 
     /// What was counted from then on until `later`.
     pub fn until(&self, later: &Moment) -> Period {
-        let workers =
-            self.stats.iter().zip(&later.stats).enumerate().map(|(index, (before, after))| WorkerPeriod {
-                turns: after.dispatches - before.dispatches,
+        // An extra worker may have begun meanwhile.
+        let workers = later.stats.iter().enumerate().map(|(index, after)| {
+            let turns = self.stats.get(index).map_or(0, |before| before.dispatches);
+            let idle = self.idle.get(index).copied().unwrap_or_default();
+            WorkerPeriod {
+                turns: after.dispatches - turns,
                 came: came(&later.migrations, index) - came(&self.migrations, index),
                 idle: std::array::from_fn(|decade| IdleDecade {
-                    incidents: later.idle[index][decade].incidents - self.idle[index][decade].incidents,
-                    ns: later.idle[index][decade].ns - self.idle[index][decade].ns,
+                    incidents: later.idle[index][decade].incidents - idle[decade].incidents,
+                    ns: later.idle[index][decade].ns - idle[decade].ns,
                 }),
-            });
+            }
+        });
         Period { workers: workers.collect() }
     }
 }

@@ -10,5 +10,8 @@ pub mod futex_threads;
 pub mod granularity;
 pub mod independent;
 pub mod latency;
+pub mod loops;
+pub mod timers;
+pub mod transactions;
 pub mod turns;
 pub mod wake;

@@ -171,6 +171,15 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "tree",
+        program: "tree",
+        what: "a tree of processes, each of which makes its children and joins them in order; each process",
+        variants: &[always("leaves=100000,children=10"), full("leaves=1000000,children=10")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH)],
+        checksum: |p| triangle(p.number("leaves")),
+        ..USUAL
+    },
+    Bench {
         name: "thread_yield2",
         program: "yield",
         what: "two threads, with thread-local storage of their own, that only yield; per yield",
@@ -403,6 +412,15 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "check_wide",
+        program: "check",
+        what: "the front end for occam on a PAR of so many branches, each with elements of its own; per branch",
+        variants: &[always("branches=2000"), always("branches=16000")],
+        runtimes: &[("occam", ONE)],
+        checksum: |_| 2,
+        ..USUAL
+    },
+    Bench {
         name: "line2000",
         program: "line",
         what: "a line of 2000 processes that pass numbers on, made anew each time; per communication",
@@ -447,6 +465,17 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "timers",
+        program: "timers",
+        what: "so many sleep at once, each for 100 to 1000 ms: processor time of a sleep, creation included",
+        extra: &[("late_p50_us", "us"), ("late_p99_us", "us")],
+        variants: &[always("count=1000,rounds=2"), always("count=100000,rounds=2")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH)],
+        samples: 1,
+        checksum: |p| p.number("count") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
         name: "idle",
         program: "idle",
         what: "processor time that a runtime without work uses, in per cent of one core",
@@ -477,6 +506,21 @@ pub const BENCHES: &[Bench] = &[
             always("lock=mutex,threads=1,rounds=100000").workers(ONE),
             always("lock=mutex,threads=2,rounds=100000").workers(TWO),
             always("lock=mutex,threads=64,rounds=100000").workers(TWO),
+            always("lock=mutex,threads=64,rounds=100000,placed=1").only(&["raddle", "light"]).workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
+        checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "rwlock",
+        program: "mutex",
+        what: "processes or threads of whose turns under one lock 99 of 100 read a counter; per lock and unlock",
+        variants: &[
+            always("lock=rwlock,threads=1,rounds=100000").workers(ONE),
+            always("lock=rwlock,threads=64,rounds=100000"),
+            always("lock=rwlock,threads=64,rounds=6400000").workers(TWO),
+            always("lock=rwlock,threads=64,rounds=6400000,placed=1").only(&["raddle", "light"]).workers(TWO),
         ],
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
         checksum: locked,
@@ -511,17 +555,33 @@ pub const BENCHES: &[Bench] = &[
             always("lock=ticket,threads=1,rounds=100000").only(&["raddle"]).workers(ONE),
             always("lock=mcs,threads=1,rounds=100000").workers(ONE),
             always("lock=clh,threads=1,rounds=100000").workers(ONE),
-            always("lock=spin,threads=2,rounds=100000").workers(TWO),
-            always("lock=mcs,threads=2,rounds=100000").workers(TWO),
-            always("lock=clh,threads=2,rounds=100000").workers(TWO),
-            always("lock=mcs,threads=64,rounds=100000").workers(TWO),
-            always("lock=clh,threads=64,rounds=100000").workers(TWO),
+            always("lock=spin,threads=2,rounds=100000,placed=1").workers(TWO),
+            always("lock=mcs,threads=2,rounds=100000,placed=1").workers(TWO),
+            always("lock=clh,threads=2,rounds=100000,placed=1").workers(TWO),
+            always("lock=mcs,threads=64,rounds=100000,placed=1").workers(TWO),
+            always("lock=clh,threads=64,rounds=100000,placed=1").workers(TWO),
             always("lock=spin,threads=1000,rounds=100000").workers(TWO),
             always("lock=ticket,threads=1000,rounds=100000").workers(TWO),
             always("lock=mcs,threads=1000,rounds=100000").workers(TWO),
             always("lock=clh,threads=1000,rounds=100000").workers(TWO),
         ],
         runtimes: &[("raddle", BOTH), ("floor", ONE)],
+        checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "stm",
+        program: "stm",
+        what: "transactions: a counter, a transfer, 16 reads, a bank of 1024 accounts; std locks a mutex for each",
+        variants: &[
+            always("form=counter,threads=1,rounds=100000").workers(ONE),
+            always("form=transfer,threads=1,rounds=100000").workers(ONE),
+            always("form=reads,threads=1,rounds=100000").workers(ONE),
+            always("form=counter,threads=2,rounds=100000").workers(TWO),
+            always("form=bank,threads=2,rounds=100000").workers(TWO),
+            always("form=bank,threads=64,rounds=100000").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("std", BOTH), ("stm", BOTH), ("fast-stm", BOTH)],
         checksum: locked,
         ..USUAL
     },
@@ -542,6 +602,8 @@ pub const BENCHES: &[Bench] = &[
             always("form=flow,count=100000,ends=1,width=1,capacity=64"),
             always("form=flow,count=100000,ends=1,width=1,capacity=1000000"),
             always("form=flow,count=100000,ends=4,width=1,capacity=64"),
+            always("form=flow,count=100000,ends=8,width=1,capacity=1000000"),
+            always("form=flow,count=100000,ends=1,width=8,capacity=64"),
             always("form=flow,count=100000,ends=4,width=4,capacity=64"),
             always("form=flow,count=100000,ends=4,width=4,capacity=1000000"),
         ],
@@ -599,6 +661,26 @@ pub const BENCHES: &[Bench] = &[
             ("floor", ONE),
         ],
         checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "loops",
+        program: "loops",
+        what: "par_for, par_for_each, par_map; steps: in each turn of the last eighth, which is dear then; per turn",
+        variants: &[
+            always("form=for,count=1000000,steps=0"),
+            always("form=each,count=1000000,steps=0"),
+            always("form=map,count=1000000,steps=0"),
+            always("form=map,count=1000,steps=0"),
+            always("form=for,count=10000,steps=1000"),
+            always("form=map,count=10000,steps=1000"),
+        ],
+        runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("floor", ONE)],
+        checksum: |p| {
+            let (count, steps) = (p.number("count"), p.number("steps"));
+            let last = if steps == 0 { 3 * (count - 1) + 1 } else { burned(count - 1, steps) };
+            last.wrapping_add(1 + 3 * (count / 2) + 1)
+        },
         ..USUAL
     },
     Bench {

@@ -78,9 +78,12 @@ const fn value(bench: &'static str, figure: Select, bound: f64) -> Requirement {
 
 const RADDLE: Select = of("raddle", 1);
 const RADDLE_TWO: Select = of("raddle", 2);
+const LIGHT: Select = of("light", 1);
 const GO: Select = of("go", 1);
 const OCCAM: Select = of("occam", 1);
 const OCCAM_TWO: Select = of("occam", 2);
+
+const TREE: &str = "leaves=100000,children=10";
 
 /// The table of the core's speed and memory.
 pub const REQUIREMENTS: &[Requirement] = &[
@@ -88,14 +91,18 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("yield1000", RADDLE, GO, 0.15),
     ratio("create_join", RADDLE, GO, 0.15),
     ratio("create255", RADDLE, GO, 0.2),
+    ratio("tree", RADDLE.with(TREE), GO.with(TREE), 0.3),
+    ratio("tree", RADDLE_TWO.with(TREE), RADDLE.with(TREE), 0.6),
+    value("tree", RADDLE.with(TREE), 260.0),
     ratio(
         "alive",
         RADDLE.with("count=1000000,kind=process").metric("net_create_ns"),
         RADDLE.with("count=1000,kind=process").metric("net_create_ns"),
         1.3,
     ),
-    value("alive", RADDLE.with("count=100000,kind=process").metric("resident_bytes"), 4400.0),
-    value("alive", RADDLE.with("count=1000000,kind=process").metric("resident_bytes"), 4400.0),
+    value("alive", RADDLE.with("count=100000,kind=process").metric("resident_bytes"), 6000.0),
+    value("alive", LIGHT.with("count=100000,kind=process").metric("resident_bytes"), 4400.0),
+    value("alive", LIGHT.with("count=1000000,kind=process").metric("resident_bytes"), 4400.0),
     value("alive", RADDLE.with("count=100000,kind=task").metric("resident_bytes"), 256.0),
     value("alive", RADDLE.with("count=1000000,kind=task").metric("resident_bytes"), 256.0),
     ratio("thread_yield2", RADDLE, GO, 0.3),
@@ -166,6 +173,7 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("granularity", OCCAM_TWO.with("grain=1"), OCCAM.with("grain=1"), 0.6),
     ratio("granularity", OCCAM_TWO.with("grain=1000"), OCCAM.with("grain=1000"), 0.53),
     value("check", OCCAM, 2000.0),
+    ratio("check_wide", OCCAM.with("branches=16000"), OCCAM.with("branches=2000"), 1.5),
     value("idle", RADDLE, 0.05),
     value("idle", RADDLE_TWO, 0.05),
     ratio("fib", RADDLE, of("chili", 1), 1.0),

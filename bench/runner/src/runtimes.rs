@@ -61,6 +61,8 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "std", title: "OS threads", built: Built::Rust },
     Runtime { name: "parking_lot", title: "parking_lot", built: Built::Rust },
     Runtime { name: "kernel", title: "the kernel", built: Built::Rust },
+    Runtime { name: "stm", title: "stm", built: Built::Rust },
+    Runtime { name: "fast-stm", title: "fast-stm", built: Built::Rust },
     Runtime { name: "crossbeam", title: "crossbeam", built: Built::Rust },
 ];
 

@@ -95,7 +95,7 @@ Exit codes:
     0  every program is accepted, perhaps with warnings
     1  a program is refused
     2  the command line is wrong
-  126  a file cannot be read, or is not UTF-8 text
+  126  a file cannot be read, or is not UTF-8 text, or the output cannot be written
   127  a file does not exist
 The last two take precedence over 1: they mean that not every program was checked.";
 
@@ -111,7 +111,7 @@ Exit codes (those of `run` are the program's):
     0  done
     1  `check` found an error
     2  the command line is wrong
-  126  a file cannot be read or written, or is not a trace
+  126  a file or the output cannot be read or written, or a file is not a trace
   127  a file does not exist";
 
 const TOP_HELP: &str = "\
@@ -176,6 +176,10 @@ impl RunCommand {
                 Err(Refused::Program) => RunResult::Refused,
                 Err(Refused::Trouble(error)) => RunResult::Trouble(error),
             };
+        }
+        if let Some(option) = self.compile.given().or_else(|| self.running.given()) {
+            let text = format!("`{}` is no occam program, which {option} is for", self.path.display());
+            return RunResult::Trouble(Error::Setting(text));
         }
         RunResult::Trouble(match Executable::prepare(&self.path) {
             Ok(program) => program.become_it(&self.args, self.settings.variables()),

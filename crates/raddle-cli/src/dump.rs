@@ -47,8 +47,11 @@ impl Dump {
         let program = Target::of(pid);
         if !answers(pid) {
             let why = "it is not a Raddle program, or RADDLE_SIGQUIT is off, or it belongs to another user";
-            let text = format!("process {pid} does not answer: {why}");
-            return Err(Error::NotFound(text));
+            let is_there = std::path::Path::new(&format!("/proc/{pid}")).exists();
+            return Err(Error::NotFound(match is_there {
+                true => format!("process {pid} does not answer: {why}"),
+                false => format!("there is no process {pid}"),
+            }));
         }
         let trouble =
             |error: std::io::Error| Error::CannotRun(format!("could not ask process {pid}: {error}"));

@@ -22,7 +22,7 @@ pub(crate) fn report() -> String {
     for setting in SETTINGS {
         let value = std::env::var_os(setting.variable);
         let value = value.map_or("default".to_owned(), |value| format!("{}", value.display()));
-        let _ = writeln!(text, "{:<18} {value}", setting.variable);
+        let _ = writeln!(text, "{:<22} {value}", setting.variable);
     }
     text
 }

@@ -30,7 +30,8 @@ impl Lab {
         };
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
-        command.args(["run", "--quiet", "--release", "--bin", "raddle-lab", "--manifest-path"]).arg(manifest);
+        // It may take minutes, the first time and after a change, of which cargo tells what it is at.
+        command.args(["run", "--release", "--bin", "raddle-lab", "--manifest-path"]).arg(manifest);
         let error = command.arg("--").args(&self.args).exec();
         Error::Build(format!("could not start cargo: {error}; the laboratory is built by it"))
     }

@@ -21,7 +21,7 @@ mod settings;
 mod top;
 mod trace;
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -48,7 +48,11 @@ fn by_signal(signal: i32) -> u8 {
 }
 
 fn main() -> ExitCode {
-    match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(told) => return tell(&told),
+    };
+    match arguments.command {
         Command::Run(run) => match run.carry_out() {
             RunResult::Ended(Ended::Well) => ExitCode::SUCCESS,
             RunResult::Ended(Ended::Failed) => ExitCode::from(3),
@@ -71,10 +75,11 @@ fn main() -> ExitCode {
         },
         Command::Explain(explain) => show(&explain.text()),
         Command::Trace(trace) => match trace.carry_out() {
-            Ok(Report { text, well }) => {
-                show(&text);
-                if well { ExitCode::SUCCESS } else { ExitCode::from(1) }
-            }
+            Ok(Report { text, well }) => match print(&text) {
+                Err(error) => complain(&error),
+                Ok(()) if well => ExitCode::SUCCESS,
+                Ok(()) => ExitCode::from(1),
+            },
             Err(error) => complain(&error),
         },
         Command::Top(top) => match top.carry_out() {
@@ -87,6 +92,14 @@ fn main() -> ExitCode {
             Err(error) => complain(&error),
         },
         Command::Info => show(&info::report()),
+    }
+}
+
+/// Help, the version, or what is wrong with the arguments.
+fn tell(told: &clap::Error) -> ExitCode {
+    match told.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => complain(&Error::unwritten_output(&error)),
+        _ => ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2)),
     }
 }
 
@@ -103,8 +116,15 @@ fn complain(error: &Error) -> ExitCode {
     ExitCode::from(exit_code(error))
 }
 
-/// Writes the output. A closed pipe (`| head`) is not an error.
 fn show(text: &str) -> ExitCode {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+    print(text).map_or_else(|error| complain(&error), |()| ExitCode::SUCCESS)
+}
+
+/// Writes the output. A closed pipe (`| head`) is not an error.
+fn print(text: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::unwritten_output(&error)),
+        _ => Ok(()),
+    }
 }

@@ -17,6 +17,13 @@ pub(crate) enum Error {
     Setting(String),
 }
 
+impl Error {
+    /// Standard output does not take what is to be shown.
+    pub(crate) fn unwritten_output(cause: &std::io::Error) -> Error {
+        Error::CannotRun(format!("could not write the output: {cause}"))
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Error::NotFound(text) | Error::CannotRun(text) | Error::Build(text) | Error::Setting(text)) =

@@ -20,15 +20,16 @@ pub const ARE_KEPT: bool = true;
 /// Like [`transfer_here`](crate::transfer_here); until the context is resumed, [`of`] finds the note.
 ///
 /// # Safety
-/// As [`transfer`](crate::transfer).
+/// As [`transfer_with`](crate::transfer_with).
 #[inline(always)]
 pub unsafe fn transfer_here_noting<const NUMBER: u32>(
     from: *mut Context,
     to: *mut Context,
+    storage: usize,
     words: [usize; 3],
 ) {
     // SAFETY: the caller's guarantees are exactly `switch_here_noting`'s.
-    unsafe { switch_here_noting::<NUMBER>(from, to, words) };
+    unsafe { switch_here_noting::<NUMBER>(from, to, storage, words) };
 }
 
 /// The note of a context: its number and its words. `None` if it was suspended without a note, or is primed.

@@ -14,7 +14,7 @@ impl Context {
     /// `stack` stays taken, and no other context uses it, from the start of `entry` to its end.
     #[inline]
     pub unsafe fn prime(&mut self, stack: &Stack, entry: ContextEntry) {
-        self.sp = stack.top();
+        *self.sp.get_mut() = stack.top();
         self.entry = Some(sanitizer::primed(&mut self.fiber, stack, entry));
     }
 }
@@ -49,13 +49,13 @@ pub unsafe fn transfer_with(from: *mut Context, to: *mut Context, storage: usize
     unsafe { sanitizer::switch(from, to, storage) }
 }
 
-/// Like [`transfer`], but inlined into the caller, with all registers clobbered: there is no call and no return for the
-/// processor to mispredict. For hot paths that wait; elsewhere it only makes code larger.
+/// Like [`transfer_with`], but inlined into the caller, with all registers clobbered: there is no call and no return
+/// for the processor to mispredict. For hot paths that wait; elsewhere it only makes code larger.
 ///
 /// # Safety
-/// As [`transfer`].
+/// As [`transfer_with`].
 #[inline(always)]
-pub unsafe fn transfer_here(from: *mut Context, to: *mut Context) {
+pub unsafe fn transfer_here(from: *mut Context, to: *mut Context, storage: usize) {
     // SAFETY: the caller's guarantees are exactly `switch_here`'s.
-    unsafe { sanitizer::switch_here(from, to) }
+    unsafe { sanitizer::switch_here(from, to, storage) }
 }

@@ -19,6 +19,7 @@ pub const OWN_CRATES: &[&str] = &[
     "raddle_job::",
     "raddle_protocol::",
     "raddle_recorder::",
+    "raddle_stm::",
     "raddle_sync::",
     "raddle_syscall::",
     "raddle_thread::",
@@ -33,10 +34,17 @@ pub fn fatal(what: &str) -> ! {
     std::process::abort();
 }
 
-/// What needed the default runtime, or a panic that says what kept it from starting.
+/// Why the default runtime could not be started, or what needed it not be done.
+pub trait StartError: Display {
+    /// Whether a setting is wrong: who runs the program can mend that, and no line of the program is at fault.
+    fn is_of_settings(&self) -> bool;
+}
+
+/// What needed the default runtime, or a panic that says what kept it from starting. A wrong setting is said as
+/// `#[raddle::main]` does: the program ends with code 2.
 #[inline(always)]
 #[track_caller]
-pub fn started<T, E: Display>(result: Result<T, E>) -> T {
+pub fn started<T, E: StartError>(result: Result<T, E>) -> T {
     match result {
         Ok(done) => done,
         Err(error) => not_started(&error),
@@ -46,8 +54,17 @@ pub fn started<T, E: Display>(result: Result<T, E>) -> T {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn not_started(error: &dyn Display) -> ! {
+fn not_started(error: &dyn StartError) -> ! {
+    end_if_of_settings(error);
     panic!("the default runtime cannot be started: {error}")
+}
+
+/// Ends the program with code 2 if a setting is wrong; for those who panic of what else there may be.
+pub fn end_if_of_settings(error: &dyn StartError) {
+    if error.is_of_settings() {
+        let _unwritable = writeln!(std::io::stderr(), "raddle: {error}");
+        std::process::exit(2);
+    }
 }
 
 /// Something begins that no seed decides.

@@ -95,7 +95,7 @@ impl Search {
             }
         }
         for with in reached.values_mut() {
-            with.sort_by_key(|who| (of(*who).just_joins, Reverse(of(*who).born)));
+            with.sort_unstable_by_key(|who| (of(*who).just_joins, Reverse(of(*who).born), *who));
             if let Some(first) = with.first().filter(|who| !of(**who).just_joins) {
                 let first = *first;
                 with.retain(|who| *who == first || !of(*who).just_joins);

@@ -99,6 +99,18 @@ fn a_thread_of_c_ends_from_within_and_cleans_up() {
     check("ends");
 }
 
+/// As much address space as some batch systems leave: the runtime's tables, stacks and spares fit into it.
+#[test]
+fn threads_of_c_need_little_address_space() {
+    for name in ["identity", "locks", "teams"] {
+        let program = program(name, 2);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 300000 && exec \"$0\" \"$@\""]);
+        command.arg(program.get_program()).args(program.get_args()).env("RADDLE_WORKERS", "2");
+        succeed(&mut command);
+    }
+}
+
 /// What unwinds by force must not meet a frame of Rust's that catches.
 #[test]
 fn a_frame_of_rust_that_catches_stops_an_end_from_within() {

@@ -9,6 +9,8 @@
 mod cancelled;
 #[path = "stress/channels.rs"]
 mod channels;
+#[path = "stress/chaos.rs"]
+mod chaos;
 #[path = "stress/dumps.rs"]
 mod dumps;
 #[path = "stress/futex.rs"]
@@ -19,6 +21,8 @@ mod futex_locks;
 mod locks;
 #[path = "stress/meetings.rs"]
 mod meetings;
+#[path = "stress/stands.rs"]
+mod stands;
 #[path = "stress/threads.rs"]
 mod threads;
 #[path = "support/watch.rs"]
@@ -472,36 +476,6 @@ fn threads_change_workers_at_every_yield() {
     let migrations: u64 = rt.migrations().iter().flatten().sum();
     // A thread that is taken back before it has run has not migrated.
     assert!(migrations >= (THREADS * turns / 2) as u64, "{migrations}");
-}
-
-/// Threads made and joined, one after the other and many at once: the memory stays what it was.
-#[test]
-fn threads_come_and_go_without_a_trace() {
-    if cfg!(any(raddle_tsan, raddle_asan, raddle_twin)) {
-        return; // they keep memory of what is gone
-    }
-    let rt = Runtime::builder().workers(2).build().expect("a runtime");
-    let resident_pages = || -> u64 {
-        let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");
-        statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("a number")
-    };
-    let round = || {
-        let thread =
-            |n: usize| csp::Builder::new().own_tls(true).spawn(move || drop(vec![n; 10])).expect("a thread");
-        for lot in 0..10 {
-            let all: Vec<_> = (0..100).map(|n| thread(lot + n)).collect();
-            all.into_iter().for_each(|t| t.join().expect("it ends"));
-        }
-    };
-    rt.run(|| {
-        (0..10).for_each(|_| round());
-        let before = resident_pages();
-        (0..times() * 10).for_each(|_| round());
-        let after = resident_pages();
-        // Each of the two workers may come to keep 256 stacks and storages, of a few pages each, once threads have gone
-        // over to it; one page kept of each of these threads would be ten thousand.
-        assert!(after < before + 4000, "{before} pages have become {after}");
-    });
 }
 
 /// A tree of joins with scopes, forks, loops and waits in it; its value is known.

@@ -23,21 +23,24 @@ pub(crate) struct Known {
     pub(crate) place: Site,
     /// That is done already.
     pub(crate) is_past: bool,
+    /// A job that was taken: nobody spawned its process.
+    is_job: bool,
 }
 
 impl Known {
     /// Of one that has just become ready, and is held.
     pub(crate) fn of(number: u32, ready: Runnable) -> Known {
         let kind = ready.header().kind;
-        let (mut name, mut site) = (None, Location::caller());
+        let (mut name, mut site, mut is_job) = (None, Location::caller(), false);
         if kind == Kind::Process {
             // SAFETY: the kind says that it is a block.
             let block = unsafe { Block::of_header(ready.as_ptr()) };
             // SAFETY: it is held: it has just become ready.
             name = unsafe { block.name() }.cloned();
             site = block.site.get();
+            is_job = block.is_of_job();
         }
-        Known { number, kind, name, site, at: "its start", place: Site::default(), is_past: false }
+        Known { number, kind, name, site, at: "its start", place: Site::default(), is_past: false, is_job }
     }
 }
 
@@ -57,6 +60,7 @@ impl fmt::Display for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.name, self.kind) {
             (Some(name), _) => write!(f, "'{name}'"),
+            (None, Kind::Process) if self.is_job => write!(f, "job #{}", self.number),
             (None, Kind::Process) => {
                 write!(f, "#{} (spawned at {}:{})", self.number, self.site.file(), self.site.line())
             }

@@ -18,6 +18,7 @@ use raddle_core::observe::{Run, SeedFacts, Seeded, SeededSchedule};
 use raddle_protocol::header::{Header, Runnable};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -139,16 +140,22 @@ impl SeededSchedule for WorkerSchedule {
         may && self.choose(EARLY) == EARLY - 1
     }
 
-    fn note_operation(&self, running: *mut Header, operation: &'static str, is_done: bool) {
+    fn note_operation(
+        &self,
+        running: *mut Header,
+        operation: &'static str,
+        site: &'static Location<'static>,
+        is_done: bool,
+    ) {
         let state = &mut *self.state.borrow_mut();
-        let place = state.sites.here();
+        let place = state.sites.at(site);
         if let Some(known) = state.known.get_mut(&running) {
             (known.at, known.place, known.is_past) = (operation, place, is_done);
         }
     }
 
-    fn yields(&self, header: *mut Header) {
-        self.note_operation(header, "yield_now", false);
+    fn yields(&self, header: *mut Header, site: &'static Location<'static>) {
+        self.note_operation(header, "yield_now", site, false);
         let state = &mut *self.state.borrow_mut();
         let number = state.number(header);
         state.chooser.yields(number);

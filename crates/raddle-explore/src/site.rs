@@ -2,14 +2,22 @@
 //! May use: `raddle-core`.
 //! Never: work in a run that nobody will read about; a backtrace costs microseconds, and its names milliseconds.
 //!
-//! It uses a backtrace of the caller's own stack.
+//! Most operations say where they were called. For those that cannot (a guard that is dropped, an iterator's step) it
+//! is found in a backtrace of the caller's own stack, which knows lines only where there is debug information.
 
 use raddle_core::message::OWN_CRATES;
 use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::Location;
 
-/// A place that was noted down; none in a run that nobody reads about.
+/// A place that was noted down.
 #[derive(Debug, Default)]
-pub(crate) struct Site(Option<Backtrace>);
+pub(crate) enum Site {
+    /// In a run that nobody reads about.
+    #[default]
+    Unwanted,
+    Told(&'static Location<'static>),
+    Among(Box<Backtrace>),
+}
 
 /// Notes places down, if they are wanted.
 #[derive(Debug)]
@@ -26,15 +34,24 @@ impl Sites {
         self.wanted
     }
 
-    /// Where the caller stands.
-    pub(crate) fn here(&self) -> Site {
-        Site(self.wanted.then(Backtrace::force_capture))
+    /// Where the caller stands, who has been told that it is at `site`.
+    pub(crate) fn at(&self, site: &'static Location<'static>) -> Site {
+        match self.wanted {
+            false => Site::Unwanted,
+            true if is_elsewhere(site.file()) => Site::Among(Box::new(Backtrace::force_capture())),
+            true => Site::Told(site),
+        }
     }
 
     /// ` at FILE:LINE:COLUMN`, if that is known.
     pub(crate) fn text(&self, site: &Site) -> Option<String> {
-        let trace = site.0.as_ref().filter(|trace| trace.status() == BacktraceStatus::Captured)?;
-        place_in(&trace.to_string()).map(|place| format!(" at {place}"))
+        let place = match site {
+            Site::Unwanted => None,
+            Site::Told(site) => Some(site.to_string()),
+            Site::Among(trace) if trace.status() == BacktraceStatus::Captured => place_in(&trace.to_string()),
+            Site::Among(_) => None,
+        };
+        place.map(|place| format!(" at {place}"))
     }
 }
 

@@ -35,7 +35,7 @@ impl<'s> Stuck<'s> {
     pub(crate) unsafe fn of(known: &'s HashMap<*mut Header, Known>, sites: &'s Sites) -> Stuck<'s> {
         let processes = known.iter().filter(|(_, known)| known.kind == Kind::Process);
         let mut waiting: Vec<_> = processes.map(|(header, known)| (*header, known)).collect();
-        waiting.sort_by_key(|(_, known)| known.number);
+        waiting.sort_unstable_by_key(|(_, known)| known.number);
         let mut stuck = Stuck { known, sites, waiting, reached: Reached::default() };
         stuck.reached = stuck.search();
         stuck

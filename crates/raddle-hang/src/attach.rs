@@ -1,12 +1,13 @@
 //! Owns: how the scheduler comes to know the watcher: by a function that runs before `main` wherever this is linked.
-//! May use: `quit`, `runtimes`, `watch`, `raddle-core`.
+//! May use: `call`, `quit`, `runtimes`, `watch`, `raddle-core`.
 //! Never: anything started before a runtime begins.
 
 use crate::runtimes::{self, Runtimes};
-use crate::watch;
+use crate::{call, watch};
 use raddle_core::observe::{HangPlan, OnDeadlock};
 use raddle_core::runtime::Shared;
-use raddle_core::worker::watching::{HeldOverFork, WATCHER, Watcher};
+use raddle_core::worker::Worker;
+use raddle_core::worker::watching::{BlockingCall, HeldOverFork, WATCHER, Watcher};
 use std::sync::Arc;
 
 struct Hangs;
@@ -27,6 +28,14 @@ impl Watcher for Hangs {
 
     fn runtime_ends(&self, runtime: &Shared) {
         runtimes::remove(runtime);
+    }
+
+    fn sleeps_in(&self, worker: &Worker) -> Option<BlockingCall> {
+        call::of_worker(worker)
+    }
+
+    fn words_of(&self, call: &BlockingCall) -> Option<String> {
+        call::words_of(call)
     }
 
     fn hold_over_fork(&self) -> Box<dyn HeldOverFork> {

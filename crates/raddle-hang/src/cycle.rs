@@ -2,6 +2,9 @@
 //! May use: `process_table`, `raddle-core`.
 //! Never: a guess: an edge is a lock whose holder is known, or a process that is joined, directly or by its job.
 //!
+//! Who has been woken, and lies in a queue, does not wait: no edge leaves it, whatever it shows until it runs. In a
+//! look that could not see all queues there are no cycles.
+//!
 //! Edges to who *could* supply something count in a deadlock, where nobody else is left. While others run they count
 //! between those only of whom all is known: see [`ProcessTable::closed_cycles`].
 

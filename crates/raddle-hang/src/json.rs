@@ -63,7 +63,7 @@ impl ProcessTable {
                 format!(r#"{{"for_ms":{},"turns":{}}}"#, round.lasts.as_millis(), round.turns)
             };
             let all: Vec<String> = rounds.iter().map(one).collect();
-            let mut at_it: Vec<u64> = self.lately_at_it().into_iter().collect();
+            let mut at_it: Vec<u64> = rounds.iter().flat_map(|round| self.lately_at_it(round)).collect();
             at_it.sort_unstable();
             let at_it: Vec<String> = at_it.iter().map(u64::to_string).collect();
             write!(out, r#","going_round":[{}],"at_it":[{}]"#, all.join(","), at_it.join(","))?;
@@ -111,7 +111,8 @@ impl ProcessTable {
         }
         let functions = symbol::functions(self.frames(row));
         if !functions.is_empty() {
-            let quoted: Vec<String> = functions.iter().map(|name| Quoted(name).to_string()).collect();
+            let quoted: Vec<String> =
+                functions.iter().map(|one| Quoted(&one.to_string()).to_string()).collect();
             write!(out, r#","frames":[{}]"#, quoted.join(","))?;
         }
         out.write_char('}')

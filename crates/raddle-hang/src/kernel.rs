@@ -1,9 +1,17 @@
 //! Owns: what the kernel says of an OS thread of this program: in which call it sleeps, and whether time ends that.
-//! May use: `libc`.
+//! May use: `libc`, `raddle-context`.
 //! Never: a guess: what `/proc` does not tell is not known.
 
-use std::fs::read_to_string;
+use raddle_context::tls;
+use std::fs::{File, read_to_string};
+use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
+
+/// What an OS thread of this program is at: `R` if it runs or could, `S` in a sleep that a signal ends, `D` in another.
+pub(crate) fn state(os_thread: i32) -> Option<char> {
+    let stat = read_to_string(format!("/proc/self/task/{os_thread}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
 
 /// One stay of an OS thread in a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +52,25 @@ impl Stay {
     /// Whether only another OS thread of this program can end it: it waits, without a deadline, at a futex that no
     /// other program has, or for the end of one of `os_threads`.
     pub(crate) fn is_ended_from_inside_only(&self, os_threads: &[i32]) -> bool {
-        let [_, operation, value, timeout, ..] = self.arguments;
+        let [word, operation, value, timeout, ..] = self.arguments;
         let operation = operation as libc::c_int;
         let command = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
         let waits = [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET].contains(&command) && timeout == 0;
         // The C library joins at the word in which the kernel leaves the number of the OS thread until it has ended.
-        // The first numbers are the values of other words.
-        let joins = || value > 2 && os_threads.iter().any(|one| u64::try_from(*one) == Ok(value));
+        // Any word may have such a value, and another program may know it.
+        let joins = || {
+            let is_its = os_threads.iter().any(|one| u64::try_from(*one) == Ok(value));
+            is_its && usize::try_from(word).is_ok_and(|word| tls::is_number_of_thread(word, peek))
+        };
         self.is_at_futex() && waits && (operation & libc::FUTEX_PRIVATE_FLAG != 0 || joins())
     }
+}
+
+/// A word of this program's memory, if there is one.
+fn peek(address: usize) -> Option<usize> {
+    let mut word = [0; size_of::<usize>()];
+    let memory = File::open("/proc/self/mem").ok()?;
+    memory.read_exact_at(&mut word, address as u64).ok().map(|()| usize::from_ne_bytes(word))
 }
 
 /// What some OS threads have used.
@@ -148,6 +166,40 @@ mod tests {
         drop(held);
         waits.join().unwrap();
         assert!(os_threads().is_none_or(|all| all.contains(&raddle_syscall::thread_number())));
+    }
+
+    #[test]
+    fn a_join_is_known_by_its_word_and_no_other_is_taken_for_it() {
+        if tls::supported().is_err() {
+            return;
+        }
+        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let joined = std::thread::spawn(move || ends.recv().is_err());
+        let joins = std::thread::spawn(move || {
+            tell.send(raddle_syscall::thread_number()).unwrap();
+            assert!(joined.join().unwrap());
+        });
+        let os_thread = told.recv().unwrap();
+        let is_shared = |stay: &Stay| stay.arguments[1] as i32 & libc::FUTEX_PRIVATE_FLAG == 0;
+        let stays = || Stay::of(os_thread).filter(|stay| stay.is_at_futex() && is_shared(stay));
+        let stay = (0..).find_map(|_| stays()).unwrap();
+        let all = (0..).find_map(|_| os_threads()).unwrap();
+        assert!(stay.is_ended_from_inside_only(&all), "{stay:?}");
+        assert!(!stay.is_ended_from_inside_only(&[]), "nobody has that number");
+        // The same value, elsewhere.
+        let word = Box::new([stay.arguments[2]; 512]);
+        let mut other = stay;
+        other.arguments[0] = (&raw const word[256]).addr() as u64;
+        assert!(!other.is_ended_from_inside_only(&all), "{other:?}");
+        other.arguments[0] = 16;
+        assert!(!other.is_ended_from_inside_only(&all), "no memory at all");
+        drop(end);
+        joins.join().unwrap();
+    }
+
+    #[test]
+    fn calls_have_names() {
         assert_eq!(name_of_call(libc::SYS_read), "`read`");
         assert_eq!(name_of_call(100_000), "number 100000");
     }

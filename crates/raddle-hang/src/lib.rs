@@ -23,7 +23,9 @@
 //! | `livelock` | those who only wake each other, or yield |
 //! | `stand` | workers that stand, and are to be helped |
 //! | `slow` | slices that take long while others wait |
+//! | `call` | in which call of the program a worker sleeps, for traces |
 //! | `walks`, `symbol` | in which functions somebody is |
+//! | `debug`, `elf`, `bytes` | what the program's file says of its functions |
 //! | `age` | since when somebody waits |
 //! | `quit`, `answer` | signals that ask for a dump, and who gets it |
 
@@ -32,7 +34,11 @@
 mod age;
 mod answer;
 mod attach;
+mod bytes;
+mod call;
 mod cycle;
+mod debug;
+mod elf;
 mod json;
 mod kernel;
 mod livelock;

@@ -43,6 +43,7 @@ const WALKED: usize = 500;
 /// A runtime that goes round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
+    runtime: usize,
     pub(crate) lasts: Duration,
     pub(crate) turns: u64,
 }
@@ -80,12 +81,13 @@ pub(crate) struct Livelock {
 impl Livelock {
     /// Looks at all runtimes.
     pub(crate) fn look(&mut self, runtimes: &[Watched]) {
-        let keys: HashSet<usize> = runtimes.iter().map(key).collect();
+        let keys: HashSet<usize> = runtimes.iter().map(|watched| key(watched.shared())).collect();
         self.going.retain(|key, _| keys.contains(key));
         let mut rounds = Vec::new();
         for watched in runtimes {
             let Some(most) = watched.plan.livelock else { continue };
-            let going = self.going.entry(key(watched)).or_insert_with(|| Going::new(watched.shared()));
+            let going =
+                self.going.entry(key(watched.shared())).or_insert_with(|| Going::new(watched.shared()));
             let Some(round) = going.look(watched.shared()) else { continue };
             rounds.push(round);
             let is_due = round.lasts >= most && !going.is_told;
@@ -104,12 +106,13 @@ impl Livelock {
     }
 }
 
-fn key(watched: &Watched) -> usize {
-    std::ptr::from_ref(watched.shared()).addr()
+/// A runtime's address.
+fn key(runtime: &Shared) -> usize {
+    std::ptr::from_ref(runtime).addr()
 }
 
 fn turns(shared: &Shared) -> u64 {
-    shared.workers().iter().map(|worker| worker.turns()).sum()
+    shared.everybody().map(|worker| worker.turns()).sum()
 }
 
 fn outcomes(shared: &Shared) -> Outcomes {
@@ -119,7 +122,8 @@ fn outcomes(shared: &Shared) -> Outcomes {
 /// What the workers of a runtime have used.
 fn work(shared: &Shared) -> Option<kernel::Work> {
     let records = os_thread::records();
-    let is_its = |worker: *const ()| shared.workers().as_ptr_range().contains(&worker.cast());
+    let own: Vec<*const ()> = shared.everybody().map(|worker| std::ptr::from_ref(worker).cast()).collect();
+    let is_its = |worker: *const ()| own.contains(&worker);
     let workers = records.iter().filter(|record| record.is(Role::Worker) && is_its(record.worker()));
     let all: Vec<i32> = workers.map(|record| record.tid()).filter(|tid| *tid != 0).collect();
     drop(records);
@@ -149,7 +153,8 @@ impl Going {
             return None;
         }
         self.turns = turns;
-        let round = Round { lasts: self.since.elapsed(), turns: turns - self.turns_then };
+        let (runtime, lasts) = (key(shared), self.since.elapsed());
+        let round = Round { runtime, lasts, turns: turns - self.turns_then };
         if round.lasts < WORTH_A_LOOK {
             return None;
         }
@@ -173,7 +178,7 @@ impl Going {
     /// What there is to say, after enough looks at who is at it; nothing of places that have been told.
     fn tell(&mut self, runtimes: &[Watched], round: Round, told: &mut HashSet<String>) -> Option<String> {
         let table = ProcessTable::snapshot(runtimes, How::Stopping, WALKED);
-        self.seen.push(table.lately_at_it());
+        self.seen.push(table.lately_at_it(&round));
         if self.seen.len() < LOOKS {
             return None;
         }
@@ -195,8 +200,8 @@ impl Going {
 }
 
 impl ProcessTable {
-    /// The numbers of those who run, could, or did a moment ago.
-    pub(crate) fn lately_at_it(&self) -> HashSet<u64> {
+    /// The numbers of those of its runtime who run, could, or did a moment ago.
+    pub(crate) fn lately_at_it(&self, round: &Round) -> HashSet<u64> {
         let is_at_it = |state: &ProcessState| match state {
             ProcessState::Ready | ProcessState::Runs(_) => true,
             ProcessState::Waits(waiting) => {
@@ -204,6 +209,7 @@ impl ProcessTable {
             }
             _ => false,
         };
-        self.rows.iter().filter(|row| is_at_it(&row.state)).map(|row| row.id).collect()
+        let own = self.rows.iter().filter(|row| row.runtime == Some(round.runtime));
+        own.filter(|row| is_at_it(&row.state)).map(|row| row.id).collect()
     }
 }

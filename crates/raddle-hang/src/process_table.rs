@@ -77,6 +77,8 @@ pub(crate) struct Row {
     pub(crate) state: ProcessState,
     /// The functions that it is in.
     pub(crate) frames: Span,
+    /// Where it runs, if it has begun: the runtime's address.
+    pub(crate) runtime: Option<usize>,
 }
 
 /// One OS thread of the program's that waits in a call of ours.
@@ -103,6 +105,10 @@ pub(crate) struct ProcessTable {
     pub(crate) now: u64,
     /// The workers did not stand still: nothing was followed.
     pub(crate) is_shallow: bool,
+    /// The control blocks of those who lie in queues, sorted: woken, they wait no more.
+    pub(crate) queued: Vec<usize>,
+    /// All of them are known: no worker was stopped in the midst of a queue.
+    pub(crate) knows_queued: bool,
     pub(crate) running: Vec<Running>,
     /// The rows, by address: a million may wait for one.
     pub(crate) places: HashMap<usize, usize>,

@@ -50,11 +50,12 @@ impl Report {
             DumpKind::Deadlock { .. } => 20_000,
         };
         let table = ProcessTable::snapshot(runtimes, how, walked);
-        let cycles = table.cycles();
         let is_final = matches!(kind, DumpKind::Deadlock { .. });
+        let is_sure = is_final || table.knows_queued;
+        let cycles = if is_sure { table.cycles() } else { Vec::new() };
         let likely = match is_final {
             true if cycles.is_empty() => table.likely_cycles(),
-            false if table.all_searched => table.closed_cycles(),
+            false if is_sure && table.all_searched => table.closed_cycles(),
             _ => Vec::new(),
         };
         let rounds = if kind == DumpKind::Dump { livelock::rounds() } else { Vec::new() };
@@ -96,7 +97,7 @@ impl Report {
     fn write_rounds(&self, text: &mut String) {
         for round in &self.rounds {
             let (ago, turns) = (age::in_words(round.lasts), round.turns);
-            let (who, functions) = self.table.tell_those(&self.table.lately_at_it());
+            let (who, functions) = self.table.tell_those(&self.table.lately_at_it(round));
             let what = "nothing has begun, ended, slept, or come from outside";
             *text += &format!(
                 "  going round: {ago} {what}, in {turns} turns; at it: {who}\n{}",
@@ -130,7 +131,10 @@ impl Report {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("raddle-{}-{number}.txt", std::process::id()));
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        file.write_all(self.list().as_bytes())?;
+        file.write_all(self.list().as_bytes()).inspect_err(|_| {
+            // The disk may be full.
+            let _gone_or_not = std::fs::remove_file(&path);
+        })?;
         Ok(path)
     }
 }

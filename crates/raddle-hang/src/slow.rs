@@ -1,10 +1,15 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
 //! May use: `kernel`, `process_table`, `runtimes`, `stand`, `symbol`, `raddle-core`.
-//! Never: a second report for one place; a report of what the kernel has not let run.
+//! Never: one report after the other for one place; a report of what the kernel has not let run.
 //!
 //! A worker that sleeps in the kernel is told only if two looks, a tick apart, find it in one and the same stay there:
 //! a busy machine has many short ones, and a look stops workers by a futex itself. And it is no lock of a stranger's if
 //! a function of ours asks for it: one that spawns 100 000 threads waits for this runtime's own lists now and then.
+//! What has lasted for [`LONG`] is told also if it is many stays, one after the other, as of a foreign lock that spins
+//! and sleeps in turn.
+//!
+//! A place is told the first time. Later ones of the same place are told if they have lasted for [`LONG`]: a stand,
+//! which may be the last, once in [`AGAIN`] at most; a loop, after twice the time each time.
 
 use crate::kernel::{self, Stay};
 use crate::process_table::{How, ProcessTable};
@@ -12,16 +17,22 @@ use crate::runtimes::Watched;
 use crate::stand::os_thread_of;
 use crate::symbol;
 use raddle_core::message;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
+
+/// So long lasts what is told at any time.
+const LONG: Duration = Duration::from_millis(500);
+/// No place is told twice within that time.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// What a worker was at when it was last seen to move.
 struct Progress {
     progress: [u64; 3],
     since: Instant,
     on_processor_ns: u64,
-    is_reported: bool,
+    /// It is looked at when it has lasted for so long.
+    next: Duration,
     /// How often it has been seen since. Where the whole program was stopped, or the machine is too busy for the
     /// watcher, time passes and nobody looks.
     looks: u32,
@@ -32,14 +43,16 @@ struct Progress {
 /// Why a slice lasts.
 enum Reason {
     Loop,
-    Sleeps(Stay),
+    /// In a call, in a sleep of that kind.
+    Sleeps(Stay, char),
 }
 
 /// The workers that have been busy at one thing.
 #[derive(Default)]
 pub(crate) struct Slow {
     seen: HashMap<usize, Progress>,
-    reported: HashSet<String>,
+    /// The places and reasons that have been told: when they may be told again, and after what time then.
+    told: HashMap<String, (Instant, Duration)>,
     /// What is to be said, and the functions that it is about: when the list of runtimes is free again.
     to_tell: Vec<(String, Vec<usize>)>,
 }
@@ -61,35 +74,49 @@ impl Slow {
                 *seen = Progress::new(progress, now, os_thread);
                 continue;
             }
-            let waiting = worker.waiting_behind();
+            let others = usize::from(worker.has_alarm_due()) + usize::from(shared.has_shared(worker.index));
+            let waiting = worker.waiting_behind() + others;
             let lasts = now - seen.since;
             seen.looks += 1;
-            if seen.is_reported || lasts < most || seen.looks < 2 || waiting == 0 {
+            if lasts < seen.next.max(most) || seen.looks < 2 || waiting == 0 {
                 continue;
             }
-            let Some(reason) = reason(os_thread, seen, most) else { continue };
-            seen.is_reported = true;
-            self.tell(runtimes, key, worker.index, &reason, (lasts, waiting));
+            let Some(reason) = reason(os_thread, seen, (most, lasts)) else { continue };
+            let next = self.tell(runtimes, (key, worker.index), &reason, (lasts, waiting));
+            if let Some(seen) = self.seen.get_mut(&key) {
+                seen.next = next;
+            }
         }
     }
 
-    /// Notes who runs there, once for each place and reason.
+    /// Notes who runs there, if it is to be told. How long it has lasted when it is to be looked at next.
     fn tell(
         &mut self,
         runtimes: &[Watched],
-        worker: usize,
-        index: usize,
+        (worker, index): (usize, usize),
         reason: &Reason,
         (lasts, waiting): (Duration, usize),
-    ) {
-        let (who, place, frames) = who_runs(runtimes, worker);
-        let Some(reason) = in_words(reason, &frames) else { return };
-        if self.reported.insert(format!("{place} {reason}")) {
-            let ms = lasts.as_millis();
-            let behind = format!("while {waiting} or more wait behind it: {reason}");
-            let text = format!("raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n");
-            self.to_tell.push((text, frames));
-        }
+    ) -> Duration {
+        let (who, place, frames) = match reason {
+            // It could not be stopped, and whoever tried would keep the others.
+            Reason::Sleeps(_, 'D') => ("something".to_owned(), index.to_string(), Vec::new()),
+            _ => who_runs(runtimes, worker),
+        };
+        let Some(words) = in_words(reason, &frames) else { return Duration::MAX };
+        let (key, now) = (format!("{place} {words}"), Instant::now());
+        let pause = match self.told.get(&key) {
+            Some((next, _)) if lasts < LONG || now < *next => {
+                return LONG.max(lasts + next.saturating_duration_since(now));
+            }
+            Some((_, pause)) if matches!(reason, Reason::Loop) => *pause * 2,
+            _ => AGAIN,
+        };
+        self.told.insert(key, (now + pause, pause));
+        let ms = lasts.as_millis();
+        let behind = format!("while {waiting} or more wait behind it: {words}");
+        let text = format!("raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n");
+        self.to_tell.push((text, frames));
+        Duration::MAX
     }
 
     /// Says what has been found. Nobody waits for that, however slow the reader of standard error is.
@@ -113,7 +140,7 @@ impl Progress {
             progress,
             since,
             on_processor_ns: on_processor_ns(os_thread),
-            is_reported: false,
+            next: Duration::ZERO,
             looks: 0,
             stay: None,
         }
@@ -139,23 +166,24 @@ fn on_processor_ns(os_thread: i32) -> u64 {
 
 /// Why an OS thread comes to no switch. None if it is only that the kernel gives it no processor, or if that is not
 /// known yet.
-fn reason(os_thread: i32, seen: &mut Progress, most: Duration) -> Option<Reason> {
-    let stat = read_to_string(format!("/proc/self/task/{os_thread}/stat")).ok()?;
-    let state = stat.rsplit_once(')')?.1.trim_start().chars().next()?;
+fn reason(os_thread: i32, seen: &mut Progress, (most, lasts): (Duration, Duration)) -> Option<Reason> {
+    let state = kernel::state(os_thread)?;
+    let ran = Duration::from_nanos(on_processor_ns(os_thread).saturating_sub(seen.on_processor_ns));
     if state == 'R' {
-        let ran = Duration::from_nanos(on_processor_ns(os_thread).saturating_sub(seen.on_processor_ns));
         return (ran >= most).then_some(Reason::Loop);
     }
     let stay = Stay::of(os_thread)?;
     let is_the_same = seen.stay.replace(stay) == Some(stay);
-    is_the_same.then_some(Reason::Sleeps(stay))
+    // One that computes may have been found at a moment's sleep.
+    let is_long = lasts >= LONG && ran < lasts / 2;
+    (is_the_same || is_long).then_some(Reason::Sleeps(stay, state))
 }
 
 /// The reason for those who are told, and what to do; `None` if it is this runtime's own.
 fn in_words(reason: &Reason, frames: &[usize]) -> Option<String> {
     Some(match reason {
         Reason::Loop => "a long loop without a switch; `yield_now` in it would let them run".to_owned(),
-        Reason::Sleeps(stay) if stay.is_at_futex() => {
+        Reason::Sleeps(stay, _) if stay.is_at_futex() => {
             if symbol::are_within_ours(frames) {
                 return None;
             }
@@ -163,7 +191,7 @@ fn in_words(reason: &Reason, frames: &[usize]) -> Option<String> {
              has waited since; `raddle::sync` has locks that let others run, and channels"
                 .to_owned()
         }
-        Reason::Sleeps(stay) => {
+        Reason::Sleeps(stay, _) => {
             let call = kernel::name_of_call(stay.number);
             format!("it blocks its worker in the system call {call}; `raddle::blocking` is for that")
         }

@@ -16,7 +16,6 @@ use crate::stop::{self, Stopped};
 use crate::walks::Span;
 use crate::walks::Walks;
 use raddle_context::Stack;
-use raddle_context::walk::kept;
 use raddle_core::block::Block;
 use raddle_core::block::Blocks;
 use raddle_core::os_thread::{self, Record, Records, Role};
@@ -24,7 +23,7 @@ use raddle_core::runtime::Shared;
 use raddle_core::stack_search::{Candidate, Reached, Search};
 use raddle_core::wait::Wait;
 use raddle_core::worker::Worker;
-use raddle_protocol::header::{AS_IS, AWAY, OWN_TLS, STARTED};
+use raddle_protocol::header::{AWAY, Header, Kind, STARTED, is_thread};
 use raddle_protocol::protocol::jobs::Node;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -37,12 +36,17 @@ const TEXT_BYTES_EACH: usize = 96;
 /// So many things there may be more than those who wait: an alternation waits for several.
 const CHOICES_MAX: usize = 4096;
 
-/// The list of the runtimes that live, by the addresses of their workers.
-struct Workers<'a>(Vec<&'a [Worker]>);
+/// The list of the runtimes that live, by the addresses of their workers: and each runtime's own.
+struct Workers<'a>(Vec<(&'a [Worker], usize)>);
 
 impl Workers<'_> {
     fn has(&self, worker: *const ()) -> bool {
-        self.0.iter().any(|workers| workers.as_ptr_range().contains(&worker.cast()))
+        self.runtime_of(worker).is_some()
+    }
+
+    fn runtime_of(&self, worker: *const ()) -> Option<usize> {
+        let own = self.0.iter().find(|(workers, _)| workers.as_ptr_range().contains(&worker.cast()));
+        own.map(|(_, runtime)| *runtime)
     }
 }
 
@@ -51,9 +55,12 @@ impl ProcessTable {
     /// holds their list, and is the only one who looks.
     pub(crate) fn snapshot(runtimes: &[Watched], how: How, walked: usize) -> ProcessTable {
         let shared = || runtimes.iter().map(Watched::shared);
-        let alone = |worker| std::slice::from_ref::<Worker>(worker);
-        let extra = shared().flat_map(|shared| shared.extra_workers().map(alone));
-        let live = Workers(shared().map(Shared::workers).chain(extra).collect());
+        let mut live = Workers(Vec::new());
+        for shared in shared() {
+            let own = std::iter::once(shared.workers());
+            let all = own.chain(shared.extra_workers().map(std::slice::from_ref));
+            live.0.extend(all.map(|workers| (workers, std::ptr::from_ref(shared).addr())));
+        }
         let workers = shared().map(|shared| shared.workers().len()).sum();
         let outstanding = shared().flat_map(Shared::outstanding).collect();
         let blocks = raddle_core::block::blocks();
@@ -67,6 +74,8 @@ impl ProcessTable {
             workers,
             now: 0,
             is_shallow: false,
+            queued: Vec::with_capacity(most),
+            knows_queued: true,
             running: Vec::with_capacity(records.len()),
             places: HashMap::new(),
             text: Text::with_room((most + records.len()) * TEXT_BYTES_EACH),
@@ -85,6 +94,9 @@ impl ProcessTable {
         table.now = age::milliseconds();
         table.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
         table.note_running(stopped.as_ref(), &records, (&live, &stays));
+        if stopped.is_some() && !table.is_shallow {
+            table.note_queued(runtimes);
+        }
         blocks.for_each(|block| table.add_process(block, &live));
         table.add_os_threads(&records, how);
         if walked > 0 && !table.is_shallow {
@@ -92,7 +104,7 @@ impl ProcessTable {
         }
         drop((stopped, blocks, records));
         table.tasks = alive.saturating_sub(table.rows.len() as u64);
-        table.rows.sort_by_key(|row| row.id);
+        table.rows.sort_by_cached_key(|row| row.id);
         let jobs =
             table.rows.iter().enumerate().filter(|(_, row)| row.job != 0).map(|(at, row)| (row.job, at));
         table.places = table.rows.iter().enumerate().map(|(at, row)| (row.address, at)).chain(jobs).collect();
@@ -133,11 +145,26 @@ impl ProcessTable {
         }
     }
 
+    /// Who lies in a queue.
+    fn note_queued(&mut self, runtimes: &[Watched]) {
+        for watched in runtimes {
+            let mut note = |header: &Header| {
+                if header.kind == Kind::Process && self.queued.len() < self.queued.capacity() {
+                    self.queued.push(std::ptr::from_ref(header).addr());
+                }
+            };
+            // SAFETY: all workers stand still; what they did before they came to the gate is seen.
+            self.knows_queued &= unsafe { watched.shared().for_each_queued(&mut note) };
+        }
+        self.queued.sort_unstable();
+    }
+
     fn add_process(&mut self, block: &'static Block, live: &Workers<'_>) {
         let Some(id) = block.number() else { return };
         let flags = block.header.flags_now();
         let has_begun = flags & STARTED != 0;
-        let is_known = !has_begun || live.has(block.header.worker.get());
+        let runtime = if has_begun { live.runtime_of(block.header.worker.get()) } else { None };
+        let is_known = !has_begun || runtime.is_some();
         if !is_known || block.has_ended() {
             return;
         }
@@ -150,6 +177,8 @@ impl ProcessTable {
         } else if let Some(one) = self.running.iter().find(|one| one.header == address) {
             frames.clone_from(&one.frames);
             one.blocked.map_or(ProcessState::Runs(one.index), |call| ProcessState::Blocked(one.index, call))
+        } else if self.queued.binary_search(&address).is_ok() {
+            ProcessState::Ready
         } else {
             let waiting = self.wait_of(block, flags).map(|wait| self.copy(&wait));
             match (flags & AWAY != 0, waiting) {
@@ -162,21 +191,27 @@ impl ProcessTable {
             frames = self.walk(block, &state);
         }
         let name = if self.is_shallow { None } else { self.name_of(block) };
-        let is_thread = flags & (OWN_TLS | AS_IS) == OWN_TLS;
-        // SAFETY: as above.
-        let job = unsafe { block.job() }.map_or(0, |node| node.addr() + offset_of!(Node, join));
-        self.rows.push(Row { address, id, name, is_thread, job, site: block.spawned_at(), state, frames });
+        let is_thread = is_thread(flags);
+        let job = if self.is_shallow {
+            0 // its life may end meanwhile
+        } else {
+            // SAFETY: as above.
+            unsafe { block.job() }.map_or(0, |node| node.addr() + offset_of!(Node, join))
+        };
+        let site = block.spawned_at();
+        self.rows.push(Row { address, id, name, is_thread, job, site, state, frames, runtime });
     }
 
     /// What one waits for that has begun and does not run here, nor will before this look is over.
-    fn wait_of<'a>(&self, block: &'static Block, flags: u8) -> Option<Wait<'a>> {
+    fn wait_of<'a>(&self, block: &'static Block, flags: u16) -> Option<Wait<'a>> {
         // SAFETY: it does not end meanwhile.
         let stack = unsafe { block.stack_there() };
         if flags & AWAY != 0 || stack.is_none_or(|stack| self.somebody_stands_on(stack)) {
             // SAFETY: as above; while it is away it shows nothing but the `blocking` that it is in.
             return unsafe { block.shows() };
         }
-        // SAFETY: as above, and the switch by which it left is done: no worker stands on its stack any more.
+        // SAFETY: as above, and no worker stands on its stack any more: the switch by which it left is done but for its
+        // last store, without which its context reads as one that has left nothing behind.
         unsafe { block.waits_for() }
     }
 
@@ -274,7 +309,7 @@ impl ProcessTable {
             (ProcessState::Runs(_) | ProcessState::Blocked(..), Some(one)) => one.stands_at..memory.end,
             (ProcessState::Waits(_) | ProcessState::Ready, None) => {
                 // SAFETY: it has left its stack, and nobody resumes it meanwhile.
-                kept(unsafe { block.context_there() }, stack)
+                unsafe { block.kept() }.unwrap_or(0..0)
             }
             _ => 0..0,
         }

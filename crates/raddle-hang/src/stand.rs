@@ -1,5 +1,5 @@
 //! Owns: which workers stand: in a call that the scheduler does not know, before others that could run elsewhere.
-//! May use: `runtimes`, `stop`, `raddle-core`, `raddle-syscall`.
+//! May use: `kernel`, `runtimes`, `stop`, `raddle-core`, `raddle-syscall`.
 //! Never: a worker stopped; a file read for one that moves, or behind which nobody waits.
 //!
 //! A worker *stands* if for at least [`STANDS`] it has dispatched nothing, its OS thread has had no processor and asks
@@ -10,22 +10,34 @@
 //! clock; a timer's signal to each worker, as in Go's first preemptive versions, ends system calls early.
 //!
 //! *The batch* of a worker is private: its words are plain, and nobody else may take from it. If something waits
-//! there, too, the worker is stopped as for a report, once for each stand. An OS thread that was interrupted in a
-//! system call is in the midst of no operation of its batch, since none makes one, and is not in a handler of another
-//! signal's if it blocks no more signals than ever. Then what is movable of the batch goes to the inbox of an extra
-//! worker, and the worker may go on.
+//! there, too, the worker is stopped as for a report. An OS thread that was interrupted in a system call is in the
+//! midst of no operation of its batch, since none makes one, and is not in a handler of another signal's if it blocks
+//! no more signals than ever. Then what is movable of the batch is laid out in the worker's window, and the worker may
+//! go on.
+//!
+//! A call that is interrupted may fail with `EINTR`. So a worker is asked only where somebody could take what is found,
+//! only if it would answer at once (not in an uninterruptible sleep), and once for each stand; if that was of no use,
+//! not again for a time that doubles, from [`PAUSE_MIN`] to [`PAUSE_MAX`], whatever stands there meanwhile.
 
+use crate::kernel;
 use crate::runtimes::runtimes;
 use crate::stop;
 use raddle_core::os_thread::{self, Record, Role};
 use raddle_core::runtime::{Shared, extra};
 use raddle_core::worker::Worker;
 use std::collections::HashMap;
-use std::fs::read_to_string;
 use std::time::{Duration, Instant};
 
 /// So long a worker stands before it is helped, and so often is looked.
 pub(crate) const STANDS: Duration = Duration::from_millis(10);
+
+/// After a question of no use, a worker is not asked again for so long at first,
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+/// and at last: what has come into its batch meanwhile waits no longer.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// To stop takes so much of its processor at most.
+const STOP_TAKES: Duration = Duration::from_micros(300);
 
 /// What a worker was at when it was last seen to move.
 struct Standing {
@@ -35,9 +47,34 @@ struct Standing {
     taken: usize,
     since: Instant,
     is_helped: bool,
-    /// At which progress its batch has been looked at last, and how many were left in it. To stop it takes a processor,
-    /// too, and is no progress.
+    /// It has been stopped since the last look: that took its processor for a moment, and is no move.
+    was_stopped: bool,
+    asked: Asked,
+}
+
+/// When a worker was asked for what is in its batch. To stop it takes a processor, too, and is no progress.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// At which progress its batch has been looked at last, and how many were left in it.
     searched: Option<([u64; 3], usize)>,
+    next: Instant,
+    pause: Duration,
+}
+
+impl Asked {
+    fn never() -> Asked {
+        Asked { searched: None, next: Instant::now(), pause: PAUSE_MIN }
+    }
+
+    /// Now; `found`: something for others, or nothing, if it could be looked at.
+    fn note(&mut self, found: Option<bool>, left: ([u64; 3], usize)) {
+        self.searched = found.map(|_| left);
+        if found == Some(true) {
+            return *self = Asked { searched: self.searched, ..Asked::never() };
+        }
+        self.next = Instant::now() + self.pause;
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+    }
 }
 
 /// The workers that may stand, by address.
@@ -77,7 +114,8 @@ impl Stands {
             // Without another extra worker it stands on; `slow` tells of that.
             let is_standing = |worker: &Worker| standing.contains(&worker.index);
             let _is_helped = extra::help(shared, is_standing, is_starved);
-            if shared.everybody().any(|worker| self.search_batch(shared, worker)) {
+            let found = shared.everybody().filter(|worker| self.search_batch(shared, worker)).count();
+            if found > 0 {
                 let _next_time = extra::help(shared, is_standing, true);
             }
             self.helped.retain(|other| *other != address);
@@ -100,54 +138,69 @@ impl Stands {
         let processor = (os_thread != 0).then(|| raddle_syscall::processor_time(os_thread)).flatten();
         let moved = before.is_none_or(|seen| {
             seen.progress != progress
-                || seen.processor != processor
+                || !seen.has_stood(processor)
                 || processor.is_none()
                 || (seen.taken != taken && !seen.is_helped)
         });
         if moved {
             let os_thread = if processor.is_none() { os_thread_of(key) } else { os_thread };
-            let (since, is_helped, searched) = (Instant::now(), false, before.and_then(|seen| seen.searched));
-            self.seen
-                .insert(key, Standing { os_thread, progress, processor, taken, since, is_helped, searched });
+            let (since, is_helped) = (Instant::now(), false);
+            let asked = before.map_or_else(Asked::never, |seen| seen.asked);
+            let was_stopped = false;
+            let now =
+                Standing { os_thread, progress, processor, taken, since, is_helped, was_stopped, asked };
+            self.seen.insert(key, now);
             return None;
         }
         let seen = self.seen.get_mut(&key)?;
+        (seen.processor, seen.was_stopped) = (processor, false);
         let has_batch = seen.is_to_search(worker);
         let is_starved =
             (waiting > 0 && seen.taken == taken) || shared.has_shared(0) || worker.has_alarm_due();
         seen.taken = taken;
         if !seen.is_helped && (is_starved || has_batch) && seen.since.elapsed() >= STANDS {
-            seen.is_helped = asks_for_no_processor(os_thread);
+            seen.is_helped = matches!(kernel::state(os_thread), Some('S' | 'D'));
         }
         seen.is_helped.then_some(is_starved)
     }
 }
 
 impl Stands {
-    /// What waits in the batch of a worker that stands is its OS thread's only, which is stopped for it, once. True if
-    /// there is something, and no extra worker to have it.
+    /// What waits in the batch of a worker that stands is its OS thread's only, which is stopped for it. True if
+    /// something was found, which now waits for others.
     fn search_batch(&mut self, shared: &Shared, worker: &Worker) -> bool {
         let key = std::ptr::from_ref(worker).addr();
         let is_to_search = |seen: &&mut Standing| seen.is_helped && seen.is_to_search(worker);
         let Some(seen) = self.seen.get_mut(&key).filter(is_to_search) else { return false };
-        let mut has_taker = true;
+        // Elsewhere in the kernel it answers when it will, and who waits for that looks at nobody else.
+        if !shared.takes_batch_of(worker) || kernel::state(seen.os_thread) != Some('S') {
+            return false;
+        }
+        let mut found = false;
         let records = os_thread::records();
         let own = records.iter().find(|record| record.tid() == seen.os_thread);
         // SAFETY: it stands there while this is called.
-        let hand_on = || has_taker = unsafe { shared.hand_on_batch(worker) };
-        let _stood = own.is_some_and(|record| stop::while_in_system_call(record, hand_on));
+        let lay_out = || found = unsafe { shared.lay_out_batch(worker) };
+        seen.was_stopped = true;
+        let stood = own.is_some_and(|record| stop::while_in_system_call(record, lay_out));
         drop(records);
-        shared.call_extras();
-        seen.searched = has_taker.then(|| (worker.progress(), worker.waiting_in_batch()));
-        !has_taker
+        seen.asked.note(stood.then_some(found), (worker.progress(), worker.waiting_in_batch()));
+        found
     }
 }
 
 impl Standing {
-    /// Whether there is something in the worker's batch, and it has not been looked at yet.
+    /// Whether it has had no processor since the last look, or only as much as it takes to be stopped.
+    fn has_stood(&self, processor: Option<Duration>) -> bool {
+        let most = if self.was_stopped { STOP_TAKES } else { Duration::ZERO };
+        processor.zip(self.processor).is_some_and(|(now, then)| now.saturating_sub(then) <= most)
+    }
+
+    /// Whether there is something in the worker's batch, and it has not been looked at yet, or in vain.
     fn is_to_search(&self, worker: &Worker) -> bool {
         let waiting = worker.waiting_in_batch();
-        waiting > 0 && self.searched != Some((worker.progress(), waiting))
+        let is_new = self.asked.searched != Some((worker.progress(), waiting));
+        waiting > 0 && is_new && Instant::now() >= self.asked.next
     }
 }
 
@@ -157,10 +210,4 @@ pub(crate) fn os_thread_of(worker: usize) -> i32 {
     let is_it =
         |record: &&&Record| record.tid() != 0 && record.is(Role::Worker) && record.worker().addr() == worker;
     os_thread::records().iter().find(is_it).map_or(0, |record| record.tid())
-}
-
-fn asks_for_no_processor(os_thread: i32) -> bool {
-    let stat = read_to_string(format!("/proc/self/task/{os_thread}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    state.is_some_and(|state| matches!(state, 'S' | 'D'))
 }

@@ -1,5 +1,6 @@
 //! Owns: the gate at which workers stand still while somebody looks at what they run, and the signal that leads there.
-//! May use: `signals`, `libc`, `raddle-context`, `raddle-core`, `raddle-protocol`, `raddle-syscall`.
+//! May use: `kernel`, `signals`, `libc`, `raddle-context`, `raddle-core`, `raddle-protocol`,
+//! `raddle-syscall`.
 //! Never: an allocation, or a lock, in the handler; or by whoever looks, while the workers stand.
 //!
 //! To read what a suspended process waits for, and of what object, one must know that nobody resumes it meanwhile: its
@@ -18,12 +19,14 @@
 //! stack, and cannot be resumed: only a worker resumes. OS threads of the program and spares run on; they may put
 //! things into inboxes, and touch no frame of a suspended process but by the protocols of what it waits for.
 //!
-//! A worker that does not come within a second (its OS thread has the signal blocked, or the machine is that busy)
-//! makes the look a shallow one: nothing is followed. Signals may end a system call early with `EINTR`, where
-//! `SA_RESTART` does not help: that is the price, and only somebody's wish for a dump brings it about.
+//! A worker that does not come within a second (its OS thread has the signal blocked, or the machine is that busy), or
+//! sooner if one is in a sleep of the kernel's that no signal ends, makes the look a shallow one: nothing is
+//! followed. Signals may end a system call early with `EINTR`, where `SA_RESTART` does not help: that is the price of a
+//! report, and, once for each stand, of help for those behind (`stand`).
 //!
 //! It uses signals, futexes, records of OS threads.
 
+use crate::kernel;
 use raddle_context::walk::Interrupted;
 use raddle_core::os_thread::{Record, Role};
 use raddle_protocol::protocol::gate::{Closing, Gate};
@@ -36,6 +39,8 @@ use std::time::{Duration, Instant};
 const SIGNAL: libc::c_int = libc::SIGURG;
 /// So long is waited for a worker.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// So long for one that sleeps and should come at once, or that is in a sleep that no signal ends, while all stand.
+const PATIENCE_WITH_SLEEPER: Duration = Duration::from_millis(100);
 
 static GATE: Gate = Gate::new();
 
@@ -48,22 +53,23 @@ pub(crate) struct Stopped {
 
 /// Stops all workers but the caller. The caller holds the list of the records, and is the only one to stop anybody.
 pub(crate) fn stop(records: &[&'static Record]) -> Stopped {
-    let closing = GATE.close();
     let own = raddle_syscall::thread_number();
     let others =
         || records.iter().filter(|record| record.is(Role::Worker) && ![0, own].contains(&record.tid()));
+    let is_deaf = others().any(|record| kernel::state(record.tid()) == Some('D'));
+    let closing = GATE.close();
     if !can_stop() {
         return Stopped { closing, all: false };
     }
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + if is_deaf { PATIENCE_WITH_SLEEPER } else { PATIENCE };
     let left = || until.saturating_duration_since(Instant::now());
     let asked = others().all(|record| ask(record));
     let all = asked && others().all(|record| GATE.wait_for(&record.arrived, closing, left));
     Stopped { closing, all }
 }
 
-/// Stops this worker alone, and does `f` if it stands in a system call that the program has made: not in the midst of a
-/// handler of another signal's, which may have interrupted it anywhere.
+/// Stops this worker, which sleeps, alone, and does `f` if it stands in a system call that the program has made: not in
+/// the midst of a handler of another signal's, which may have interrupted it anywhere.
 ///
 /// False if it does not. The caller holds the list of the records, and is the only one to stop anybody.
 pub(crate) fn while_in_system_call(record: &'static Record, f: impl FnOnce()) -> bool {
@@ -71,7 +77,7 @@ pub(crate) fn while_in_system_call(record: &'static Record, f: impl FnOnce()) ->
         return false;
     }
     let closing = GATE.close();
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + PATIENCE_WITH_SLEEPER;
     let left = || until.saturating_duration_since(Instant::now());
     let has_come = ask(record) && GATE.wait_for(&record.arrived, closing, left);
     let interrupted = record.interrupted();

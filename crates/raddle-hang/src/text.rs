@@ -174,10 +174,8 @@ impl ProcessTable {
     fn functions_of(&self, row: &Row, out: &mut String) {
         let mut functions = symbol::of_program(symbol::functions(self.frames(row)));
         functions.truncate(FUNCTIONS_MAX);
-        let plain: Vec<&str> = functions
-            .iter()
-            .map(|name| name.rsplit_once(" + ").map_or(&name[..], |(name, _)| name))
-            .collect();
+        let plain: Vec<String> =
+            functions.into_iter().map(|one| one.without_distance().to_string()).collect();
         if !plain.is_empty() {
             let _infallible = writeln!(out, "  {} is in {}", self.short(row), plain.join(", called by "));
         }
@@ -268,7 +266,7 @@ impl ProcessTable {
             groups.entry((row.site.to_string(), at)).or_default().push(row);
         }
         let mut groups: Vec<Vec<&Row>> = groups.into_values().collect();
-        groups.sort_by_key(|group| (std::cmp::Reverse(group.len()), group[0].id));
+        groups.sort_unstable_by_key(|group| (std::cmp::Reverse(group.len()), group[0].id));
         groups
     }
 

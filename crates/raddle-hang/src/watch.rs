@@ -44,7 +44,7 @@ static ASKED: AtomicU64 = AtomicU64::new(0);
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A runtime has begun that wants to be watched: starts the watcher, once for a program, and once for each forked child
-/// of it, or wakes it. If the system refuses it, there are no reports.
+/// of it, or wakes it. If the system refuses it, that is said, and it is asked again when the next runtime begins.
 pub(crate) fn start() {
     static STARTED_FOR: AtomicU64 = AtomicU64::new(u64::MAX);
     let generation = orphan::generation();
@@ -55,11 +55,19 @@ pub(crate) fn start() {
     age::tick();
     answer::begin();
     let builder = thread::Builder::new().name("raddle-watch".to_owned());
-    drop(builder.spawn(|| {
+    let begun = builder.spawn(|| {
         block_signals();
         let _registration = Registration::new(Role::Helper);
         watch();
-    }));
+    });
+    if let Err(cause) = begun {
+        STARTED_FOR.store(u64::MAX, Ordering::Relaxed);
+        message::say(&format!(
+            "raddle: hang: the system refuses the OS thread that looks for hangs: {cause}; who waits for ever will \
+             not be told, and nobody runs what waits behind a call that blocks a worker; raise `ulimit -u` or \
+             `ulimit -v`\n"
+        ));
+    }
 }
 
 /// Asks for a dump, on standard error if no process asks. By a signal's handler, too.

@@ -3,7 +3,7 @@
 //! Never: another OS thread, except the one that reads keys.
 
 use crate::outcome::RunOutcome;
-use crate::screen::Screen;
+use crate::screen::Buffer;
 use crate::watch::{Keys, WatchEvent};
 use crate::world::World;
 use raddle_bytecode::Verified;
@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// The world of the machine's own scheduler.
 pub(crate) struct Outside {
     world: Arc<dyn World>,
-    pub(crate) screen: Arc<Screen>,
+    pub(crate) screen: Buffer,
     pub(crate) keys: Keys,
     pub(crate) events: Receiver<WatchEvent>,
     /// A key has been asked for.
@@ -33,7 +33,7 @@ pub(crate) struct Outside {
 impl Outside {
     pub(crate) fn new(world: Arc<dyn World>) -> Outside {
         let (keys, events) = Keys::new(world.clone());
-        let screen = Arc::new(Screen::new(world.clone()));
+        let screen = Buffer::new(world.clone());
         let begun = Instant::now();
         Outside { world, screen, keys, events, asked: false, offered: false, begun, ticked: begun }
     }

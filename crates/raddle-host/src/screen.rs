@@ -1,4 +1,4 @@
-//! Owns: the buffer of the screen.
+//! Owns: the buffer of the screen, of one thread and of several.
 //! May use: `world`, `raddle-vm`.
 //! Never: keeps a byte for longer than the watcher's tick, or past the end of the program.
 //!
@@ -14,37 +14,59 @@ const BUFFER_BYTES: usize = 4096;
 /// Not a character: a request to flush the screen.
 const FLUSH: u8 = 255;
 
-/// The screen's buffer.
-pub(crate) struct Screen {
+/// What one thread at a time writes.
+pub(crate) struct Buffer {
     world: Arc<dyn World>,
-    kept: Mutex<Vec<u8>>,
+    kept: Vec<u8>,
 }
 
-impl Screen {
-    pub(crate) fn new(world: Arc<dyn World>) -> Screen {
-        Screen { world, kept: Mutex::new(Vec::with_capacity(BUFFER_BYTES)) }
+/// The same for all workers.
+pub(crate) struct Screen(Mutex<Buffer>);
+
+impl Buffer {
+    pub(crate) fn new(world: Arc<dyn World>) -> Buffer {
+        Buffer { world, kept: Vec::with_capacity(BUFFER_BYTES) }
     }
 
     /// The program writes.
-    pub(crate) fn write(&self, port: Port, bytes: &[u8]) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn write(&mut self, port: Port, bytes: &[u8]) {
         if port == Port::Screen {
-            kept.extend(bytes.iter().filter(|&&byte| byte != FLUSH));
-            if kept.len() < BUFFER_BYTES && !bytes.contains(&FLUSH) {
+            match bytes {
+                // PERF: most programs write a byte at a time: ten million in 0.13 s; 0.25 s with a lock.
+                [byte] if *byte != FLUSH => self.kept.push(*byte),
+                _ => self.kept.extend(bytes.iter().filter(|&&byte| byte != FLUSH)),
+            }
+            if self.kept.len() < BUFFER_BYTES && !bytes.contains(&FLUSH) {
                 return;
             }
         }
-        if !kept.is_empty() {
-            self.world.output(Port::Screen, &kept);
-            kept.clear();
-        }
+        self.flush();
         if port != Port::Screen {
             self.world.output(port, bytes);
         }
     }
 
     /// Writes everything that is buffered.
+    pub(crate) fn flush(&mut self) {
+        if !self.kept.is_empty() {
+            self.world.output(Port::Screen, &self.kept);
+            self.kept.clear();
+        }
+    }
+}
+
+impl Screen {
+    pub(crate) fn new(world: Arc<dyn World>) -> Screen {
+        Screen(Mutex::new(Buffer::new(world)))
+    }
+
+    /// The program writes.
+    pub(crate) fn write(&self, port: Port, bytes: &[u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(port, bytes);
+    }
+
+    /// Writes everything that is buffered.
     pub(crate) fn flush(&self) {
-        self.write(Port::Error, &[]);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush();
     }
 }

@@ -9,7 +9,7 @@
 //! Under loom nobody glances, and they are cells.
 
 #[cfg(not(loom))]
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 macro_rules! glance {
     ($($name:ident, $value:ty, $atomic:ty;)*) => {$(
@@ -56,7 +56,7 @@ macro_rules! glance {
 }
 
 glance! {
-    GlanceU8, u8, AtomicU8;
+    GlanceU16, u16, AtomicU16;
     GlanceU32, u32, AtomicU32;
     GlanceU64, u64, AtomicU64;
     GlanceUsize, usize, AtomicUsize;

@@ -8,16 +8,18 @@
 //! run, is a failure of the model, and not only a wrong count.
 
 use crate::protocol::fifo::Chain;
-use crate::protocol::header::{Header, Kind, Runnable};
+use crate::protocol::header::{Header, JOINS, Kind, Runnable};
 use crate::protocol::{fresh, idle, inbox, jobs, join, outstanding, selection, short, token, window};
 use crate::{order, prim};
 use loom::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+mod departure;
 mod futex;
 mod locks;
 
+pub use departure::Departure;
 pub use futex::Futex;
 pub use locks::*;
 pub use order::{Mutation, SITES, Site, mutations};
@@ -156,6 +158,21 @@ impl Default for Fresh {
     }
 }
 
+/// Who has made things of a fresh list.
+#[derive(Debug)]
+pub struct Parent(Box<Header>);
+
+impl Parent {
+    /// One that waits for its children, or runs.
+    pub fn new(waits: bool) -> Parent {
+        Parent(Box::new(Header::new(Kind::Process, if waits { JOINS } else { 0 })))
+    }
+
+    fn as_ptr(&self) -> *mut Header {
+        std::ptr::from_ref(&*self.0).cast_mut()
+    }
+}
+
 impl Fresh {
     /// By the owner only: a model that breaks this fails.
     pub fn push(&self, right: Right) {
@@ -167,6 +184,26 @@ impl Fresh {
     pub fn run_oldest(&self) -> Option<usize> {
         // SAFETY: the model calls it from one thread.
         unsafe { self.0.pop() }.map(|runnable| Right(runnable).run())
+    }
+
+    /// By the owner only: pushes what `parent` has made.
+    pub fn push_of(&self, right: Right, parent: &Parent) {
+        // SAFETY: the model calls it from one thread; parents live as long as the model.
+        unsafe { self.0.push_of(right.0, parent.as_ptr()) }
+    }
+
+    /// By the owner only: pushes what nobody will wait for.
+    pub fn push_alone(&self, right: Right) {
+        // SAFETY: the model calls it from one thread.
+        unsafe { self.0.push_of(right.0, std::ptr::null_mut()) }
+    }
+
+    /// By the owner only: takes a child of `parent` out of turn and runs it, if that may be; only that one, if one is
+    /// wanted.
+    pub fn run_child(&self, parent: &Parent, wanted: Option<(&Things, usize)>) -> Option<usize> {
+        let wanted = wanted.map(|(things, number)| std::ptr::from_ref(&things.0[number]).cast_mut().cast());
+        // SAFETY: the model calls it from one thread.
+        unsafe { self.0.take_child(parent.as_ptr(), wanted) }.map(|runnable| Right(runnable).run())
     }
 
     /// By a thief: takes half of what stands below `aged` and runs it.
@@ -457,6 +494,7 @@ pub use crate::protocol::gate::{Arrived, Closing, Gate};
 pub use crate::protocol::promise::{Asked, Asker, Interest, Promise};
 pub use crate::protocol::rendezvous::{Answer, Ended, Rendezvous, Seen};
 pub use crate::protocol::shares::Shares;
+pub use crate::protocol::task::{Polled, TaskWord};
 pub use crate::protocol::watch::WatchWord;
 
 pub use selection::WaitNumber;

@@ -115,6 +115,11 @@ mod rows {
         CLAIM_RELEASE: Release, pairs with "CLAIM_TAKE",
             "the next holder would not see what the last one did";
 
+        DEPARTURE_LEAVE: Release, pairs with "DEPARTURE_LOOK",
+            "a waker would resume a context that it does not see saved";
+        DEPARTURE_LOOK: Acquire, pairs with "DEPARTURE_LEAVE",
+            "a waker would resume a context that it does not see saved";
+
         INBOX_PUSH: AcqRel, pairs with "INBOX_TAKE (release), and IDLE_SLEEPER_FENCE before `try_sleep` (acquire)",
             "the owner would follow a link that it does not see yet; the pusher would see an old word and wake nobody";
         INBOX_TAKE: Acquire, pairs with "INBOX_PUSH",
@@ -234,6 +239,17 @@ mod rows {
         SHORT_LOOK_FENCE: Fence, pairs with "SHORT_LOOK_FENCE, of the other who has sent and now looks",
             "two who each send into one channel and look into the other's would both find nothing";
 
+        TASK_BEGIN: Acquire, pairs with "TASK_PENDING, TASK_WAKE and TASK_WAKE_AGAIN",
+            "a poll would not see what the last one did, or what those did who woke the task";
+        TASK_PENDING: Release, pairs with "TASK_BEGIN and TASK_WAKE",
+            "the next poll would not see what this one did, nor who queues the task where it ran";
+        TASK_WAKE: AcqRel, pairs with "TASK_PENDING (acquire) and TASK_BEGIN (release)",
+            "who queues the task would not see where it ran, or the poll not see what its waker did";
+        TASK_WAKE_AGAIN: Release, pairs with "TASK_BEGIN",
+            "the poll would not see what one did who found the task woken already";
+        TASK_DROP: AcqRel, pairs with "TASK_DROP",
+            "who frees the task would not come after all that the others did with it";
+
         TOKEN_NOTIFY: AcqRel, pairs with "TOKEN_PARK (acquire) and TOKEN_TAKE (release)",
             "who is unparked must see what the unparker did before, and the unparker the saved context it queues";
         TOKEN_PARK: Release, pairs with "TOKEN_NOTIFY",
@@ -247,9 +263,11 @@ mod rows {
             "a node would be freed while the other of the two, its owner or who stood in for it, still looks at it";
         MUTEX_UNLOCK: Release, pairs with "MUTEX_LOCK",
             "a holder would not see what its predecessor did to the data and to the queue";
+        MUTEX_STAND_BACK: Release, pairs with "MUTEX_SEE_QUEUE",
+            "the next to stand in would free the node while one who has found it given up still looks at it";
         MUTEX_ENQUEUE: Release, pairs with "MUTEX_SEE_QUEUE",
             "the holder would follow a link, or wake a sleeper, that it does not see yet";
-        MUTEX_SEE_QUEUE: Acquire, pairs with "MUTEX_ENQUEUE",
+        MUTEX_SEE_QUEUE: Acquire, pairs with "MUTEX_ENQUEUE and MUTEX_STAND_BACK",
             "the holder would follow a link, or wake a sleeper, that it does not see yet";
 
         WAITLIST_LOCK: Acquire, pairs with "WAITLIST_UNLOCK",

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// See the module.
 pub(crate) struct ChunkedQueue<T> {
-    /// Empty only if all are. Grows up to a chunk.
+    /// Empty only if all are. Grows up to a chunk, and by what is put before it.
     first: VecDeque<T>,
     /// In order; only the last may have room.
     rest: VecDeque<VecDeque<T>>,
@@ -51,6 +51,12 @@ impl<T> ChunkedQueue<T> {
         } else {
             self.push_behind_first(message);
         }
+    }
+
+    /// Puts a message before all others.
+    pub(crate) fn push_front(&mut self, message: T) {
+        self.len += 1;
+        self.first.push_front(message);
     }
 
     #[inline(never)]
@@ -139,7 +145,10 @@ mod tests {
             for n in 0..40 {
                 let grows = next(2) == 0;
                 for k in 0..next(3000) {
-                    if next(8) < if grows { 6 } else { 2 } {
+                    if next(50) == 0 {
+                        ours.push_front((n, k));
+                        deque.push_front((n, k));
+                    } else if next(8) < if grows { 6 } else { 2 } {
                         ours.push_back((n, k));
                         deque.push_back((n, k));
                     } else {

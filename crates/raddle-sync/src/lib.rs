@@ -7,6 +7,7 @@
 //! | [`sync`] | locks and their like, with the names of `std::sync`; queue locks |
 //! | [`channel`] | channels with the names of `crossbeam-channel` |
 //! | `csp` | one-to-one channels, alternation, PAR, barriers; with the feature `scheduler` alone |
+//! | `task` | a mutex, permits and notifications for futures; with the feature `scheduler` alone |
 //!
 //! The crate `raddle` exports these modules as they are. A program that only wants a lock or a channel, and no runtime,
 //! takes this crate by itself: it starts no OS thread then, and links no scheduler.
@@ -72,4 +73,8 @@ pub mod csp;
 #[cfg_attr(feature = "scheduler", path = "host/scheduler/mod.rs")]
 #[cfg_attr(not(feature = "scheduler"), path = "host/threads/mod.rs")]
 mod host;
+#[cfg(feature = "futures")]
+mod streams;
 pub mod sync;
+#[cfg(feature = "scheduler")]
+pub mod task;

@@ -3,6 +3,7 @@
 //! Never: a stack; a thread gets one when it starts.
 
 use super::handle::JoinHandle;
+use raddle_core::message::end_if_of_settings;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::make::usual_stack_bytes;
 use raddle_core::process::scope::ScopeData;
@@ -160,5 +161,5 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    Builder::new().spawn(f).expect("failed to spawn thread")
+    Builder::new().spawn(f).inspect_err(|error| end_if_of_settings(error)).expect("failed to spawn thread")
 }

@@ -5,6 +5,7 @@
 use super::builder::Builder;
 use super::handle::Thread;
 use super::wait::refuse_in_task;
+use raddle_core::message::end_if_of_settings;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::scope::ScopeData;
 use raddle_core::region;
@@ -78,7 +79,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        Builder::new().spawn_scoped(self, f).expect("failed to spawn thread")
+        Builder::new()
+            .spawn_scoped(self, f)
+            .inspect_err(|error| end_if_of_settings(error))
+            .expect("failed to spawn thread")
     }
 }
 

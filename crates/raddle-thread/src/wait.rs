@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Panics in a task, with the name that the program used.
 #[inline]
+#[track_caller]
 pub(super) fn refuse_in_task(what: &str) {
     let _allowed = caller(what);
 }
@@ -48,6 +49,7 @@ pub fn park_timeout(timeout: Duration) {
 /// # Panics
 /// Inside a task.
 #[deprecated(note = "use `park_timeout`")]
+#[track_caller]
 pub fn park_timeout_ms(ms: u32) {
     park_timeout(Duration::from_millis(ms.into()));
 }
@@ -69,6 +71,7 @@ pub fn sleep(duration: Duration) {
 /// # Panics
 /// Inside a task.
 #[deprecated(note = "use `sleep`")]
+#[track_caller]
 pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(ms.into()));
 }
@@ -87,6 +90,7 @@ pub fn sleep_until(deadline: Instant) {
 /// # Panics
 /// Inside a task, whose way to yield is `raddle::task::yield_now`.
 #[inline]
+#[track_caller]
 pub fn yield_now() {
     yields();
     match caller("thread::yield_now") {

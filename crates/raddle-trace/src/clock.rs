@@ -139,7 +139,7 @@ pub struct Scale {
 impl Scale {
     /// From at least one reading; they are sorted here. `None` if there is none.
     pub fn new(mut readings: Vec<Reading>) -> Option<Scale> {
-        readings.sort_by_key(|reading| reading.ticks);
+        readings.sort_unstable_by_key(|reading| (reading.ticks, reading.monotonic_ns));
         readings.dedup_by_key(|reading| reading.ticks);
         (!readings.is_empty()).then_some(Scale { readings })
     }

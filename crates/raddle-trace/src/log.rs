@@ -4,7 +4,7 @@
 
 use crate::clock::Scale;
 use crate::event::{Event, Record, unpack};
-use crate::file::{self, Contents, Damage, NO_WORKER, ReadError, RecordRange, Sample};
+use crate::file::{self, Contents, Damage, NO_WORKER, ReadError, RecordRange, Sample, Whereabouts};
 use std::collections::BTreeMap;
 
 /// The longest trace: 104 days in nanoseconds. A file that claims more has a damaged clock; sums must still fit.
@@ -31,6 +31,21 @@ pub struct At {
 /// Stands for the worker's number in events of OS threads that are not workers.
 pub const OUTSIDE: u32 = NO_WORKER;
 
+/// Where a worker's OS thread was until one moment, and at that moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whereabout {
+    /// Nanoseconds since the trace began.
+    pub ns: u64,
+    /// Whether it slept in the kernel, although its worker was not idle.
+    pub sleeps: bool,
+    /// The string of the call and the place in the program, 0 if that is not known.
+    pub place: u32,
+    /// How long it has been on a core, in total.
+    pub on_core_ns: u64,
+    /// How long it has been runnable without a core, in total.
+    pub kernel_wait_ns: u64,
+}
+
 /// One worker's events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worker {
@@ -38,6 +53,8 @@ pub struct Worker {
     pub number: u32,
     /// What happened there, in order.
     pub events: Vec<At>,
+    /// Where its OS thread was, by time.
+    pub whereabouts: Vec<Whereabout>,
     /// Records that were overwritten before they could be written out.
     pub lost: u64,
     /// Records of events that this version does not know.
@@ -101,6 +118,14 @@ impl Log {
             worker.number = *number;
             worker.add_samples(samples.get(number).into_iter().flatten(), &scale);
         }
+        for of in contents.whereabouts {
+            if let Some(worker) = workers.get_mut(&of.worker) {
+                let Whereabouts { sleeps, place, on_core_ns, kernel_wait_ns, .. } = of;
+                let ns = ns_of(&scale, of.ticks);
+                worker.whereabouts.push(Whereabout { ns, sleeps, place, on_core_ns, kernel_wait_ns });
+            }
+        }
+        workers.values_mut().for_each(|worker| worker.whereabouts.sort_by_key(|of| of.ns));
         let mut outside = Worker { number: OUTSIDE, ..Worker::default() };
         outside.add(contents.outside, &scale);
         outside.events.retain(|at| at.event.is_outside());
@@ -242,14 +267,24 @@ pub(crate) mod tests {
         records: BTreeMap<u32, Vec<Record>>,
         names: Vec<(u32, String)>,
         pub(crate) samples: Vec<Sample>,
+        pub(crate) whereabouts: Vec<Whereabouts>,
         outside: Vec<Record>,
+        pub(crate) about: Vec<(&'static str, &'static str)>,
         end_ns: u64,
     }
 
     impl Script {
         pub(crate) fn new(workers: u32, end_ns: u64) -> Script {
             let records = (0..workers).map(|w| (w, Vec::new())).collect();
-            Script { records, names: Vec::new(), samples: Vec::new(), outside: Vec::new(), end_ns }
+            Script {
+                records,
+                names: Vec::new(),
+                samples: Vec::new(),
+                whereabouts: Vec::new(),
+                outside: Vec::new(),
+                about: vec![("program", "script")],
+                end_ns,
+            }
         }
 
         pub(crate) fn put(&mut self, worker: u32, ns: u64, event: Event, a: u32, b: u32) -> &mut Script {
@@ -283,7 +318,7 @@ pub(crate) mod tests {
         }
 
         pub(crate) fn bytes(&self) -> Vec<u8> {
-            let mut writer = Writer::begin(Vec::new(), [("program", "script")]).unwrap();
+            let mut writer = Writer::begin(Vec::new(), self.about.iter().copied()).unwrap();
             let at = |ns| Reading {
                 ticks: ns,
                 monotonic_ns: 5_000 + ns,
@@ -293,6 +328,7 @@ pub(crate) mod tests {
             writer.strings((1..).zip(self.names.iter().map(|(_, name)| name.as_str()))).unwrap();
             writer.threads(self.names.iter().map(|(thread, _)| *thread).zip(1..)).unwrap();
             writer.samples(&self.samples).unwrap();
+            writer.whereabouts(&self.whereabouts).unwrap();
             for (worker, records) in &self.records {
                 let mut records = records.clone();
                 records.sort_by_key(|record| record.ticks());

@@ -3,7 +3,7 @@
 use raddle_trace::analysis::{Analysis, json, report};
 use raddle_trace::clock::Reading;
 use raddle_trace::export::{ExportOptions, Format, export};
-use raddle_trace::file::{ReadError, Sample, Writer};
+use raddle_trace::file::{ReadError, Sample, Whereabouts, Writer};
 use raddle_trace::log::Log;
 use raddle_trace::view::page;
 use raddle_trace::{Event, Record};
@@ -138,6 +138,16 @@ fn clocks_at_the_end_of_all_numbers_are_judged_without_a_panic() {
         let sample =
             |ticks| Sample { ticks, worker: 0, ready: 1, backlog_ns: most, kernel_wait_ns: most - ticks };
         writer.samples(&[sample(0), sample(1), sample(most)]).unwrap();
+        let (worker, sleeps, place) = (0, true, u32::MAX);
+        let whereabouts = |ticks| Whereabouts {
+            ticks,
+            worker,
+            sleeps,
+            place,
+            on_core_ns: most - ticks,
+            kernel_wait_ns: ticks,
+        };
+        writer.whereabouts(&[whereabouts(0), whereabouts(1), whereabouts(most)]).unwrap();
         writer.records(0, 0, &[Record::new(most, Event::Switch, 1, 0)]).unwrap();
         analysed(&writer.end().unwrap()).unwrap();
     }

@@ -1,10 +1,15 @@
 //! Owns: the public Rust face of Raddle.
 //! May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-recorder`,
-//! `raddle-sync`, `raddle-thread`.
+//! `raddle-stm`, `raddle-sync`, `raddle-thread`.
 //! Never: a mechanism of its own.
 //!
 //! Raddle runs programs made of very many very small concurrent pieces on all the cores of a machine, at a cost close
 //! to a function call.
+//!
+//! ```toml
+//! [dependencies]
+//! raddle = "0.1"
+//! ```
 //!
 //! ```
 //! use raddle::csp;
@@ -21,9 +26,9 @@
 //!
 //! | kind | module | stack | thread-locals | moves between workers | costs about |
 //! |---|---|---|---|---|---|
-//! | thread | [`thread`] | its own, guarded | its own | at any time | 150 ns to join, 20 ns a switch |
-//! | process | [`csp`] | its own, guarded | its own, as the last process left them | at any time | as above |
-//! | light process | [`csp::spawn_light`] | its own, guarded | its worker's | until it starts | 25 and 5 to 8 ns |
+//! | thread | [`thread`] | its own, guarded | its own | at any time | 180 ns to join, 13 to 20 ns a switch |
+//! | process | [`csp`] | its own, guarded | its own, as the last process left them | at any time | 60 and 13 to 20 ns |
+//! | light process | [`csp::spawn_light`] | its own, guarded | its worker's | until it starts | 45 and 5 to 12 ns |
 //! | fork | here | its caller's, until it is taken | its caller's | until it starts | 2 ns in [`join`], else 6 |
 //! | task (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
@@ -37,6 +42,36 @@
 //! moves freely. A **fork**, made by [`join`], a [`scope`](fn@scope) or [`fork()`], is a call that an idle worker
 //! may take; one that was taken is a process.
 //!
+//! # What storage costs
+//!
+//! To an allocator each process with thread-locals of its own is a thread, for which it keeps memory from the first
+//! allocation on. It is kept for as many as have lived at once: the next ones find it. For a hundred thousand that are
+//! alive, on one worker; each has made a map of ten strings and a buffer of 1000 bytes, has dropped both, and waits:
+//!
+//! | allocator | resident bytes of one that only waits | and has worked | ns to make it and work | again |
+//! |---|---:|---:|---:|---:|
+//! | glibc 2.36 | 9 400 | 11 900 | 12 700 | 4 000 |
+//! | jemalloc 5.3 (`tikv-jemallocator`) | 12 100 | 45 800 | 86 000 | 4 500 |
+//! | mimalloc (crate 0.1.52), of 10 000 | 12 000 | 216 000 | 580 000 | 5 200 |
+//! | any of them, light processes | 4 400 | 4 400 to 4 800 | 3 800 to 4 800 | 2 100 to 2 600 |
+//!
+//! What helps, the first column being what one has that has worked:
+//!
+//! | allocator | setting | bytes | ns | again |
+//! |---|---|---:|---:|---:|
+//! | glibc | `GLIBC_TUNABLES=glibc.malloc.tcache_count=0` | 10 100 | 9 900 | 2 200 |
+//! | glibc | `MALLOC_ARENA_MAX=1`: no difference | 11 900 | 10 200 | 4 000 |
+//! | jemalloc | `_RJEM_MALLOC_CONF=tcache:false,narenas:1` | 12 100 | 13 000 | 3 500 |
+//! | jemalloc | `_RJEM_MALLOC_CONF=tcache_max:512` | 28 600 | 31 400 | 5 000 |
+//! | mimalloc, of 10 000 | `MIMALLOC_PURGE_DELAY=0`, and as below | 35 100 | 44 000 | 4 400 |
+//!
+//! mimalloc also wants `MIMALLOC_ARENA_EAGER_COMMIT=0` and `MIMALLOC_EAGER_COMMIT_DELAY=100`; under it a hundred
+//! thousand take 3.5 GB, and 950 us each to make. For very many at once, glibc's allocator is the one to have. Besides:
+//! fewer alive at once, since those that come later cost what stands under *again*; tasks; light processes.
+//!
+//! Processor time, on a machine with others at work: to be compared, not believed. An Intel Xeon, 2 cores, Linux 6.18;
+//! `cargo run --release --manifest-path bench/allocators/Cargo.toml --features jemalloc -- 100000`.
+//!
 //! # Coming from
 //!
 //! | from | write | what differs |
@@ -45,6 +80,7 @@
 //! | `std::sync` | `raddle::sync` | who waits leaves its worker to others |
 //! | `crossbeam_channel` | `use raddle::channel as crossbeam_channel;` | as above |
 //! | `rayon_core`, or that part of `rayon` | `use raddle as rayon;` | what was taken is a process: it may wait |
+//! | `rayon`, and what uses it | `[patch.crates-io]`, `rayon-core = { path = ".../patch/rayon-core" }` | as above |
 //!
 //! ```
 //! use raddle as rayon;
@@ -68,28 +104,32 @@
 //!
 //! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others.
 //! What blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker, unless it is called
-//! through [`blocking`]; hold no `std` lock over a wait. So does a wait in a `Drop` that runs while its process
-//! (not: thread) unwinds from a panic: do not join there what may need the same worker, since it would wait for
-//! ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
+//! through [`blocking`]; hold no `std` lock over a wait. So does a wait in a `Drop` that runs while a light process
+//! unwinds from a panic: do not join there what may need the same worker, since it would wait for ever. Nor may a
+//! process drop a [`Runtime`] whose end needs its worker.
 //!
 //! # Settings
 //!
 //! The default runtime starts on first use, with as many workers as affinity and cgroup give cores.
 //! [`Runtime::builder`] makes others, [`Builder::build_global`] configures the default one, and the environment
-//! configures all of them; a wrong value is an error that lists what is allowed.
+//! configures all of them; a wrong value is an error that lists what is allowed. Where nobody could be given that
+//! error, as in [`csp::spawn`] on first use, it is printed, and the program ends with code 2.
 //!
 //! It uses the crates of what users hold and of what observes it, whose items it re-exports.
 #![doc = settings_table!()]
 //! # Features
 //!
-//! Each is there by default; a program without one is built without that crate, and a setting that asks for it is
-//! refused with a message.
+//! All but one are there by default; a program without one is built without that crate, and a setting that asks for it
+//! is refused with a message.
 //!
 //! | feature | what |
 //! |---|---|
 //! | `explore` | schedules from a seed: `RADDLE_SEED`, [`Builder::seed`], `raddle::explore` |
 //! | `hang` | reports of deadlocks and of slow slices, dumps: `RADDLE_DEADLOCK`, `raddle::hang`, `dump` |
+//! | `macros` | [`#[raddle::main]`](macro@main); without it, the default runtime starts on first use |
+//! | `stm` | transactional memory: `raddle::stm` |
 //! | `trace` | the recorder: `RADDLE_TRACE`, [`Builder::trace`], `trace::dump`; marks compile without it |
+//! | `futures`, not by default | the traits of `futures-core` for channels' futures and streams, and for intervals |
 
 /// The table of settings, for the documentation; the test below holds it against [`SETTINGS`].
 macro_rules! settings_table {
@@ -125,12 +165,14 @@ macro_rules! settings_table {
 }
 use settings_table;
 
+pub mod task;
+
 pub use raddle_core::blocking::blocking;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Queues, Runtime, Stats, Victim,
 };
 pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
-pub use raddle_core::{SETTINGS, Setting, cancel, task};
+pub use raddle_core::{SETTINGS, Setting, cancel};
 #[cfg(feature = "explore")]
 #[doc(inline)]
 pub use raddle_explore as explore;
@@ -157,6 +199,9 @@ pub use raddle_job::{
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use raddle_recorder as trace;
+#[cfg(feature = "stm")]
+#[doc(inline)]
+pub use raddle_stm as stm;
 pub use raddle_sync::{channel, csp, select, select_biased, sync};
 pub use raddle_thread as thread;
 pub use std::thread_local;
@@ -211,12 +256,18 @@ pub mod trace {
 /// #[raddle::main(light)]
 /// fn main() {}
 /// ```
+#[cfg(feature = "macros")]
 pub use raddle_macros::main;
 
-/// The examples of the user's page.
+/// The examples of the pages for users.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/CANCEL.md")]
-mod page_of_cancellation {}
+mod pages {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+
+    #[doc = include_str!("../docs/CANCEL.md")]
+    mod cancellation {}
+}
 
 /// For the code that `#[raddle::main]` expands to.
 #[doc(hidden)]

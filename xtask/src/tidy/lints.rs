@@ -1,13 +1,20 @@
-//! Owns: the rule that every crate of the workspace inherits its lints and its package fields.
-//! May use: `tree`, `toml`.
+//! Owns: the rule that crates inherit lints and package fields, and that published ones say what they are.
+//! May use: `house`, `tree`, `toml`.
 //! Never: which lints there are; the root manifest says that.
 
 use toml::Table;
 
 use super::{Finding, hold};
+use crate::house;
 use crate::tree::files;
 
-const INHERITED: [&str; 5] = ["version", "edition", "rust-version", "license", "publish"];
+const INHERITED: [&str; 4] = ["version", "edition", "rust-version", "license"];
+
+/// What a registry shows of a package.
+const SHOWN: [&str; 5] = ["readme", "documentation", "keywords", "categories", "include"];
+
+/// What its folder has.
+const SHIPPED: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 fn check(path: &str, text: &str) -> Vec<Finding> {
     let manifest: Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -25,7 +32,20 @@ fn check(path: &str, text: &str) -> Vec<Finding> {
     if manifest.get("package").and_then(|package| package.get("description")).is_none() {
         findings.push(Finding::new(path, 1, "expected a description"));
     }
+    let has = |field: &str| manifest.get("package").and_then(|package| package.get(field));
+    if is_published(&manifest) {
+        let absent = SHOWN.iter().filter(|field| has(field).is_none());
+        findings.extend(
+            absent.map(|field| Finding::new(path, 1, format!("expected `{field}`, or `publish = false`"))),
+        );
+    }
     findings
+}
+
+/// Whether a crate is published, by its manifest.
+fn is_published(manifest: &Table) -> bool {
+    let publish = manifest.get("package").and_then(|package| package.get("publish"));
+    publish.and_then(toml::Value::as_bool) != Some(false)
 }
 
 /// A manifest of a member of the root workspace.
@@ -44,9 +64,24 @@ fn every_crate_inherits_the_lints() {
 }
 
 #[test]
+fn a_published_crate_has_its_page_and_its_licences() {
+    let manifests = files().into_iter().filter(|file| {
+        is_member(&file.path) && file.text.parse().is_ok_and(|manifest| is_published(&manifest))
+    });
+    let folders = manifests.filter_map(|file| file.path.strip_suffix("/Cargo.toml").map(str::to_owned));
+    let all = folders.flat_map(|folder| SHIPPED.map(|name| (folder.clone(), name)));
+    let absent = all.filter(|(folder, name)| !house::root().join(folder).join(name).is_file());
+    let findings: Vec<_> =
+        absent.map(|(folder, name)| Finding::new(&folder, 1, format!("expected `{name}`"))).collect();
+    hold("What is published has a README.md, LICENSE-APACHE and LICENSE-MIT in its folder.", &findings);
+}
+
+#[test]
 fn a_crate_that_goes_its_own_way_is_refused() {
     let fields: String = INHERITED.iter().map(|field| format!("{field}.workspace = true\n")).collect();
-    let good = format!("[package]\nname = \"a\"\ndescription = \"x\"\n{fields}[lints]\nworkspace = true\n");
+    let good = format!(
+        "[package]\nname = \"a\"\ndescription = \"x\"\npublish = false\n{fields}[lints]\nworkspace = true\n"
+    );
     assert_eq!(check("crates/a/Cargo.toml", &good), []);
     assert_eq!(check("crates/a/Cargo.toml", &good.replace("[lints]\nworkspace = true\n", "")).len(), 1);
     assert_eq!(
@@ -54,6 +89,10 @@ fn a_crate_that_goes_its_own_way_is_refused() {
         1
     );
     assert_eq!(check("crates/a/Cargo.toml", &good.replace("description = \"x\"\n", "")).len(), 1);
+    let published = good.replace("publish = false\n", "readme = \"README.md\"\n");
+    assert_eq!(check("crates/a/Cargo.toml", &published).len(), SHOWN.len() - 1);
+    let is_published = |text: &str| is_published(&text.parse().expect("a manifest"));
+    assert!(is_published(&published) && !is_published(&good));
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod lints;
 mod may_use;
 mod orderings;
 mod orphans;
+mod packaged;
 mod plates;
 mod sizes;
 mod tokens;

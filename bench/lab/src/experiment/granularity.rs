@@ -34,8 +34,9 @@ pub const EXPERIMENT: Experiment = Experiment {
 const PACKETS: u64 = 64;
 
 /// The forms in which Raddle runs it: runtime, parameter, name.
-const FORMS: [(&str, &str, &str); 3] = [
-    ("raddle", "kind=process", "light processes"),
+const FORMS: [(&str, &str, &str); 4] = [
+    ("raddle", "kind=process", "processes"),
+    ("light", "kind=process", "light processes"),
     ("raddle", "kind=thread", "threads"),
     ("occam", "kind=process", "occam on the VM"),
 ];
@@ -153,7 +154,7 @@ fn claims(run: &Run) -> Vec<Claim> {
             if of(1).is_some() {
                 let claim = Claim::ratio("", of(2), of(1), none, bound(grain));
                 let place = format!("{packets} packets of {rounds} rounds");
-                let series = format!("T2/T1, light processes, swept at granularity {grain},");
+                let series = format!("T2/T1, processes, swept at granularity {grain},");
                 claims.push(Claim::of_series(series, place, claim));
             }
         }

@@ -39,7 +39,13 @@ const PLACEMENTS: [(u64, &str); 3] = [(0, ""), (2, ", two segments"), (STAGES, "
 
 fn cells(settings: &Settings) -> Vec<Spec> {
     let (size, mut cells) = (settings.size, Vec::new());
-    let rivals = [("go", "slots=0"), ("go", "slots=1"), ("ghc", "slots=1"), ("erlang", "slots=1")];
+    let rivals = [
+        ("light", "slots=0"),
+        ("go", "slots=0"),
+        ("go", "slots=1"),
+        ("ghc", "slots=1"),
+        ("erlang", "slots=1"),
+    ];
     for (runtime, slots) in [("raddle", "slots=0"), ("raddle", "slots=1")].into_iter().chain(rivals) {
         for &workers in &settings.workers {
             for &count in messages(size, runtime) {
@@ -118,6 +124,7 @@ fn figures(run: &Run) -> Vec<Figure> {
     let raddle = [("raddle", "slots=0", "Raddle, rendezvous"), ("raddle", "slots=1", "Raddle, slots of one")];
     let rivals = [
         ("raddle", "slots=1", "Raddle, slots of one"),
+        ("light", "slots=0", "Raddle, light processes, rendezvous"),
         ("go", "slots=0", "Go, rendezvous"),
         ("go", "slots=1", "Go, slots of one"),
         ("ghc", "slots=1", "GHC, MVars"),

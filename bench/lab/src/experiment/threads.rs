@@ -44,8 +44,9 @@ const NAMES: [&str; 10] = [
 const FULL_NAMES: [&str; 1] = ["fib"];
 
 /// Cells that are not in the catalogue: benchmark, runtime, workers, parameters.
-const MORE: [(&str, &str, usize, &str); 19] = [
+const MORE: [(&str, &str, usize, &str); 20] = [
     ("alive", "raddle", 1, "count=10000,kind=process"),
+    ("alive", "light", 1, "count=10000,kind=process"),
     ("alive", "go", 1, "count=10000,kind=process"),
     ("alive", "floor", 1, "count=10000,kind=process"),
     ("thread_alive", "raddle", 1, "count=10000,kind=thread"),
@@ -130,14 +131,16 @@ fn claims(run: &Run) -> Vec<Claim> {
             none,
             0.025,
         ));
-        let process = flat("kind=process");
-        claims.push(Claim::ratio(
-            format!("a future against a warm light process {on}"),
-            future,
-            process,
-            none,
-            0.2,
-        ));
+        for (runtime, name) in [("raddle", "process"), ("light", "light process")] {
+            let process = run.find("flat", runtime, workers, "kind=process");
+            claims.push(Claim::ratio(
+                format!("a future against a warm {name} {on}"),
+                future,
+                process,
+                none,
+                0.2,
+            ));
+        }
         claims.push(Claim::value(format!("a future {on} in ns,"), future, "", 6.0));
     }
     claims
@@ -181,8 +184,9 @@ fn figures(run: &Run) -> Vec<Figure> {
 fn creation(run: &Run) -> String {
     let mut lines = Vec::new();
     let forms = [
-        ("alive", "raddle", "kind=process", "create_ns", "Raddle, light processes"),
+        ("alive", "raddle", "kind=process", "create_ns", "Raddle, processes"),
         ("alive", "raddle", "kind=process", "net_create_ns", "the same, beyond fresh stacks"),
+        ("alive", "light", "kind=process", "create_ns", "Raddle, light processes"),
         ("thread_alive", "raddle", "kind=thread", "create_ns", "Raddle, threads"),
         ("alive", "raddle", "kind=task", "create_ns", "Raddle, tasks"),
         ("alive", "go", "kind=process", "create_ns", "Go"),

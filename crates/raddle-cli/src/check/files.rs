@@ -74,14 +74,20 @@ fn read(path: &Path, shown: &str) -> Result<String, Error> {
     text(&format!("`{shown}`"), bytes)
 }
 
-/// Writes a file; if that fails, as on a full disk, no part of it stays.
+/// Writes a file: under another name until it is whole, so that an earlier file stays, and no part of a new one, if
+/// this fails, as on a full disk.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = std::fs::File::create(path)?;
-    io::Write::write_all(&mut file, bytes).inspect_err(|_| {
-        // A device stays where it is.
-        if file.metadata().is_ok_and(|it| it.is_file()) {
-            let _gone_or_not = std::fs::remove_file(path);
-        }
+    // What a link leads to is replaced, not the link.
+    let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if std::fs::metadata(&place).is_ok_and(|there| !there.is_file()) {
+        // A device or a pipe stays where it is.
+        return std::fs::write(place, bytes);
+    }
+    let mut part = place.clone().into_os_string();
+    part.push(".part");
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, place));
+    written.inspect_err(|_| {
+        let _gone_or_not = std::fs::remove_file(&part);
     })
 }
 

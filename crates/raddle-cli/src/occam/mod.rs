@@ -75,10 +75,27 @@ pub(crate) enum Ended {
 }
 
 impl Compile {
+    /// An option that was given, if any was: what is not compiled has no use for it.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (!self.folders.is_empty(), "-I"),
+            (!self.defines.is_empty(), "-D"),
+            (self.undefined_warns, "--undefined-warns"),
+            (!self.deny.is_empty(), "--deny"),
+            (self.debug.is_some(), "--debug"),
+        ];
+        given.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
+
     /// The bytecode of a source, or of a file of bytecode.
     pub(crate) fn module(&self, file: &OsStr) -> Result<Module, Refused> {
         if PathBuf::from(file).extension().is_some_and(|extension| extension == "rbc") {
             let shown = PathBuf::from(file);
+            if let Some(option) = self.given() {
+                let what = "is for the compiler, and this file is compiled already";
+                let text = format!("`{}`: {option} {what}; give it to `raddle build`", shown.display());
+                return Err(Refused::Trouble(Error::Setting(text)));
+            }
             let bytes = std::fs::read(&shown).map_err(|error| {
                 Refused::Trouble(match error.kind() {
                     io::ErrorKind::NotFound => {
@@ -131,18 +148,34 @@ impl Compile {
     }
 }
 
+/// Memory that a program may use if nobody says how much, MiB.
+const MEMORY_MIB: u32 = 1024;
+
 /// How a program is run.
 #[derive(clap::Args)]
 #[command(next_help_heading = "occam")]
 pub(crate) struct Running {
     /// Memory that the program may use, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..4096))]
+    #[arg(long, value_name = "MIB", default_value_t = MEMORY_MIB)]
+    #[arg(value_parser = memory_mib)]
     memory: u32,
 
     /// Draw who waits for whom in a deadlock, as SVG, into this file
     #[arg(long, value_name = "FILE")]
     deadlock_graph: Option<PathBuf>,
+}
+
+fn memory_mib(text: &str) -> Result<u32, String> {
+    let wrong = || "write a number of MiB from 1 to 4095".to_owned();
+    text.parse().ok().filter(|mib| (1..4096).contains(mib)).ok_or_else(wrong)
+}
+
+impl Running {
+    /// An option that was given, if any was: other programs have no use for it.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let graph = self.deadlock_graph.as_ref().map(|_| "--deadlock-graph");
+        graph.or_else(|| (self.memory != MEMORY_MIB).then_some("--memory"))
+    }
 }
 
 /// Runs bytecode to its end. `variables` are the runtime's settings; `arguments` are the program's.
@@ -163,20 +196,25 @@ pub(crate) fn run(
     let streams = world::Streams::new(arguments);
     let outcome = raddle_host::run(verified, options, streams.clone()).map_err(|error| refused(&error));
     drop(terminal);
+    let say = |text: std::fmt::Arguments<'_>| {
+        streams.end_line();
+        let _ = writeln!(io::stderr(), "{text}");
+    };
     let outcome = outcome?;
     if stats {
-        let _ = writeln!(io::stderr(), "{}", counted(&outcome, begin.elapsed()));
+        say(format_args!("{}", counted(&outcome, begin.elapsed())));
     }
     if let Some(error) = streams.refused() {
+        streams.end_line();
         return Err(Error::CannotRun(format!("could not write the screen: {error}")));
     }
     if let Some(report) = &outcome.report {
-        let _ = writeln!(io::stderr(), "{report}");
+        say(format_args!("{report}"));
         if let Some(note) = less_memory(&outcome, memory_bytes) {
-            let _ = writeln!(io::stderr(), "  {note}");
+            say(format_args!("  {note}"));
         }
         if streams.keys_ended() && outcome.result == Err(Failure::Deadlock) {
-            let _ = writeln!(io::stderr(), "  the keyboard, standard input, is at its end");
+            say(format_args!("  the keyboard, standard input, is at its end"));
         }
         if let Some(file) = &running.deadlock_graph {
             files::save(file, report.svg().as_bytes()).map_err(|error| {
@@ -193,7 +231,7 @@ pub(crate) fn run(
             Ok(Ended::Interrupted(terminal::signal().unwrap_or(libc::SIGINT)))
         }
         Err(Failure::Fault(fault)) if outcome.report.is_none() => {
-            let _ = writeln!(io::stderr(), "error: {}: {}", fault.trap.word(), fault.trap.what());
+            say(format_args!("error: {}: {}", fault.trap.word(), fault.trap.what()));
             Ok(Ended::Failed)
         }
         Err(_) => Ok(Ended::Failed),
@@ -265,7 +303,7 @@ fn less_memory(outcome: &raddle_host::RunOutcome, asked: u32) -> Option<String> 
 fn counted(outcome: &raddle_host::RunOutcome, took: std::time::Duration) -> String {
     let stats = outcome.stats;
     format!(
-        "{:.3} s on {} workers: {} processes, {} messages, {} dispatches, {} KiB of memory at most",
+        "{:.3} s, workers: {}; {} processes, {} messages, {} dispatches, {} KiB of memory at most",
         took.as_secs_f64(),
         outcome.workers,
         stats.processes,

@@ -3,10 +3,10 @@
 //! Never: leaves the terminal otherwise than it was found: at the end, in a panic, or when a signal ends the program.
 //!
 //! An interrupt sets a flag that the host reads some tens of times per second; it then writes the output and ends. A
-//! second interrupt, for a program that does not get that far, ends the process in the handler. So does a timer, which
-//! begins with the first one, if the program has used a tenth of a second of processor time and has not read the flag,
-//! or if a call of the world, such as the output to a pipe that nobody reads, has lasted from one tick to the next. Who
-//! only gets no processor is waited for, and so is who writes a trace.
+//! second interrupt, for a program that does not get that far, ends the process in the handler. So does a timer,
+//! which begins with the first one, if for two ticks the program has not read the flag and has used 60 ms of
+//! processor time, or if a call of the world, such as the output to a pipe that nobody reads, has lasted for two. So
+//! it ends within 100 ms whatever it does. Who only gets no processor is waited for, and so is who writes a trace.
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
@@ -21,8 +21,9 @@ static ASKED: AtomicI32 = AtomicI32::new(0);
 static ANSWERED: AtomicBool = AtomicBool::new(false);
 /// Calls of the world that have begun, and those that have ended.
 static CALLS: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
-/// The two at the last tick.
+/// The two at the last tick, and how many ticks there have been.
 static SEEN: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
+static TICKS: AtomicU32 = AtomicU32::new(0);
 /// The processor time of the process when the signal came, in nanoseconds.
 static ASKED_AT: AtomicU64 = AtomicU64::new(0);
 /// The timer, and 1; 0 if there is none.
@@ -35,9 +36,9 @@ static CONTINUED: AtomicBool = AtomicBool::new(false);
 static MODES: OnceLock<(libc::termios, libc::termios)> = OnceLock::new();
 
 /// From one tick to the next, once a signal has come.
-const TICK_NS: i64 = 50_000_000;
+const TICK_NS: i64 = 30_000_000;
 /// So much processor time a program may use until it reads the flag.
-const UNANSWERED_NS: u64 = 100_000_000;
+const UNANSWERED_NS: u64 = 60_000_000;
 
 /// Handles signals while it lives; dropping it restores the terminal.
 pub(super) struct Terminal;
@@ -204,7 +205,8 @@ extern "C" fn tick(_: i32) {
     let lasts = now[0] != now[1] && now == before;
     let used = processor_ns().saturating_sub(ASKED_AT.load(Ordering::Relaxed));
     let ignored = !ANSWERED.load(Ordering::Relaxed) && used >= UNANSWERED_NS;
-    if lasts || ignored {
+    let is_first = TICKS.fetch_add(1, Ordering::Relaxed) == 0;
+    if !is_first && (lasts || ignored) {
         restore();
         // SAFETY: it ends the program at once.
         unsafe { libc::_exit(128 + ASKED.load(Ordering::Relaxed)) }

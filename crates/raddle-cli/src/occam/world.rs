@@ -3,10 +3,14 @@
 //! Never: a buffer; the host has one and flushes it in time.
 
 use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use raddle_host::{Port, World};
 
@@ -24,11 +28,32 @@ pub(super) struct Streams {
     refused: OnceLock<io::Error>,
     /// The program has asked for a key after the last one.
     ended: AtomicBool,
+    /// The last line of what was written to the screen, and to the error stream, has not ended.
+    in_line: [AtomicBool; 2],
+    /// Both are the same terminal, pipe or file.
+    are_one: bool,
 }
+
+/// A reader who takes nothing is asked again after that time, where the pipe does not make its writer wait.
+const AGAIN: Duration = Duration::from_millis(1);
 
 impl Streams {
     pub(super) fn new(arguments: Vec<OsString>) -> Arc<Streams> {
-        Arc::new(Streams { arguments, refused: OnceLock::new(), ended: AtomicBool::new(false) })
+        Arc::new(Streams {
+            arguments,
+            refused: OnceLock::new(),
+            ended: AtomicBool::new(false),
+            in_line: Default::default(),
+            are_one: are_one(),
+        })
+    }
+
+    /// What is reported next begins a line of its own.
+    pub(super) fn end_line(&self) {
+        let [screen, error] = [0, 1].map(|stream| self.in_line[stream].load(Ordering::Relaxed));
+        if error || (screen && self.are_one) {
+            self.write(Port::Error, b"\n");
+        }
     }
 
     /// Why the screen could not be written; a closed pipe is not an error.
@@ -83,13 +108,19 @@ impl World for Streams {
 
 impl Streams {
     fn write(&self, port: Port, bytes: &[u8]) {
+        if let Some(last) = bytes.last() {
+            let in_line = *last != b'\n';
+            self.in_line[usize::from(port == Port::Error)].store(in_line, Ordering::Relaxed);
+            if self.are_one {
+                self.in_line[usize::from(port != Port::Error)].store(in_line, Ordering::Relaxed);
+            }
+        }
         if port == Port::Error {
             // An error cannot be reported.
-            let _ = io::stderr().write_all(bytes);
+            let _ = write_patiently(&mut io::stderr(), bytes);
             return;
         }
-        let mut screen = io::stdout();
-        if let Err(error) = screen.write_all(bytes).and_then(|()| screen.flush()) {
+        if let Err(error) = write_patiently(&mut io::stdout(), bytes) {
             if error.kind() == io::ErrorKind::BrokenPipe {
                 terminal::ask(libc::SIGPIPE);
             } else {
@@ -107,6 +138,68 @@ impl Streams {
         };
         Some([result, 0, 0, 0])
     }
+}
+
+/// Writes all, also to a pipe that does not make its writer wait: that its reader is slow is no error. Gives up when a
+/// signal has come.
+fn write_patiently(stream: &mut impl io::Write, mut bytes: &[u8]) -> io::Result<()> {
+    let full =
+        |result: &io::Error| result.kind() == io::ErrorKind::WouldBlock && terminal::signal().is_none();
+    loop {
+        let result = if bytes.is_empty() {
+            match stream.flush() {
+                Ok(()) => return Ok(()),
+                Err(error) => Err(error),
+            }
+        } else {
+            stream.write(bytes)
+        };
+        match result {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if full(&error) => std::thread::sleep(AGAIN),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether screen and error stream are one terminal, pipe or file.
+fn are_one() -> bool {
+    let place = |stream: io::Result<OwnedFd>| {
+        let about = File::from(stream.ok()?).metadata().ok()?;
+        Some((about.dev(), about.ino()))
+    };
+    let screen = place(io::stdout().as_fd().try_clone_to_owned());
+    screen.is_some() && screen == place(io::stderr().as_fd().try_clone_to_owned())
+}
+
+#[test]
+fn all_is_written_where_the_reader_is_slow() {
+    struct Slow(Vec<u8>, usize);
+    impl io::Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1 += 1;
+            match self.1 % 3 {
+                0 => Err(io::ErrorKind::WouldBlock.into()),
+                1 => Err(io::ErrorKind::Interrupted.into()),
+                _ => {
+                    let count = bytes.len().min(5);
+                    self.0.extend(&bytes[..count]);
+                    Ok(count)
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.1 += 1;
+            if self.1.is_multiple_of(2) { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+        }
+    }
+    let mut slow = Slow(Vec::new(), 0);
+    let text: Vec<u8> = (0..=255).collect();
+    write_patiently(&mut slow, &text).unwrap();
+    assert_eq!(slow.0, text);
 }
 
 #[test]

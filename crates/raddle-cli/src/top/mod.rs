@@ -44,8 +44,7 @@ impl Top {
             return Err(Error::Setting(format!("`{}`: write a time above 0, in seconds", self.every)));
         }
         let Some(pid) = self.pid else {
-            print(&list());
-            return Ok(());
+            return print(&list()).map(drop);
         };
         let Some(file) = pages_of(pid).into_iter().next() else {
             return Err(Error::NotFound(format!(
@@ -62,7 +61,7 @@ impl Top {
                 Some(room) => print(&format!("\x1b[H\x1b[J{}", cut_to_size(&text, room))),
                 None => print(&format!("{text}\n")),
             };
-            if !whole {
+            if !whole? {
                 break;
             }
             before = Some(now);
@@ -71,7 +70,7 @@ impl Top {
                 break;
             }
             if !lives(pid) {
-                print(&format!("process {pid} has ended\n"));
+                print(&format!("process {pid} has ended\n"))?;
                 break;
             }
             thread::sleep(Duration::from_secs_f64(self.every));
@@ -91,9 +90,13 @@ fn room() -> Option<TerminalSize> {
 }
 
 /// Prints; returns whether the output is still read.
-fn print(text: &str) -> bool {
+fn print(text: &str) -> Result<bool, Error> {
     let mut out = io::stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Error::unwritten_output(&error)),
+    }
 }
 
 /// The process is there, and has not ended.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use raddle_trace::analysis::duration;
 
@@ -14,6 +15,8 @@ const WORKERS_MAX: usize = 1024;
 pub(super) struct Page {
     pub(super) pid: u64,
     pub(super) workers: usize,
+    /// Extra workers, which follow the others.
+    extra: usize,
     ns: u64,
     lines: HashMap<String, Vec<u64>>,
 }
@@ -45,9 +48,10 @@ impl Page {
         }
         let one = |name: &str| lines.get(name).and_then(|values| values.first().copied());
         let whole = one("raddle-top") == Some(1) && one("page").is_some() && one("page") == one("end");
-        let workers = usize::try_from(one("workers")?).ok().filter(|workers| *workers <= WORKERS_MAX)?;
+        let count = |name| usize::try_from(one(name).unwrap_or(0)).ok().filter(|count| *count <= WORKERS_MAX);
+        let (workers, extra) = (count("workers")?, count("extra")?);
         whole.then_some(())?;
-        Some(Page { pid: one("pid")?, ns: one("ns")?, workers, lines })
+        Some(Page { pid: one("pid")?, ns: one("ns")?, workers, extra, lines })
     }
 
     fn at(&self, name: &str, worker: usize) -> u64 {
@@ -65,6 +69,7 @@ impl Page {
     /// written since: all workers sleep.
     fn busy(&self, before: Option<&Page>, worker: usize) -> f64 {
         let (then, idle) = before.map_or((0, 0), |page| (page.ns, page.idle_ns(worker)));
+        let then = then.max(self.at("began", worker));
         let time = self.ns.saturating_sub(then);
         if time == 0 {
             return 0.0;
@@ -115,13 +120,18 @@ pub(super) fn cut_to_size(text: &str, room: TerminalSize) -> String {
 
 /// A frame: figures since the page before, else since the beginning; as many rates as fit into `columns`.
 pub(super) fn frame(program: &str, before: Option<&Page>, now: &Page, columns: usize) -> String {
-    let workers = 0..now.workers;
-    let busy: f64 = workers.clone().map(|worker| now.busy(before, worker)).sum();
+    let workers = 0..now.workers + now.extra;
+    let busy = |workers: Range<usize>| workers.map(|worker| now.busy(before, worker)).sum::<f64>();
+    let extra = match now.extra {
+        0 => String::new(),
+        count => format!(", {:.2} of {count} extra", busy(now.workers..workers.end)),
+    };
     let since = if before.is_some() { "" } else { ", since its beginning" };
     let mut text = format!(
-        "{program}\npid {}, runs for {}: {busy:.2} of {} workers busy{since}\n\n",
+        "{program}\npid {}, runs for {}: {:.2} of {} workers busy{extra}{since}\n\n",
         now.pid,
         duration(now.ns),
+        busy(0..now.workers),
         now.workers
     );
     let rates = &RATES[..RATES.len().min(columns.saturating_sub(OTHER_COLUMNS) / RATE_COLUMNS)];
@@ -129,7 +139,8 @@ pub(super) fn frame(program: &str, before: Option<&Page>, now: &Page, columns: u
     rates.iter().for_each(|(title, _)| text.push_str(&format!("{title:>10}")));
     let _ = writeln!(text, "{:>8}{:>10}", "ready", "backlog");
     for worker in workers.clone() {
-        let _ = write!(text, "{worker:<8}{:>6.1} %", 100.0 * now.busy(before, worker));
+        let name = if worker < now.workers { worker.to_string() } else { format!("extra {worker}") };
+        let _ = write!(text, "{name:<8}{:>6.1} %", 100.0 * now.busy(before, worker));
         for (_, names) in rates {
             let _ = write!(text, "{:>10}", many(now.rate(before, names, worker)));
         }
@@ -199,6 +210,23 @@ mod tests {
         assert!(rows.iter().any(|row| row.starts_with(&["0-10", "us", "3", "=", "900", "ns"])), "{text}");
         let still = frame("line 2000", Some(&two), &two, usize::MAX);
         assert!(still.contains("0.00 of 2 workers busy"), "nothing was written: all sleep: {still}");
+    }
+
+    /// One has begun since.
+    #[test]
+    fn an_extra_worker_has_a_line_of_its_own() {
+        let one = Page::of(&page(1, 1_000_000_000, 500, 0, 1)).unwrap();
+        let with_extra = page(11, 2_000_000_000, 500, 0, 1)
+            .replace(
+                "workers 2\ndispatches 500 0",
+                "workers 2\nextra 1\nbegan 0 0 1500000000\ndispatches 500 0 700",
+            )
+            .replace("\nidle_ns 0 0", "\nidle_ns 0 0 250000000");
+        let two = Page::of(&with_extra).unwrap();
+        let text = frame("a program", Some(&one), &two, usize::MAX);
+        assert!(text.contains(": 1.00 of 2 workers busy, 0.50 of 1 extra\n"), "{text}");
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(rows.iter().any(|row| row.starts_with(&["extra", "2", "50.0", "%", "700"])), "{text}");
     }
 
     #[test]

@@ -56,6 +56,16 @@ fn diagnostics_that_cannot_be_written_are_an_error() {
 }
 
 #[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for asked in [&["--help"][..], &["--version"], &["run", "--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let output = raddle().args(asked).stdout(full).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(126), "{asked:?}");
+        assert!(text(&output.stderr).starts_with("raddle: could not write the output"), "{asked:?}");
+    }
+}
+
+#[test]
 fn no_colours_where_nobody_looks() {
     let output = raddle().args(["check", RACE]).env_remove("NO_COLOR").output().expect("it starts");
     assert!(!output.stderr.contains(&b'\x1b'), "{}", text(&output.stderr));

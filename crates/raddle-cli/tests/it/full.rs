@@ -77,6 +77,118 @@ fn a_trace_that_cannot_be_written_leaves_no_file_and_the_program_runs() {
     }
 }
 
+/// Everything that writes a file: its name, and the command.
+const WRITERS: [(&str, &[&str]); 7] = [
+    ("it.rbc", &["build", "it.occ"]),
+    ("no.rdt", &["trace", "run", "-o", "no.rdt", "--", "it.occ"]),
+    ("it.pftrace", &["trace", "export", "--format", "perfetto", "it.rdt"]),
+    ("it.eventlog", &["trace", "export", "--format", "eventlog", "it.rdt"]),
+    ("it.csv", &["trace", "export", "--format", "csv", "it.rdt"]),
+    ("it.html", &["trace", "view", "it.rdt"]),
+    ("it.svg", &["run", "--deadlock-graph", "it.svg", "stuck.occ"]),
+];
+
+const STUCK: &str = "PROC main (CHAN BYTE screen!)\n  CHAN INT c:\n  INT x:\n  c ? x\n:\n";
+
+/// A folder with a program, one that cannot go on, and a trace.
+fn folder_with_a_trace(name: &str) -> Folder {
+    let folder = Folder::with(name, HELLO);
+    std::fs::write(folder.0.join("stuck.occ"), STUCK).expect("there is room");
+    let output = folder.raddle_after(":", &["trace", "run", "-o", "it.rdt", "--", "it.occ"]);
+    assert!(output.status.success(), "{output:?}");
+    folder
+}
+
+fn is_told_and_leaves_nothing(folder: &Folder, before: &str, causes: &[&str]) {
+    let names = folder.names();
+    for (file, arguments) in WRITERS {
+        let output = folder.raddle_after(before, arguments);
+        let said = text(&output.stderr);
+        // A program goes on without its trace.
+        let (code, words) = match arguments.contains(&"run") && !arguments.contains(&"--deadlock-graph") {
+            true => (0, "raddle: the trace cannot be written to no.rdt: ".to_owned()),
+            false => (126, format!("raddle: could not write `{file}`: ")),
+        };
+        let cause = said.lines().find_map(|line| line.strip_prefix(&words));
+        assert!(cause.is_some_and(|told| causes.iter().any(|cause| told.starts_with(cause))), "{said}");
+        assert_eq!(output.status.code(), Some(code), "{file}: {said}");
+        assert_eq!(folder.names(), names, "{file}");
+    }
+}
+
+#[test]
+fn whoever_writes_to_a_full_disk_says_so_and_leaves_nothing() {
+    is_told_and_leaves_nothing(&folder_with_a_trace("full"), FULL, &["File too large"]);
+}
+
+/// The folder is mounted upon itself, so that it can only be read; or, where not even root may do that, the file is to
+/// lie among the kernel's, where nobody makes one.
+#[test]
+fn whoever_writes_to_a_read_only_file_system_says_so() {
+    let folder = folder_with_a_trace("read-only");
+    let path = folder.0.display();
+    let script =
+        format!("mount --bind \"{path}\" \"{path}\" && mount -o remount,bind,ro \"{path}\" && cd \"{path}\"");
+    let begin = "[ -n \"$INSIDE\" ] || INSIDE=1 exec unshare -m sh -c";
+    let inside = format!("{begin} '{script} && exec \"$0\" \"$@\"' \"$0\" \"$@\"");
+    if folder.raddle_after(&inside, &["explain", "O0901"]).status.success() {
+        return is_told_and_leaves_nothing(&folder, &inside, &["Read-only file system"]);
+    }
+    let output = folder.raddle_after(":", &["build", "-o", "/sys/it.rbc", "it.occ"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    assert!(said.contains("could not write `/sys/it.rbc`: "), "{said}");
+}
+
+#[test]
+fn an_earlier_file_stays_when_the_disk_is_full() {
+    let folder = folder_with_a_trace("earlier");
+    for (file, arguments) in WRITERS.into_iter().filter(|(_, arguments)| !arguments.contains(&"run")) {
+        let path = folder.0.join(file);
+        std::fs::write(&path, "earlier").expect("there is room");
+        let output = folder.raddle_after(FULL, arguments);
+        assert_eq!(output.status.code(), Some(126), "{output:?}");
+        assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "earlier", "{file}");
+        std::fs::remove_file(path).expect("it is there");
+    }
+}
+
+#[test]
+fn a_link_is_followed_and_stays_a_link() {
+    let folder = Folder::with("link", HELLO);
+    std::os::unix::fs::symlink("other.rbc", folder.0.join("it.rbc")).expect("links are possible");
+    std::fs::write(folder.0.join("other.rbc"), "earlier").expect("there is room");
+    let output = folder.raddle_after(":", &["build", "it.occ"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(folder.0.join("it.rbc").is_symlink());
+    assert!(std::fs::read(folder.0.join("other.rbc")).expect("it is there").starts_with(b"RDLB"));
+    assert_eq!(folder.names(), ["it.occ", "it.rbc", "other.rbc"]);
+}
+
+/// A report that nobody gets is no success.
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let folder = folder_with_a_trace("output");
+    let shows: [&[&str]; 10] = [
+        &["trace", "stats", "it.rdt"],
+        &["trace", "stats", "--json", "it.rdt"],
+        &["trace", "check", "it.rdt"],
+        &["trace", "diff", "it.rdt", "it.rdt"],
+        &["trace", "export", "--format", "csv", "it.rdt"],
+        &["disasm", "it.occ"],
+        &["explain", "O0901"],
+        &["info"],
+        &["top"],
+        &["run", "it.occ"],
+    ];
+    for arguments in shows {
+        let output = folder.raddle_after("exec >/dev/full", arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(126), "{arguments:?}: {said}");
+        assert!(said.contains("could not write the ") && said.contains("No space left"), "{said}");
+    }
+}
+
 /// 1 GiB is what a program may use unless it is told otherwise; it is not what it needs.
 #[test]
 fn a_program_takes_the_memory_that_there_is() {

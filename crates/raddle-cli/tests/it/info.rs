@@ -12,8 +12,8 @@ fn it_names_the_facts_and_the_settings_in_force() {
     for fact in ["usable cores", "affinity", "cgroup quota", "guard pages", "max_map_count", "FSGSBASE"] {
         assert!(said.contains(fact), "{fact} is missing:\n{said}");
     }
-    assert!(said.contains("RADDLE_WORKERS     3\n"), "{said}");
-    assert!(said.contains("RADDLE_BALANCE     default\n"), "{said}");
+    assert!(said.contains("RADDLE_WORKERS         3\n"), "{said}");
+    assert!(said.contains("RADDLE_BALANCE         default\n"), "{said}");
 }
 
 #[test]

@@ -93,15 +93,19 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "stp x29, x30, [sp, #144]",
         ".cfi_offset x29, -16",
         ".cfi_offset x30, -8",
-        "mov x9, sp",
-        "str x9, [x0, #{sp}]",
         "cbz x2, 2f",
         "msr tpidr_el0, x2",
-        // Nothing of the old context is needed any more. x1 = the next one.
+        // x0 = the old context, x1 = the next one. The old one is saved when nothing needs its stack any more: a
+        // release, which pairs with the acquire of `Context::has_left`.
         "2:",
+        "mov x11, sp",
         "ldr x9, [x1, #{sp}]",
-        "ldr x10, [x1, #{entry}]",
         "mov sp, x9",
+        "str xzr, [x1, #{sp}]",
+        "add x12, x0, #{sp}",
+        "stlr x11, [x12]",
+        "4:",
+        "ldr x10, [x1, #{entry}]",
         "cbnz x10, 3f",
         ".cfi_remember_state",
         "ldp d8, d9, [sp, #0]",
@@ -127,31 +131,26 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "mov x29, xzr",
         "mov x30, xzr",
         // Nor does what the one before had in its registers get onto this stack: see `walk::words`.
-        "mov x19, xzr",
-        "mov x20, xzr",
-        "mov x21, xzr",
-        "mov x22, xzr",
-        "mov x23, xzr",
-        "mov x24, xzr",
-        "mov x25, xzr",
-        "mov x26, xzr",
-        "mov x27, xzr",
-        "mov x28, xzr",
+        "mov x19, xzr; mov x20, xzr; mov x21, xzr; mov x22, xzr; mov x23, xzr",
+        "mov x24, xzr; mov x25, xzr; mov x26, xzr; mov x27, xzr; mov x28, xzr",
         "blr x10",
         "mov x1, x0",
-        "b 2b",
+        "ldr x9, [x1, #{sp}]",
+        "mov sp, x9",
+        "str xzr, [x1, #{sp}]",
+        "b 4b",
         ".cfi_endproc",
         sp = const offset_of!(Context, sp),
         entry = const offset_of!(Context, entry),
     )
 }
 
-/// As [`switch`], with the OS thread's storage.
+/// As [`switch`].
 ///
 /// # Safety
 /// As [`crate::transfer`].
 #[inline(always)]
-pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
+pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context, storage: usize) {
     // SAFETY: passed on to the caller.
-    unsafe { switch(from, to, 0) };
+    unsafe { switch(from, to, storage) };
 }

@@ -5,7 +5,8 @@
 //! As `x86_64.rs`, whose story holds, with two calls between saving and loading the stack pointer: the
 //! announcement of the fiber that we go to, and, after an end, the destruction of the fiber that is over.
 //! They run on the stack that is being left, with the callee-saved registers free, since those have been
-//! saved. rbx = the next context, r12 = the fiber that is over, or 0, r13 = the storage to load, or 0.
+//! saved. rbx = the next context, r12 = the fiber that is over, or 0, r13 = the storage to load, or 0, r15 = the
+//! context that is left, or 0, and r14 = its stack pointer.
 //!
 //! ThreadSanitizer finds its own state of whoever runs by a word in thread-local storage. The announcement sets it in
 //! the storage that is being left, so whoever changes the storage carries the word over. Where it lies is found out by
@@ -64,10 +65,11 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "push r13",
         "push r14",
         "push r15",
-        "mov [rdi + {sp}], rsp",
         "mov rbx, rsi",
         "xor r12d, r12d",
         "mov r13, rdx",
+        "mov r14, rsp",
+        "mov r15, rdi",
         "2:",
         "and rsp, -16",
         "mov rdi, [rbx + {fiber}]",
@@ -87,6 +89,11 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "5:",
         "mov rax, [rbx + {entry}]",
         "mov rsp, [rbx + {sp}]",
+        "mov qword ptr [rbx + {sp}], 0",
+        "test r15, r15",
+        "jz 6f",
+        "mov [r15 + {sp}], r14",
+        "6:",
         "test rax, rax",
         "jnz 3f",
         "pop r15",
@@ -104,6 +111,7 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "call rax",
         "mov rbx, rax",
         "xor r13d, r13d",
+        "xor r15d, r15d",
         "jmp 2b",
         sp = const offset_of!(Context, sp),
         entry = const offset_of!(Context, entry),

@@ -133,6 +133,14 @@ pub fn set_count(count: u32) {
     }
 }
 
+/// As on x86-64, and nothing is done: nobody has measured it.
+///
+/// # Safety
+/// As there.
+#[cfg(all(target_env = "gnu", not(raddle_twin)))]
+#[inline(always)]
+pub(crate) unsafe fn announce(_place: *const usize) {}
+
 /// Where the word of this OS thread lies, or of the context that has storage of its own.
 #[cfg(not(raddle_twin))]
 pub(crate) fn address() -> *mut *mut () {

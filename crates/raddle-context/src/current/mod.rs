@@ -31,3 +31,5 @@ pub const COUNT_MAX: u32 = 256;
 
 #[cfg(not(raddle_twin))]
 pub(crate) use machine::address;
+#[cfg(all(target_env = "gnu", not(raddle_twin)))]
+pub(crate) use machine::announce;

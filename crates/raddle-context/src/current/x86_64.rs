@@ -163,6 +163,26 @@ pub fn set_count(count: u32) {
     }
 }
 
+/// The words of the storage whose base lies in `place`, which may change at any time, may be on their way to this
+/// processor's cache meanwhile.
+///
+/// # Safety
+/// The place may be read.
+#[cfg(all(target_env = "gnu", not(raddle_twin)))]
+#[inline(always)]
+pub(crate) unsafe fn announce(place: *const usize) {
+    // SAFETY: the caller vouches for the place; a prefetch reads nothing, whatever the address.
+    unsafe {
+        asm!(
+            "mov {at}, qword ptr [{at}]",
+            "add {at}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "prefetcht0 [{at}]",
+            at = inout(reg) place => _,
+            options(nostack, readonly),
+        );
+    }
+}
+
 /// Where the word of this OS thread lies, or of the context that has storage of its own.
 #[cfg(not(raddle_twin))]
 pub(crate) fn address() -> *mut *mut () {

@@ -17,10 +17,11 @@ pub const ARE_KEPT: bool = false;
 pub unsafe fn transfer_here_noting<const NUMBER: u32>(
     from: *mut Context,
     to: *mut Context,
+    storage: usize,
     _words: [usize; 3],
 ) {
     // SAFETY: passed on to the caller.
-    unsafe { transfer_here(from, to) };
+    unsafe { transfer_here(from, to, storage) };
 }
 
 /// None is found.

@@ -137,12 +137,12 @@ pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context, storage: usize
     unsafe { finish(kept, bottom, bytes) };
 }
 
-/// As [`switch`], with the OS thread's storage.
+/// As [`switch`].
 ///
 /// # Safety
 /// As [`crate::transfer`].
 #[inline(always)]
-pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
+pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context, storage: usize) {
     // SAFETY: passed on to the caller.
-    unsafe { switch(from, to, 0) };
+    unsafe { switch(from, to, storage) };
 }

@@ -58,12 +58,12 @@ pub(crate) fn back_home(_stack: Range<*mut u8>) {}
 #[inline(always)]
 pub(crate) fn leave_behind() {}
 
-/// As [`switch`], with the OS thread's storage.
+/// As [`switch`].
 ///
 /// # Safety
 /// As [`crate::transfer`].
 #[inline(always)]
-pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
+pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context, storage: usize) {
     // SAFETY: passed on to the caller.
-    unsafe { switch(from, to, 0) };
+    unsafe { switch(from, to, storage) };
 }

@@ -14,7 +14,8 @@ use super::StackError;
 /// time. Until it is touched each costs address space only.
 ///
 /// The guard page lies below and is not counted. Up to 1984 bytes at the top go to colouring (see
-/// [`crate::Stack::top`]).
+/// [`crate::Stack::top`]), and some hundred to the runtime's own frames: whoever asks for the bytes of a class has all
+/// of them but a page for its own (`raddle-core`'s `tests/it/stacks.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SizeClass(Index);
 

@@ -35,8 +35,8 @@ mod world;
 #[doc(hidden)]
 pub use world::ForkGuard as Held;
 pub use world::{
-    ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, UsedBlocks, base, begin, begin_as_is, end, go_over,
-    make_way_for, pthread_self, return_to, set_ends, supported,
+    ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, UsedBlocks, announce, base, begin, begin_as_is, end,
+    go_over, is_number_of_thread, make_way_for, pthread_self, return_to, set_ends, supported,
 };
 
 use core::fmt;

@@ -16,6 +16,11 @@ pub fn supported() -> Result<(), Unsupported> {
     Err(Unsupported { missing: "this C library is not supported" })
 }
 
+/// Whether an OS thread is joined at that word: not known here.
+pub fn is_number_of_thread(_address: usize, _peek: impl Fn(usize) -> Option<usize>) -> bool {
+    false
+}
+
 /// A context's own storage; there is none here.
 #[derive(Debug)]
 pub struct TlsBlock(Infallible);
@@ -53,6 +58,12 @@ impl TlsBlock {
         match self.0 {}
     }
 }
+
+/// Nothing that a cache could use.
+///
+/// # Safety
+/// None.
+pub unsafe fn announce(_place: *const Option<TlsBlock>) {}
 
 /// The locks that a fork must hold: none.
 #[derive(Debug)]

@@ -15,6 +15,11 @@ pub fn supported() -> Result<(), Unsupported> {
     Ok(())
 }
 
+/// Whether an OS thread is joined at that word: not known here.
+pub fn is_number_of_thread(_address: usize, _peek: impl Fn(usize) -> Option<usize>) -> bool {
+    false
+}
+
 /// Stands for the storage of the OS thread that the context is.
 #[derive(Debug)]
 pub struct TlsBlock;
@@ -46,6 +51,12 @@ impl TlsBlock {
     /// Nobody asks.
     pub fn note_stack_if_none(&self, _stack: &Stack) {}
 }
+
+/// Nothing that a cache could use.
+///
+/// # Safety
+/// None.
+pub unsafe fn announce(_place: *const Option<TlsBlock>) {}
 
 /// The locks that a fork must hold: none.
 #[derive(Debug)]

@@ -22,7 +22,7 @@
 //! It uses locks and condition variables of the standard library.
 
 use crate::current;
-use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// As in the plain build.
@@ -34,13 +34,26 @@ pub struct Context {
     pub(crate) entry: Option<ContextEntry>,
     pub(crate) stack_bytes: usize,
     pub(crate) baton: Option<Arc<Baton>>,
+    /// It is primed or suspended.
+    pub(crate) left: AtomicBool,
 }
 
 impl Context {
     /// A context that stands for whoever runs.
     pub const fn empty() -> Self {
-        Context { entry: None, stack_bytes: 0, baton: None }
+        Context { entry: None, stack_bytes: 0, baton: None, left: AtomicBool::new(false) }
     }
+}
+
+impl Context {
+    /// As in the plain build.
+    pub fn has_left(&self) -> bool {
+        // Pairs with the release in `transfer`.
+        self.left.load(Ordering::Acquire)
+    }
+
+    /// Nothing that a cache could use.
+    pub fn announce(&self) {}
 }
 
 /// The current word, on its way to another OS thread.

@@ -6,7 +6,7 @@
 
 use crate::context::{Baton, Context, ContextEntry, CurrentWord};
 use crate::stack::Stack;
-use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::Arc;
 use std::thread;
 
@@ -17,15 +17,16 @@ impl Context {
     /// # Safety
     /// As in the plain build.
     pub unsafe fn prime(&mut self, stack: &Stack, entry: ContextEntry) {
-        *self = Context { entry: Some(entry), stack_bytes: stack.class().bytes(), baton: None };
+        let left = AtomicBool::new(true);
+        *self = Context { entry: Some(entry), stack_bytes: stack.class().bytes(), baton: None, left };
     }
 }
 
-/// As [`transfer`].
+/// As [`transfer_with`].
 ///
 /// # Safety
 /// As in the plain build.
-pub unsafe fn transfer_here(from: *mut Context, to: *mut Context) {
+pub unsafe fn transfer_here(from: *mut Context, to: *mut Context, _storage: usize) {
     // SAFETY: passed on to the caller.
     unsafe { transfer(from, to) }
 }
@@ -38,6 +39,9 @@ pub unsafe fn transfer(from: *mut Context, to: *mut Context) {
     let own = Arc::new(Baton::default());
     // SAFETY: the caller says that `from` is valid and ours.
     unsafe { (*from).baton = Some(own.clone()) };
+    // Whoever gives the baton from now on finds nobody who waits yet, which is as good. Pairs with `has_left`.
+    // SAFETY: as above.
+    unsafe { (*from).left.store(true, Ordering::Release) };
     // SAFETY: the caller says that `to` is suspended or primed.
     unsafe { hand_over(to) };
     own.wait();
@@ -60,6 +64,7 @@ unsafe fn hand_over(to: *mut Context) {
     let word = CurrentWord::of_this_thread();
     // SAFETY: the caller's guarantee; nobody else touches `*to` until it runs.
     let context = unsafe { &mut *to };
+    *context.left.get_mut() = false;
     if let Some(baton) = context.baton.take() {
         return baton.give(word);
     }

@@ -21,6 +21,7 @@ use crate::arch::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
 use crate::context::Context;
 use crate::stack::Stack;
 use core::ops::Range;
+use core::sync::atomic::Ordering;
 use rows::{Row, Rule};
 
 /// The most frames that are walked.
@@ -82,7 +83,7 @@ impl Interrupted {
 /// The context is suspended on `stack`, and nobody resumes it meanwhile. What was loaded when the tables were made
 /// still is.
 pub unsafe fn walk(context: &Context, stack: &Stack, tables: &Tables, each: impl FnMut(usize) -> bool) {
-    let sp = context.sp.addr();
+    let sp = context.sp.load(Ordering::Relaxed).addr();
     if context.entry.is_some() || sp < stack.limit().addr() {
         return;
     }
@@ -116,7 +117,7 @@ pub unsafe fn walk_interrupted(
 
 /// The used part of a suspended context's stack, saved registers included.
 pub fn kept(context: &Context, stack: &Stack) -> Range<usize> {
-    let (sp, top) = (context.sp.addr(), stack.top().addr());
+    let (sp, top) = (context.sp.load(Ordering::Relaxed).addr(), stack.top().addr());
     if context.entry.is_some() || sp < stack.limit().addr() { top..top } else { sp..top }
 }
 

@@ -41,7 +41,7 @@ impl Yielder {
         // SAFETY: as in `pause`.
         let inner = unsafe { &*self.0 };
         // SAFETY: as in `pause`.
-        unsafe { note::transfer_here_noting::<NUMBER>(inner.own.get(), inner.resumer.get(), words) };
+        unsafe { note::transfer_here_noting::<NUMBER>(inner.own.get(), inner.resumer.get(), 0, words) };
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::support::pool;
 use raddle_context::tls::{self, TlsBlock, TlsPool};
-use raddle_context::{Context, SizeClass, Stack, StackPool, current, transfer_with};
+use raddle_context::{
+    Context, SizeClass, Stack, StackDepot, StackPool, current, note, transfer_here, transfer_with,
+};
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -91,6 +93,25 @@ impl Thread {
         unsafe { transfer_with(self.own.get(), self.resumer.get(), self.home.get()) };
     }
 
+    /// As [`pause`](Self::pause), compiled into the caller; without a note, then with one.
+    #[inline(always)]
+    fn pause_here(&self) {
+        assert!(!self.context().has_left(), "it runs");
+        // SAFETY: as in `pause`.
+        unsafe { transfer_here(self.own.get(), self.resumer.get(), self.home.get()) };
+        let words = [self.home.get(), 2, 3];
+        // SAFETY: as in `pause`.
+        unsafe {
+            note::transfer_here_noting::<5>(self.own.get(), self.resumer.get(), self.home.get(), words);
+        };
+    }
+
+    /// While nobody transfers to or from it.
+    fn context(&self) -> &Context {
+        // SAFETY: only transfers write to it, and it is pinned in its box.
+        unsafe { &*self.own.get() }
+    }
+
     #[expect(
         clippy::boxed_local,
         reason = "it lies in a box from beginning to end: its context points into it"
@@ -153,6 +174,48 @@ fn storage_goes_along_from_one_os_thread_to_the_next() {
 }
 
 #[test]
+fn storage_goes_along_where_the_switch_is_compiled_into_who_waits() {
+    if !possible() || cfg!(raddle_twin) {
+        return;
+    }
+    let (mut stacks, mut storages) = (pool(), TlsPool::new());
+    let each = |n: u64| {
+        move |thread: &Thread| {
+            let mut all: [u64; 12] = std::array::from_fn(|at| std::hint::black_box(n << at));
+            for _ in 0..5 {
+                NUMBER.set(n);
+                thread.pause_here();
+                assert_eq!((NUMBER.get(), current::get()), (n, thread.own.get().cast()));
+                all.iter_mut().for_each(|one| *one = one.wrapping_mul(3));
+            }
+            assert!(all.iter().enumerate().all(|(at, one)| *one == (n << at) * 3_u64.pow(5)));
+        }
+    };
+    let threads: Vec<_> = (0..8).map(|n| Thread::new(&mut stacks, &mut storages, each(100 + n))).collect();
+    NUMBER.set(1000);
+    let threads = (0..11).fold(threads, |threads, turn| {
+        let turn = move || {
+            for thread in &threads {
+                let goes_on = thread.resume();
+                assert_eq!((goes_on, thread.context().has_left()), (turn < 10, turn < 10));
+                if !goes_on {
+                    continue;
+                }
+                // SAFETY: it is suspended on its stack, and nobody resumes it now.
+                let note = unsafe { note::of(thread.context(), &thread.stack) };
+                let expected = (turn % 2 == 1 && note::ARE_KEPT).then(|| (5, [thread.home.get(), 2, 3]));
+                assert_eq!(note, expected);
+            }
+            assert_eq!(NUMBER.get(), 7);
+            threads
+        };
+        std::thread::spawn(turn).join().unwrap()
+    });
+    assert_eq!(NUMBER.get(), 1000);
+    threads.into_iter().for_each(|t| t.give_back(&mut stacks, &mut storages));
+}
+
+#[test]
 fn each_life_finds_the_first_values_and_ends_with_its_destructors() {
     static DROPPED: AtomicUsize = AtomicUsize::new(0);
     struct DropCounter;
@@ -178,4 +241,48 @@ fn each_life_finds_the_first_values_and_ends_with_its_destructors() {
         thread.give_back(&mut stacks, &mut storages);
     }
     assert_eq!(bases.len(), 1, "what was given back is used again");
+}
+
+/// What goes through glibc's list of threads: a change of rights, which looks at each, and a new thread, which is put
+/// there and taken out again.
+fn go_through_all_threads() {
+    // SAFETY: no preconditions.
+    let group = unsafe { libc::getgid() };
+    // SAFETY: sets what it is.
+    assert_eq!(unsafe { libc::setgid(group) }, 0);
+    std::thread::spawn(|| TEXT.with_borrow(|text| assert_eq!(text, "first"))).join().unwrap();
+}
+
+/// No block is met there whose memory is gone: neither when the pages of free stacks went back to the kernel, nor when
+/// their slabs have been unmapped.
+#[cfg(not(raddle_tsan))]
+#[test]
+fn a_block_is_in_no_list_when_its_stack_is_gone() {
+    if !possible() || cfg!(raddle_twin) {
+        return;
+    }
+    let depot = StackDepot::new();
+    for round in 0..3 {
+        let (mut stacks, mut storages) = (StackPool::new(depot.clone()), TlsPool::new());
+        let start = |n| Thread::new(&mut stacks, &mut storages, move |t| use_all(n, t));
+        let all: Vec<_> = (0..300).map(start).collect();
+        all.iter().for_each(|thread| assert!(thread.resume()));
+        go_through_all_threads();
+        for thread in all {
+            while thread.resume() {}
+            thread.give_back(&mut stacks, &mut storages);
+        }
+        go_through_all_threads();
+        drop((stacks, storages));
+        assert!(depot.trim() >= 300, "round {round}");
+        go_through_all_threads();
+    }
+    drop(depot);
+    go_through_all_threads();
+    // What was in use on these stacks can be used on others.
+    let (mut stacks, mut storages) = (pool(), TlsPool::new());
+    let other = Thread::new(&mut stacks, &mut storages, |t| use_all(5, t));
+    while other.resume() {}
+    go_through_all_threads();
+    other.give_back(&mut stacks, &mut storages);
 }

@@ -7,6 +7,9 @@ use super::pool::{self, DepotGuard};
 use raddle_context::Context;
 use std::panic::Location;
 
+/// What stands for the spawn site of a process that runs a job: a fork does not note where it was made.
+pub(crate) static JOB_SITE: &Location<'static> = Location::caller();
+
 /// All control blocks that there are. While this is held, no OS thread of the program begins or ends a life in one.
 pub struct Blocks(DepotGuard);
 
@@ -31,6 +34,11 @@ impl Block {
     /// Whether the process has ended, though its result may still be there.
     pub fn has_ended(&self) -> bool {
         self.join.is_done()
+    }
+
+    /// Whether it has been made for a job that was taken. Nobody spawned it then.
+    pub fn is_of_job(&self) -> bool {
+        std::ptr::eq(self.site.get(), JOB_SITE)
     }
 
     /// Where it was spawned.

@@ -12,6 +12,7 @@ pub(crate) mod pool;
 pub use control::{Block, EXPIRED};
 pub(crate) use control::{Body, end_life};
 pub use current::current_header;
+pub(crate) use inspect::JOB_SITE;
 pub use inspect::{Blocks, blocks};
 pub use name::describe_process;
 pub(crate) use name::{cannot_start, no_start};

@@ -6,14 +6,17 @@
 
 use super::Block;
 use raddle_context::StackError;
-use raddle_protocol::header::{AS_IS, OWN_TLS};
+use raddle_protocol::header::is_thread;
 use std::io::Write as _;
 
-/// `process 'name' (#7, spawned at src/main.rs:3:5)`, for messages. It runs, or its only holder calls.
+/// `process 'name' (#7, spawned at src/main.rs:3:5)`, or `job #7`, for messages. It runs, or its only holder calls.
 pub fn describe_process(block: &Block, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
+    if block.is_of_job() {
+        return write!(out, "job #{}", block.id.get());
+    }
     // SAFETY: it runs, or its only holder calls.
     let name = unsafe { block.name() };
-    let is_thread = block.header.flags.get() & (OWN_TLS | AS_IS) == OWN_TLS;
+    let is_thread = is_thread(block.header.flags.get());
     out.write_str(if is_thread { "thread " } else { "process " })?;
     if let Some(name) = name {
         write!(out, "'{name}' ")?;

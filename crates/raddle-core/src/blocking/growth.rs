@@ -28,6 +28,7 @@ use crate::worker::timer::Alarm;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -127,10 +128,25 @@ fn look(runtime: &Arc<Shared>) -> Option<Duration> {
     Some(LATER)
 }
 
+/// The system refuses even the first, and those who wait for their calls make them themselves: it is said once.
+pub(super) fn tell_of_none(call: &BlockingCall, cause: &io::Error) {
+    static IS_TOLD: AtomicBool = AtomicBool::new(false);
+    if !IS_TOLD.swap(true, Ordering::Relaxed) {
+        let mut text = format!(
+            "raddle: blocking: there is no spare OS thread, and the system refuses the first one: {cause}; calls are \
+             made on their workers, where others wait behind them; raise `ulimit -u` or `ulimit -v`\n    "
+        );
+        let _infallible = who_calls(call, &mut text);
+        message::say(&(text + "\n"));
+    }
+}
+
 /// Starts a spare for each. If the system refuses one, that and the rest wait on.
 fn start_all(calls: Vec<BlockingCall>) -> Option<io::Error> {
+    let count = calls.len();
     let mut calls = calls.into_iter();
     let refused = calls.by_ref().find_map(|call| spare::start(call).err());
+    pool::note_made(count - calls.len() - usize::from(refused.is_some()));
     let NoSpare { job, cause } = refused?;
     let rest: Vec<BlockingCall> = std::iter::once(job).chain(calls).collect();
     let mut pool = pool::lock();
@@ -173,10 +189,15 @@ impl Pool {
 
     fn who_waits(&self, cause: &io::Error) -> String {
         let (waiting, living) = (self.waiting.len(), self.living.len());
+        let calls = if waiting == 1 { "call waits" } else { "calls wait" };
+        let (stand, another) = match living {
+            0 => ("there is none".to_owned(), "one"),
+            1 => ("the only one stands in its call".to_owned(), "another one"),
+            _ => (format!("the {living} that there are stand in their calls"), "another one"),
+        };
         let mut text = format!(
-            "raddle: blocking: {waiting} calls wait for a spare OS thread; the {living} that there are stand in \
-             their calls, and the system refuses another one: {cause}; raise `ulimit -u` or `ulimit -v`, or end some \
-             of the calls\n"
+            "raddle: blocking: {waiting} {calls} for a spare OS thread; {stand}, and the system refuses {another}: \
+             {cause}; raise `ulimit -u` or `ulimit -v`, or end some of the calls\n"
         );
         for call in self.waiting.iter().take(NAMED_MAX) {
             text += "    ";
@@ -190,13 +211,13 @@ impl Pool {
     }
 }
 
-/// Whose call it is that waits, under the pool's lock.
+/// Whose call it is that waits: under the pool's lock, or held.
 fn who_calls(call: &BlockingCall, text: &mut String) -> std::fmt::Result {
     let Some(caller) = call.caller else { return text.write_str("a call of `task::spawn_blocking`") };
     describe_process(caller, text)?;
     // SAFETY: it waits for the call, which cannot begin while this holds the lock.
     match unsafe { caller.shows() } {
-        Some(wait) => write!(text, " {wait}"),
+        Some(wait) => write!(text, " in {} at {}", wait.name(), wait.site()),
         None => Ok(()),
     }
 }

@@ -45,7 +45,8 @@ use std::thread::Result;
 /// Up to 512 spare OS threads are started as they are asked for. More calls than that wait for their turn, while any
 /// of these comes to an end or computes; if all stand still for 10 ms, more are started, as many as it takes and the
 /// system gives. If it refuses, that is said on standard error, with who waits, and it is asked again. A spare that has
-/// had nothing to do for ten seconds ends. If the system refuses even the first, `f` runs where it is.
+/// had nothing to do for ten seconds ends. If the system refuses even the first, that is said, too, and `f` runs where
+/// it is.
 ///
 /// # Panics
 /// As `f`. Inside a task, which awaits [`task::spawn_blocking`](crate::task::spawn_blocking) instead.

@@ -24,12 +24,16 @@ static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
 pub(crate) struct Pool {
     idle: Vec<Arc<Mailbox>>,
-    /// Not empty only while spares live, and all of them work: each looks here before it becomes idle.
+    /// Not empty only while all spares that live work: each looks here before it becomes idle. While there is none,
+    /// only those wait that have no worker of their own to be made on.
     pub(super) waiting: VecDeque<BlockingCall>,
     /// That have said that they live: the kernel's numbers of them.
     pub(super) living: Vec<c_int>,
     /// That the system was asked for, and that have not said so yet. Nobody may count on them.
     pub(super) starting: usize,
+    /// That the system has given, less those that have left. Who has made one notes it, perhaps after that has come to
+    /// life, and even left.
+    made: isize,
     /// How many calls have come to their end.
     pub(super) done: u64,
     /// What has been found out of those that wait.
@@ -59,6 +63,7 @@ impl Pool {
             waiting: VecDeque::new(),
             living: Vec::new(),
             starting: 0,
+            made: 0,
             done: 0,
             growth: Growth::new(),
         }
@@ -75,7 +80,13 @@ impl Pool {
         self.waiting.drain(..).for_each(std::mem::forget);
         self.living.clear();
         self.starting = 0;
+        self.made = 0;
         self.growth = Growth::new();
+    }
+
+    /// Whether there is any spare, which may not have said so yet.
+    fn has_any(&self) -> bool {
+        !self.living.is_empty() || self.made > 0
     }
 
     fn put(&mut self, job: BlockingCall) -> Put {
@@ -83,7 +94,7 @@ impl Pool {
             return Put::Given(mailbox, job);
         }
         // Not behind those that start: all of them may be refused.
-        if !self.living.is_empty() && self.living.len() + self.starting >= SPARES_AT_ONCE {
+        if self.has_any() && self.living.len() + self.starting >= SPARES_AT_ONCE {
             self.waiting.push_back(job);
             return Put::Waits;
         }
@@ -92,12 +103,14 @@ impl Pool {
     }
 
     /// The system has refused a spare.
+    ///
+    /// Who waits for its call may as well make it. Another's may be what only its caller could end.
     fn put_refused(&mut self, job: BlockingCall) -> Put {
         self.starting -= 1;
-        if self.living.is_empty() {
+        if !self.has_any() && job.caller.is_some() {
             return Put::Start(job);
         }
-        // Those that live are at work, or have become idle meanwhile.
+        // Those that there are are at work, or have become idle meanwhile.
         match self.idle.pop() {
             Some(mailbox) => Put::Given(mailbox, job),
             None => {
@@ -124,12 +137,19 @@ impl Pool {
 /// Has a spare OS thread do the job, which is of this runtime, now or when one is free.
 ///
 /// # Errors
-/// The job, if there is no spare and the system refuses one.
+/// The job, if there is no spare, the system refuses one, and a process waits for it: that makes the call itself.
 pub(super) fn submit(job: BlockingCall, runtime: &Shared) -> Result<(), BlockingCall> {
-    if submit_to(&POOL, job, spare::start)? == Taken::Waits {
-        growth::look_soon(runtime);
+    match submit_to(&POOL, job, spare::start) {
+        Ok(Taken::HasSpare) => Ok(()),
+        Ok(Taken::Waits) => {
+            growth::look_soon(runtime);
+            Ok(())
+        }
+        Err(NoSpare { job, cause }) => {
+            growth::tell_of_none(&job, &cause);
+            Err(job)
+        }
     }
-    Ok(())
 }
 
 /// What has become of a job.
@@ -143,19 +163,30 @@ fn submit_to(
     pool: &Mutex<Pool>,
     job: BlockingCall,
     start: impl FnOnce(BlockingCall) -> Result<(), NoSpare>,
-) -> Result<Taken, BlockingCall> {
+) -> Result<Taken, NoSpare> {
     let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut put = lock().put(job);
-    if let Put::Start(job) = put {
-        let Err(refused) = start(job) else { return Ok(Taken::HasSpare) };
-        put = lock().put_refused(refused.job);
-    }
-    match put {
-        Put::Given(mailbox, job) => mailbox.give(job),
-        Put::Waits => return Ok(Taken::Waits),
-        Put::Start(job) => return Err(job),
+    let put = lock().put(job);
+    let (put, cause) = match put {
+        Put::Start(job) => {
+            let Err(NoSpare { job, cause }) = start(job) else {
+                lock().made += 1;
+                return Ok(Taken::HasSpare);
+            };
+            (lock().put_refused(job), Some(cause))
+        }
+        put => (put, None),
+    };
+    match (put, cause) {
+        (Put::Given(mailbox, job), _) => mailbox.give(job),
+        (Put::Start(job), Some(cause)) => return Err(NoSpare { job, cause }),
+        _ => return Ok(Taken::Waits),
     }
     Ok(Taken::HasSpare)
+}
+
+/// The system has given so many spares.
+pub(super) fn note_made(count: usize) {
+    lock().made += count as isize;
 }
 
 /// The first thing that a spare says.
@@ -183,6 +214,7 @@ pub(super) fn leave(mailbox: &Arc<Mailbox>) -> bool {
     pool.idle.remove(at);
     let own = raddle_syscall::thread_number();
     pool.living.retain(|number| *number != own);
+    pool.made -= 1;
     true
 }
 
@@ -192,10 +224,18 @@ mod tests {
     use std::io;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn job(ran: &'static AtomicUsize) -> BlockingCall {
+    /// For nobody who waits.
+    fn detached(ran: &'static AtomicUsize) -> BlockingCall {
         BlockingCall::owned(std::ptr::null(), move || {
             ran.fetch_add(1, Ordering::Relaxed);
         })
+    }
+
+    /// A process would wait for it.
+    fn job(ran: &'static AtomicUsize) -> BlockingCall {
+        let mut job = detached(ran);
+        job.caller = Some(crate::block::pool::BlockPool::new().take());
+        job
     }
 
     fn refuse(job: BlockingCall) -> Result<(), NoSpare> {
@@ -210,22 +250,36 @@ mod tests {
         fn refuse_below(pool: &Mutex<Pool>, depth: usize, outer: BlockingCall) -> Result<(), NoSpare> {
             if depth > 0 {
                 let refused = submit_to(pool, job(&RAN), |job| refuse_below(pool, depth - 1, job));
-                refused.expect_err("there is no spare").run();
+                refused.expect_err("there is no spare").job.run();
             }
             refuse(outer)
         }
         let refused = submit_to(&pool, job(&RAN), |job| refuse_below(&pool, SPARES_AT_ONCE + 10, job));
-        refused.expect_err("there is no spare").run();
+        refused.expect_err("there is no spare").job.run();
         assert_eq!(RAN.load(Ordering::Relaxed), SPARES_AT_ONCE + 11);
         let left = pool.into_inner().unwrap();
         assert!(left.waiting.is_empty() && left.starting == 0 && left.living.is_empty());
     }
 
     #[test]
-    fn who_is_refused_beside_a_living_spare_waits_for_it() {
+    fn a_call_for_which_nobody_waits_is_kept_until_there_is_a_spare() {
+        static RAN: AtomicUsize = AtomicUsize::new(0);
+        let pool = Mutex::new(Pool::new());
+        assert_eq!(submit_to(&pool, detached(&RAN), refuse).ok(), Some(Taken::Waits));
+        assert_eq!(RAN.load(Ordering::Relaxed), 0, "it may be what its maker is about to end");
+        let mut left = pool.into_inner().unwrap();
+        assert!(!left.is_idle() && left.starting == 0);
+        left.waiting.pop_front().expect("it waits").run();
+        assert_eq!(RAN.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn who_is_refused_beside_a_spare_waits_for_it() {
         static RAN: AtomicUsize = AtomicUsize::new(0);
         let pool = Mutex::new(Pool::new());
         assert_eq!(submit_to(&pool, job(&RAN), |_starts| Ok(())).ok(), Some(Taken::HasSpare));
+        assert_eq!(submit_to(&pool, job(&RAN), refuse).ok(), Some(Taken::Waits), "one is on its way");
+        pool.lock().unwrap().waiting.pop_front().expect("it waits").run();
         // It has started, and works.
         *pool.lock().unwrap() = Pool { living: vec![1], ..Pool::new() };
         assert_eq!(submit_to(&pool, job(&RAN), refuse).ok(), Some(Taken::Waits));

@@ -69,11 +69,11 @@ impl BlockingCall {
     }
 }
 
-/// Has `f` run for this runtime on a spare OS thread, or here if there is none at all. `f` catches its panics.
+/// Has `f` run for this runtime on a spare OS thread, when there is one: never here, since only what the caller does
+/// next may end it. `f` catches its panics.
 pub(crate) fn run_detached(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
-    if let Err(job) = pool::submit(BlockingCall::owned(runtime, f), runtime) {
-        job.run();
-    }
+    let submitted = pool::submit(BlockingCall::owned(runtime, f), runtime);
+    assert!(submitted.is_ok(), "a call for which no process waits is kept until there is a spare");
 }
 
 /// Where an idle spare waits for a job.

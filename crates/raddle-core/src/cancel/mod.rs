@@ -94,6 +94,7 @@ impl Token {
     }
 
     /// Cancels it, its children, and all that runs under them. Never waits; the second time does nothing.
+    #[track_caller]
     pub fn cancel(&self) {
         point("cancel::Token::cancel");
         self.0.strike();
@@ -107,6 +108,7 @@ impl Token {
     }
 
     /// Whether it has been cancelled.
+    #[track_caller]
     pub fn is_cancelled(&self) -> bool {
         counted_look("cancel::Token::is_cancelled", || self.0.is_struck())
     }
@@ -194,6 +196,7 @@ pub fn within<T>(timeout: Duration, f: impl FnOnce() -> T) -> Result<T, Cancelle
 }
 
 /// Whether the region that the caller is in has been cancelled.
+#[track_caller]
 pub fn is_cancelled() -> bool {
     counted_look("cancel::is_cancelled", || hold().is_some_and(|node| node.is_struck()))
 }

@@ -9,7 +9,7 @@
 //! constant.
 //!
 //! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
-//! stores into a frame, and one each into its control block before and after. A light process that joins, or parks, in
+//! stores into a frame, and one each into its control block before and after. A process that joins, or parks, in
 //! no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there; who parks writes
 //! only two words into its frame ([`Parked`]). One that waits at a channel shows nothing: it leaves three words in the
 //! switch, where [`waits_for`](Block::waits_for) finds them as long as it is suspended there (`raddle_context::note`).

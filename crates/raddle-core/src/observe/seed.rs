@@ -10,6 +10,7 @@ use raddle_protocol::header::{Header, Runnable};
 use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -95,15 +96,22 @@ pub trait SeededSchedule: Send {
     fn choose(&self, n: usize) -> usize;
     /// Whether the one who runs goes on. If not, somebody else has the next turn.
     fn goes_on(&self, running: *mut Header) -> bool;
-    /// The one who runs says that others should.
-    fn yields(&self, running: *mut Header);
+    /// The one who runs says, at `site`, that others should.
+    fn yields(&self, running: *mut Header, site: &'static Location<'static>);
     /// Whether time passes though somebody can run. Not asked without an alarm.
     fn time_flies(&self) -> bool;
 
     /// Time has jumped to here.
     fn note_time(&self, now_ns: u64);
-    /// The one who runs is about to do something, or has done it.
-    fn note_operation(&self, running: *mut Header, operation: &'static str, is_done: bool);
+    /// The one who runs is about to do something at `site`, or has done it. The site is the program's, or a line of the
+    /// library where that does not know its caller's.
+    fn note_operation(
+        &self,
+        running: *mut Header,
+        operation: &'static str,
+        site: &'static Location<'static>,
+        is_done: bool,
+    );
     /// A process has come to its end.
     fn ended(&self, header: *mut Header);
     /// A panic has begun in what runs; true if nothing else need be said of it now.

@@ -1,54 +1,86 @@
 //! Owns: `JoinHandle`, a future of a task's output.
-//! May use: `worker::choice`.
+//! May use: `worker::choice`, `worker::slice`.
 //! Never: the task itself; the two share only the slot.
 
-use crate::worker::choice::counted_look;
+use crate::poll::abort::AbortHandle;
+use crate::poll::error::JoinError;
+use crate::poll::raw::WeakTask;
+use crate::worker::choice::{count_in_task, counted_look};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::thread::Result;
 
 enum JoinState<T> {
     Nobody,
     Waiting(Waker),
-    Output(Result<T>),
-    /// The handle has had the output, or is gone.
+    Output(Result<T, JoinError>),
+    /// The handle is gone, and the task goes on.
+    Unwanted,
+    /// The task has ended; the handle has had the output, or is gone.
     Over,
 }
 
+/// What is under the lock.
+struct JoinMeeting<T> {
+    join: JoinState<T>,
+    /// Of a spawned future, until the slot is filled, which comes before it is freed.
+    task: Option<WeakTask>,
+}
+
+impl<T> JoinMeeting<T> {
+    fn has_ended(&self) -> bool {
+        matches!(self.join, JoinState::Output(_) | JoinState::Over)
+    }
+}
+
 /// Where a task's output and the one who waits for it meet.
-pub(crate) struct JoinSlot<T>(Mutex<JoinState<T>>);
+pub(crate) struct JoinSlot<T>(Mutex<JoinMeeting<T>>);
 
 impl<T> JoinSlot<T> {
-    pub(crate) fn new() -> Self {
-        JoinSlot(Mutex::new(JoinState::Nobody))
+    pub(crate) fn of(task: Option<WeakTask>) -> Self {
+        JoinSlot(Mutex::new(JoinMeeting { join: JoinState::Nobody, task }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, JoinState<T>> {
+    fn lock(&self) -> MutexGuard<'_, JoinMeeting<T>> {
         // Nothing under the lock can panic: wakers and outputs are cloned and dropped outside.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Brings the output. Gives it back if nobody will ask for it.
     #[must_use = "an output that nobody wants is dropped by who knows what to do if that panics"]
-    pub(crate) fn fill(&self, output: Result<T>) -> Option<Result<T>> {
+    pub(crate) fn fill(&self, output: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
         let mut meeting = self.lock();
-        if matches!(*meeting, JoinState::Over) {
+        meeting.task = None;
+        if matches!(meeting.join, JoinState::Unwanted) {
+            meeting.join = JoinState::Over;
             return Some(output);
         }
-        let before = std::mem::replace(&mut *meeting, JoinState::Output(output));
+        let before = std::mem::replace(&mut meeting.join, JoinState::Output(output));
         drop(meeting);
         if let JoinState::Waiting(waker) = before {
             waker.wake();
         }
         None
     }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().has_ended()
+    }
+
+    /// Ends the task at its next poll, which this brings about, unless it has ended.
+    pub(super) fn abort(&self) {
+        let meeting = self.lock();
+        // SAFETY: the slot is locked, and what it has filled has no task.
+        let waker = meeting.task.as_ref().and_then(|task| unsafe { task.abort() });
+        drop(meeting);
+        waker.into_iter().for_each(Waker::wake);
+    }
 }
 
 /// A future of a task's output. Dropping it detaches the task, which goes on.
 ///
-/// The output is `Err` with the panic's payload if the task panicked.
+/// The output is an error if the task panicked, or was [aborted](Self::abort).
 pub struct JoinHandle<T> {
     slot: Arc<JoinSlot<T>>,
 }
@@ -59,30 +91,85 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the task has ended.
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
-        counted_look("task::JoinHandle::is_finished", || {
-            matches!(*self.slot.lock(), JoinState::Output(_) | JoinState::Over)
-        })
+        counted_look("task::JoinHandle::is_finished", || self.slot.has_ended())
+    }
+
+    /// Ends the task where it waits: its future is dropped instead of being polled again, by a worker, soon. What it
+    /// has done stays done; what it holds is dropped.
+    ///
+    /// A task that has ended keeps its output, and so does one whose last poll is under way. What
+    /// [`spawn_blocking`](crate::task::spawn_blocking) runs goes on.
+    ///
+    /// ```
+    /// use raddle::task;
+    /// task::block_on(async {
+    ///     let waits = task::spawn(std::future::pending::<()>());
+    ///     waits.abort();
+    ///     assert!(waits.await.unwrap_err().is_cancelled());
+    /// });
+    /// ```
+    pub fn abort(&self) {
+        self.slot.abort();
+    }
+
+    /// What aborts the task, for others than the one who awaits it.
+    pub fn abort_handle(&self) -> AbortHandle
+    where
+        T: Send + 'static,
+    {
+        AbortHandle::of(self.slot.clone())
+    }
+
+    /// The output, if it is there: as a poll that is ready.
+    #[doc(hidden)]
+    pub fn try_take(&mut self) -> Option<Result<T, JoinError>> {
+        let mut meeting = self.slot.lock();
+        match std::mem::replace(&mut meeting.join, JoinState::Over) {
+            JoinState::Output(output) => Some(output),
+            other => {
+                meeting.join = other;
+                None
+            }
+        }
+    }
+
+    /// Has `waker` called at the end, or now if that has come. Instead of a poll, whose waker it takes the place of.
+    #[doc(hidden)]
+    pub fn watch(&self, waker: Waker) {
+        let mut meeting = self.slot.lock();
+        if meeting.has_ended() {
+            drop(meeting);
+            return waker.wake();
+        }
+        let before = std::mem::replace(&mut meeting.join, JoinState::Waiting(waker));
+        drop(meeting);
+        drop(before);
     }
 }
 
 impl<T> Future for JoinHandle<T> {
-    type Output = Result<T>;
+    type Output = Result<T, JoinError>;
 
     /// # Panics
     /// If it is polled again after it was ready.
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let waker = context.waker().clone();
+        if count_in_task() {
+            waker.wake();
+            return Poll::Pending;
+        }
         let mut meeting = self.slot.lock();
-        let next = match *meeting {
+        let next = match meeting.join {
             JoinState::Nobody | JoinState::Waiting(_) => JoinState::Waiting(waker),
-            JoinState::Output(_) | JoinState::Over => JoinState::Over,
+            JoinState::Output(_) | JoinState::Over | JoinState::Unwanted => JoinState::Over,
         };
-        let before = std::mem::replace(&mut *meeting, next);
+        let before = std::mem::replace(&mut meeting.join, next);
         drop(meeting);
         match before {
             JoinState::Output(output) => Poll::Ready(output),
-            JoinState::Over => panic!("a JoinHandle was polled after it was ready"),
+            JoinState::Over | JoinState::Unwanted => panic!("a JoinHandle was polled after it was ready"),
             JoinState::Nobody | JoinState::Waiting(_) => Poll::Pending,
         }
     }
@@ -91,7 +178,10 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     /// Lets go of the output, or of the waker of who waited: stale wakers may keep the task's memory for long.
     fn drop(&mut self) {
-        let before = std::mem::replace(&mut *self.slot.lock(), JoinState::Over);
+        let mut meeting = self.slot.lock();
+        let next = if meeting.has_ended() { JoinState::Over } else { JoinState::Unwanted };
+        let before = std::mem::replace(&mut meeting.join, next);
+        drop(meeting);
         drop(before);
     }
 }

@@ -4,12 +4,15 @@
 //!
 //! A *task* is a future that was spawned. It has no stack: a worker polls it on its own. What programs call is `task`.
 
+mod abort;
 mod block_on;
+mod error;
 mod join;
 mod raw;
-mod state;
 
+pub use abort::AbortHandle;
 pub use block_on::block_on;
+pub use error::JoinError;
 pub use join::JoinHandle;
 pub(crate) use join::JoinSlot;
 pub(crate) use raw::new;

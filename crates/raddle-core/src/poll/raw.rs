@@ -3,20 +3,25 @@
 //! Never: two polls at once; the state word sees to that.
 
 use crate::orphan;
+use crate::poll::error::JoinError;
 use crate::poll::join::{JoinHandle, JoinSlot};
-use crate::poll::state::{Parked, TaskState};
 use crate::worker::{self, Here, Worker};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
+use raddle_protocol::protocol::task::{Polled, TaskWord};
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// What to do with a task whose future's type is not known.
 struct TaskVtable {
     /// Polls the future once; true if it has ended.
     poll: unsafe fn(*mut Head, &mut Context<'_>) -> bool,
+    /// Drops the future before its end.
+    cancel: unsafe fn(*mut Head),
     free: unsafe fn(*mut Head),
 }
 
@@ -24,8 +29,35 @@ struct TaskVtable {
 #[repr(C)]
 pub(crate) struct Head {
     header: Header,
-    pub(crate) state: TaskState,
+    pub(crate) state: TaskWord,
+    /// It is to end without another poll. Set before a wake, which orders it.
+    aborted: AtomicBool,
     table: &'static TaskVtable,
+}
+
+/// A task that may be gone. It lies in the task's slot, which knows when.
+#[derive(Debug)]
+pub(crate) struct WeakTask(NonNull<Head>);
+
+// SAFETY: what is done by it is done with a reference to the task, which any thread may have.
+unsafe impl Send for WeakTask {}
+
+impl WeakTask {
+    /// Says that the task is to end; `None` if nobody can wake it any more. The waker is for the caller to call,
+    /// without the slot's lock.
+    ///
+    /// # Safety
+    /// The slot is locked, and has not been filled: whoever frees the task fills it first.
+    pub(super) unsafe fn abort(&self) -> Option<Waker> {
+        // SAFETY: passed on to the caller.
+        let head = unsafe { self.0.as_ref() };
+        if !head.state.try_add_ref() {
+            return None;
+        }
+        head.aborted.store(true, Ordering::Relaxed);
+        // SAFETY: the reference that was just made.
+        Some(unsafe { Waker::from_raw(raw_waker(self.0.as_ptr())) })
+    }
 }
 
 /// A spawned future.
@@ -38,17 +70,25 @@ struct Cell<F: Future> {
 }
 
 trait HasTable: Future + Sized {
-    const TABLE: TaskVtable = TaskVtable { poll: poll_future::<Self>, free: free::<Self> };
+    const TABLE: TaskVtable =
+        TaskVtable { poll: poll_future::<Self>, cancel: cancel::<Self>, free: free::<Self> };
 }
 impl<F: Future> HasTable for F {}
 
 /// Makes a task, scheduled but in no queue yet.
 pub(crate) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
-    let slot = Arc::new(JoinSlot::new());
-    let head =
-        Head { header: Header::acting(Kind::Task, MOVABLE, poll), state: TaskState::new(), table: &F::TABLE };
-    let task = Box::new(Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) });
-    let raw: *mut Head = Box::into_raw(task).cast();
+    let place = NonNull::from(Box::leak(Box::<Cell<F>>::new_uninit())).cast::<Cell<F>>();
+    let slot = Arc::new(JoinSlot::of(Some(WeakTask(place.cast()))));
+    let head = Head {
+        header: Header::acting(Kind::Task, MOVABLE, poll),
+        state: TaskWord::new(),
+        aborted: AtomicBool::new(false),
+        table: &F::TABLE,
+    };
+    let task = Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) };
+    // SAFETY: room for one, which nobody else has; the slot is shown to nobody before this.
+    unsafe { place.write(task) };
+    let raw: *mut Head = place.as_ptr().cast();
     // SAFETY: just made; the state says scheduled, and the right to queue it is ours.
     let runnable = unsafe { Runnable::from_raw(raw.cast()) }.expect("a box is not null");
     // The handle needs the output only: its reference to the task itself is dropped at once.
@@ -71,8 +111,16 @@ unsafe fn poll(header: *mut Header) {
     let mut context = Context::from_waker(&waker);
     // SAFETY: alive as above.
     let table = unsafe { (*head).table };
-    // SAFETY: the table is the task's own, and `begin_poll` made us the only one who polls.
-    let ended = unsafe { (table.poll)(head, &mut context) };
+    // SAFETY: alive as above. Relaxed: whoever sets it wakes the task after that.
+    let aborted = unsafe { &(*head).aborted }.load(Ordering::Relaxed);
+    let ended = if aborted {
+        // SAFETY: the table is the task's own, and `begin_poll` made us the only one who polls.
+        unsafe { (table.cancel)(head) };
+        true
+    } else {
+        // SAFETY: as above.
+        unsafe { (table.poll)(head, &mut context) }
+    };
     if ended {
         state.end();
         // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
@@ -80,7 +128,7 @@ unsafe fn poll(header: *mut Header) {
             worker.count_exit();
             worker.note_exit();
         }
-    } else if state.end_poll() == Parked::Again {
+    } else if state.end_poll() == Polled::Again {
         // SAFETY: it was woken during the poll, so it is ours to queue, with our reference.
         return unsafe { worker::wake(head.cast()) };
     }
@@ -103,16 +151,41 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
         Ok(Poll::Ready(output)) => Ok(output),
         // In a forked child: who waits for it does not exist there.
         Err(_) if orphan::is_orphan() => orphan::end_of_orphan(true),
-        Err(panic) => Err(panic),
+        Err(panic) => Err(JoinError::panic(panic)),
     };
-    if catch_unwind(AssertUnwindSafe(|| *place = None)).is_err() {
-        crate::message::fatal("a future panicked while it was dropped");
+    // If its drop panics that is the task's panic, as in `cancel`, whatever it has put out.
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| *place = None)) {
+        bring(&task.slot, Err(JoinError::panic(panic)));
+        drop_unwanted(output);
+    } else {
+        bring(&task.slot, output);
     }
-    let unwanted = task.slot.fill(output);
+    true
+}
+
+/// The output, or that there is none.
+fn bring<T>(slot: &JoinSlot<T>, output: Result<T, JoinError>) {
+    drop_unwanted(slot.fill(output));
+}
+
+fn drop_unwanted<T>(unwanted: T) {
     if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
         crate::message::fatal("an output that nobody wanted panicked while it was dropped");
     }
-    true
+}
+
+/// The task was aborted.
+///
+/// # Safety
+/// `head` begins a `Cell<F>` that the caller polls alone.
+unsafe fn cancel<F: Future>(head: *mut Head) {
+    // SAFETY: the table is the task's own.
+    let task = unsafe { &*head.cast::<Cell<F>>() };
+    // SAFETY: the caller polls alone.
+    let place = unsafe { &mut *task.future.get() };
+    // The future is dropped where it lies. If that panics it is the task's panic, as if it had been its last poll's.
+    let dropped = catch_unwind(AssertUnwindSafe(|| *place = None));
+    bring(&task.slot, Err(dropped.map_or_else(JoinError::panic, |()| JoinError::aborted())));
 }
 
 /// # Safety
@@ -125,7 +198,7 @@ unsafe fn free<F: Future>(head: *mut Head) {
             // SAFETY: nobody else has the task. The future is dropped where it lies.
             unsafe { *task.future.get() = None };
             // Nobody can wake it any more: its joiner must not wait for ever.
-            drop(task.slot.fill(Err(Box::new("the task was dropped before its end: nobody held its waker"))));
+            drop(task.slot.fill(Err(JoinError::lost())));
             count_end_of(&task.head.header);
         }
         drop(task);
@@ -167,7 +240,9 @@ fn raw_waker(head: *mut Head) -> RawWaker {
 unsafe fn clone_waker(data: *const ()) -> RawWaker {
     let head = data.cast_mut().cast::<Head>();
     // SAFETY: the waker that is cloned holds a reference.
-    unsafe { (*head).state.add_ref() };
+    if !unsafe { (*head).state.add_ref() } {
+        crate::message::fatal("more wakers of one task than fit into a word");
+    }
     raw_waker(head)
 }
 

@@ -1,5 +1,6 @@
 //! Owns: what runs at the base of a process's stack, from its first instruction to its last.
-//! May use: `block::control`, `message`, `orphan`, `region`, `worker`, `raddle-context`, `raddle-protocol`.
+//! May use: `block::control`, `message`, `orphan`, `region`, `wait::child`, `worker`, `raddle-context`,
+//! `raddle-protocol`.
 //! Never: a panic past the base; `extern "C"` would abort.
 //!
 //! The order at the end matters, see `reclaim.md`: what the exit still needs is copied out of the block before the
@@ -11,10 +12,11 @@ use crate::block::{Block, Body};
 use crate::orphan;
 use crate::process::scope::ScopeData;
 use crate::region::{self, Inherited};
+use crate::wait::child::branch_ends;
 use crate::worker::choice;
 use crate::worker::{Here, LocalWorker};
 use raddle_context::{Context, Stack, tls};
-use raddle_protocol::header::{AS_IS, FOREIGN, Header, MOVABLE, OWN_TLS};
+use raddle_protocol::header::{AS_IS, BRANCH, FOREIGN, Header, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Finished;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -114,6 +116,9 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     unsafe { Here::of(&block.header) }.arrive();
     // SAFETY: the closure is there: it was put at spawn and this is its one run.
     unsafe { (block.body.get().run)(block) };
+    if block.header.is(BRANCH) {
+        branch_ends(block);
+    }
     if orphan::is_orphan() {
         // SAFETY: the result is there, and nobody will ask for it.
         orphan::end_of_orphan(unsafe { (block.body.get().has_panicked)(block) });
@@ -122,6 +127,13 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
         if block.header.is(AS_IS) {
             let_go_of_forks(block);
             return exit_as_is(block);
+        }
+        if !block.header.is(FOREIGN) {
+            // As with std: before the destructors, if the handle has gone by now.
+            let unseen = block.join.is_detached().then(|| drop_unseen(block));
+            run_destructors();
+            let_go_of_forks(block);
+            return exit_thread(block, unseen);
         }
         leave_storage(block);
     }
@@ -155,6 +167,7 @@ unsafe extern "C" fn retire(me: *mut Context) -> *mut Context {
     begin_storage(block);
     // SAFETY: as in `entry`.
     unsafe { Here::of(&block.header) }.arrive();
+    run_destructors();
     leave_storage(block);
     let_go_of_forks(block);
     // SAFETY: as in `exit`.
@@ -181,15 +194,18 @@ fn begin_storage(block: &Block) {
     }
 }
 
-/// A thread's function is over: its destructors run, which may wait; then it ends as a light process does.
+/// The destructors of the storage in which the caller runs; they may wait.
+#[inline(never)]
+fn run_destructors() {
+    // SAFETY: the caller's storage, which nothing but its destructors uses any more.
+    unsafe { tls::end() };
+}
+
+/// What runs in storage of its own is over, destructors and all: it ends as a light process does.
 ///
 /// A function of its own, as `exit` is: no address of a thread-local variable may be kept from one to the other.
 #[inline(never)]
 fn leave_storage(block: &'static Block) {
-    if !block.header.is(FOREIGN) {
-        // SAFETY: this thread's storage, which nothing but its destructors uses any more.
-        unsafe { tls::end() };
-    }
     let flags = &block.header.flags;
     flags.set(flags.get() & !(OWN_TLS | MOVABLE));
     // SAFETY: it has run on this worker since its last wait, and stays with it from now on.
@@ -262,6 +278,52 @@ fn exit_as_is(block: &'static Block) -> *mut Context {
     unsafe { worker.pick_last_as_is(memory) }
 }
 
+/// As [`exit_as_is`], of a thread, whose destructors have run. `unseen`: its result has been dropped, and was a panic.
+///
+/// If the handle has gone meanwhile, it is dropped here, in the thread's storage, whose destructors run once more. Only
+/// then is the storage free, and only from elsewhere, since the next one renews it.
+#[inline(never)]
+fn exit_thread(block: &'static Block, unseen: Option<bool>) -> *mut Context {
+    let place = block.storage.get();
+    let stack = block.stack.take().expect("a process that runs has a stack");
+    // SAFETY: as in `entry`.
+    let mut worker = unsafe { Here::of(&block.header) };
+    measure(&worker, &stack);
+    // SAFETY: it ends by this.
+    let scope = unsafe { block.scope() };
+    let mut unseen_panic = false;
+    choice::ended(&worker, block);
+    // SAFETY: the one who runs holds the block.
+    let mut storage = unsafe { &mut *place }.take();
+    match block.join.finish() {
+        Finished::HandleHasIt => {}
+        // SAFETY: the joiner registered itself to be woken once, by this.
+        Finished::Wake(joiner) => unsafe { worker.wake(joiner) },
+        Finished::Free => {
+            unseen_panic = unseen.unwrap_or_else(|| {
+                // SAFETY: nobody else has the block: it waits, if it does, as in its life.
+                unsafe { *place = storage.take() };
+                let panicked = drop_unseen(block);
+                run_destructors();
+                let_go_of_forks(block);
+                // SAFETY: as above.
+                storage = unsafe { &mut *place }.take();
+                panicked
+            });
+            // SAFETY: whoever resumed it last said on which worker it runs now.
+            worker = unsafe { Here::of(&block.header) };
+            worker.free_block(block);
+        }
+    }
+    leave(&worker, scope, unseen_panic);
+    // SAFETY: it is over, on this stack, and this has used no variable.
+    unsafe { worker.leave_storage(block, storage.expect("a thread has storage"), stack.memory()) };
+    worker.give_stack(stack);
+    worker.note_exit();
+    // SAFETY: as in `exit`.
+    unsafe { worker.pick_last() }
+}
+
 /// Before the end is published: who joins may ask at once how much of a stack was used.
 #[inline(always)]
 fn measure(worker: &LocalWorker, stack: &Stack) {
@@ -293,6 +355,10 @@ fn end(worker: &LocalWorker, block: &'static Block) {
 fn leave(worker: &LocalWorker, scope: Option<&ScopeData>, unseen_panic: bool) {
     worker.count_exit();
     if let Some(scope) = scope {
+        let owner = scope.who_waits();
+        if !owner.is_null() && !worker.put_next_child_first(owner) {
+            scope.go_in_turn();
+        }
         scope.leave(unseen_panic, |joiner: *mut Header| {
             // SAFETY: as for the join word.
             unsafe { worker.wake(joiner) };

@@ -20,7 +20,7 @@
 //! It uses `make` to fill a block, `entry`'s table, `worker` for storages, `raddle-context` for the call.
 
 use crate::block::{Block, Body, pool};
-use crate::choice::point;
+use crate::choice::point_at;
 use crate::message;
 use crate::process::entry::body_of;
 use crate::process::handle::Joiner;
@@ -88,10 +88,11 @@ pub(crate) unsafe fn spawn_here(
     let block = worker.take_block();
     fill(block, storage, call);
     let class = set.class.unwrap_or(worker.stack_class());
-    fill_rest(block, &BODY, set.name, class, null(), set.site, worker.next_id());
+    let site = set.site;
+    fill_rest(block, &BODY, set.name, class, null(), site, worker.next_id());
     mark(block);
     worker.submit(block, set.worker);
-    point("spawn");
+    point_at("spawn", site);
     // SAFETY: just made for a result of this type; this is its one handle.
     Some(unsafe { Joiner::new(block) })
 }

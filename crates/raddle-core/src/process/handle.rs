@@ -1,12 +1,13 @@
 //! Owns: `Process`, by which anybody can unpark one, and `JoinHandle`, by which one can wait for its end.
-//! May use: `block`, `describe::held`, `orphan`, `wait::park`, `worker`, `raddle-context`, `raddle-protocol`.
+//! May use: `block`, `describe::held`, `orphan`, `wait::child`, `wait::park`, `worker`, `raddle-context`,
+//! `raddle-protocol`.
 //! Never: a process's stack.
 
 use crate::block::Block;
 use crate::block::pool;
 use crate::describe::Held;
 use crate::orphan;
-use crate::wait::park;
+use crate::wait::{child, park};
 use crate::worker::choice::{self, point, settle};
 use crate::worker::{self, Here, current_header};
 use raddle_context::tls::TlsBlock;
@@ -77,6 +78,7 @@ impl Process {
     ///
     /// May be called from anywhere: a process, a task, an OS thread.
     #[inline]
+    #[track_caller]
     pub fn unpark(&self) {
         point("unpark");
         if self.block.token.notify(self.life) == Notified::Wake {
@@ -167,6 +169,7 @@ impl<T> Joiner<T> {
 
     /// Whether it has ended. A no counts against the caller's slice, since it may ask until it is a yes.
     #[inline]
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
         choice::counted_look("is_finished", || self.has_ended())
     }
@@ -182,7 +185,7 @@ impl<T> Joiner<T> {
     pub fn join(self) -> Result<T> {
         point("join");
         if !self.block.join.is_done() {
-            park::wait_for_child(self.block);
+            child::wait_for_child(self.block);
         }
         self.take()
     }
@@ -200,7 +203,7 @@ impl<T> Joiner<T> {
             && self.block.header.flags.get() & (OWN_TLS | AS_IS) != OWN_TLS
             && park::has_room_for_a_call(caller, self.block)
             // SAFETY: `caller` is what runs here; the proof is gone at once.
-            && unsafe { Here::of(&caller.header) }.take_back(self.block)
+            && unsafe { Here::of(&caller.header) }.take_back(caller, self.block)
         {
             return self.run_here(caller);
         }
@@ -228,7 +231,7 @@ impl<T> Joiner<T> {
     pub fn join_or_unwind(self) -> Result<T> {
         point("join");
         if !self.block.join.is_done() {
-            park::wait_for_child_loosely(self.block, None);
+            child::wait_for_child_loosely(self.block, None);
         }
         self.take()
     }
@@ -237,7 +240,7 @@ impl<T> Joiner<T> {
     #[track_caller]
     pub fn join_until(self, deadline: Option<Instant>) -> std::result::Result<Result<T>, Self> {
         point("join");
-        if self.block.join.is_done() || park::wait_for_child_loosely(self.block, deadline) {
+        if self.block.join.is_done() || child::wait_for_child_loosely(self.block, deadline) {
             return Ok(self.take());
         }
         Err(self)

@@ -1,10 +1,10 @@
 //! Owns: how a process is made, in a runtime that is given.
-//! May use: `block::control`, `block::pool`, `ids`, `trace::job`, `tracer`, `worker`, `raddle-context`,
+//! May use: `block`, `ids`, `trace::job`, `tracer`, `worker::here`, `worker::shared`, `raddle-context`,
 //! `raddle-protocol`, `raddle-trace`.
 //! Never: a stack; a process gets one when it starts.
 
 use crate::block::pool;
-use crate::block::{Block, Body};
+use crate::block::{Block, Body, JOB_SITE};
 use crate::process::entry;
 use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
@@ -39,7 +39,7 @@ impl Settings {
         Settings { name: None, class: None, worker: None, storage: Storage::Usual, later: false };
     pub const LATER: Settings = Settings { later: true, ..Settings::PLAIN };
 
-    /// As [`LATER`](Self::LATER), and it starts soon and, unless a thief comes first, on the worker `home`.
+    /// As [`LATER`](Self::LATER), on the worker `home` unless a thief comes first.
     pub fn later_at(home: Option<usize>) -> Settings {
         Settings { worker: home, ..Settings::LATER }
     }
@@ -62,7 +62,7 @@ pub(crate) enum Storage {
 impl Storage {
     /// The flags for it, where the runtime's processes have these.
     #[inline(always)]
-    const fn flags(self, of_processes: u8, of_jobs: u8) -> u8 {
+    const fn flags(self, of_processes: u16, of_jobs: u16) -> u16 {
         match self {
             Storage::Usual => of_processes,
             Storage::Own => OWN_TLS,
@@ -73,7 +73,7 @@ impl Storage {
 }
 
 /// The flags of a runtime's processes.
-pub(crate) const fn usual_flags(light: bool) -> u8 {
+pub(crate) const fn usual_flags(light: bool) -> u16 {
     if light { 0 } else { OWN_TLS | AS_IS }
 }
 
@@ -123,10 +123,22 @@ pub fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
 /// As `spawn::Builder::spawn_unchecked`.
 #[track_caller]
 pub unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, worker: Option<usize>, f: F) -> Joiner<T> {
+    // SAFETY: passed on to the caller.
+    unsafe { spawn_roomy_at(runtime, worker, Location::caller(), f) }
+}
+
+/// # Safety
+/// As [`spawn_roomy`].
+unsafe fn spawn_roomy_at<F: FnOnce() -> T, T>(
+    runtime: &Shared,
+    worker: Option<usize>,
+    site: &'static Location<'static>,
+    f: F,
+) -> Joiner<T> {
     let (class, storage) = (Some(roomy(runtime.stack_class)), Storage::Job);
     let set = Settings { class, storage, worker, ..Settings::PLAIN };
     // SAFETY: passed on to the caller.
-    unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) }
+    unsafe { spawn_outside(runtime, set, std::ptr::null(), site, f) }
 }
 
 /// Jobs recurse: they get at least what a thread gets, of which only what is touched is memory.
@@ -153,9 +165,6 @@ pub unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
 
 struct PromotedJob(NonNull<Node>);
 
-/// What stands for the spawn site of a process that runs a job: a fork does not note where it was made.
-static JOB_SITE: &Location<'static> = Location::caller();
-
 impl Block {
     /// The job that the process has been made for, if for one: compared, never followed. `None` in a region that may be
     /// cancelled, whose node stands in its place.
@@ -163,7 +172,7 @@ impl Block {
     /// # Safety
     /// Its life neither begins nor ends meanwhile.
     pub unsafe fn job(&self) -> Option<*const Node> {
-        let is_job = std::ptr::eq(self.site.get(), JOB_SITE) && !self.header.is(CANCELLABLE);
+        let is_job = self.is_of_job() && !self.header.is(CANCELLABLE);
         // SAFETY: what `make_job` has put there; it stays there when it has been taken, since a job returns nothing.
         let job = is_job.then(|| unsafe { self.payload.peek::<*const Node>() });
         // Null where it has left a region.
@@ -256,7 +265,7 @@ pub(super) fn fill_rest(
 
 /// Says of a block that was just filled in which storage it runs.
 #[inline(always)]
-pub(crate) fn mark(block: &Block, storage: Storage, of_processes: u8, of_jobs: u8) {
+pub(crate) fn mark(block: &Block, storage: Storage, of_processes: u16, of_jobs: u16) {
     let flags = storage.flags(of_processes, of_jobs);
     if flags != 0 {
         block.header.flags.set(MOVABLE | flags);
@@ -267,8 +276,17 @@ pub(crate) fn mark(block: &Block, storage: Storage, of_processes: u8, of_jobs: u
 /// Runs `f` as a job of `runtime`, for whoever calls, who waits.
 #[track_caller]
 pub fn run_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
+    run_at(runtime, Location::caller(), f)
+}
+
+/// As [`run_in`], called at `site` in the program.
+pub fn run_at<T: Send>(
+    runtime: &Shared,
+    site: &'static Location<'static>,
+    f: impl FnOnce() -> T + Send,
+) -> T {
     // SAFETY: what `f` borrows outlives this call, which waits for the job's end.
-    let joiner = unsafe { spawn_roomy(runtime, None, f) };
+    let joiner = unsafe { spawn_roomy_at(runtime, None, site, f) };
     joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

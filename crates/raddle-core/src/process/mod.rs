@@ -19,9 +19,9 @@
 //! | | flags | its storage | where it goes on |
 //! |---|---|---|---|
 //! | process | `OWN_TLS`, `AS_IS` | its own, as the last process has left it | on whatever worker is free |
-//! | thread | `OWN_TLS` | its own, with first values, and destructors at its end | likewise |
+//! | thread; explored process | `OWN_TLS`; and `ANEW` | its own: first values, destructors at its end | likewise |
 //! | job of a plain pool | `OWN_TLS`, `AS_IS` | as a process's | where it began |
-//! | job of a prepared pool | `AS_IS` | its worker's, alone meanwhile (`worker::nested`) | where it began |
+//! | job of a prepared pool | `HOLDS` | its worker's, alone meanwhile (`worker::nested`) | where it began |
 //! | light process | - | its worker's, with others | where it began |
 //!
 //! The last is sound only if nothing of it depends on a thread-local while it waits: a promise of the program's, by an

@@ -1,5 +1,6 @@
 //! Owns: `ScopeData`: the count of the processes of a scope, and the wait for all of them.
-//! May use: `block::control`, `describe::wait`, `orphan`, `region`, `wait::park`, `raddle-protocol`.
+//! May use: `block::control`, `describe::wait`, `orphan`, `region`, `wait::child`, `wait::park`,
+//! `raddle-protocol`.
 //! Never: returning, even by a panic, while a child lives.
 //!
 //! The semantics are those of [`std::thread::scope`]. The wait for the children happens outside of any unwinding: a
@@ -8,8 +9,7 @@
 use crate::block::Block;
 use crate::orphan;
 use crate::region::{self, Node};
-use crate::wait::park;
-use crate::wait::{CallOn, Subject, Wait, WaitReason};
+use crate::wait::{CallOn, Subject, Wait, WaitReason, child, park};
 use raddle_protocol::header::Header;
 use raddle_protocol::order;
 use raddle_protocol::prim::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,6 +17,7 @@ use raddle_protocol::protocol::join::{Finished, JoinWord, Registered};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::AtomicPtr;
 
 /// The part of a scope that its processes see.
 pub struct ScopeData {
@@ -28,6 +29,8 @@ pub struct ScopeData {
     generation: AtomicU64,
     /// In a forked child: there were children that only its parent has.
     lost: AtomicBool,
+    /// The process that waits for them, or null; also where they begin in turn anyway.
+    owner: AtomicPtr<Header>,
     /// The region that its processes are born into.
     region: Option<Arc<Node>>,
 }
@@ -58,6 +61,7 @@ impl ScopeData {
             empty: JoinWord::new(),
             generation: AtomicU64::new(orphan::generation()),
             lost: AtomicBool::new(false),
+            owner: AtomicPtr::new(std::ptr::null_mut()),
             region: region::for_scope(),
         }
     }
@@ -106,6 +110,19 @@ impl ScopeData {
         self.panicked.load(Ordering::Relaxed)
     }
 
+    /// The children that have not begun do so in turn.
+    pub(crate) fn go_in_turn(&self) {
+        self.owner.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// The process that waits for all children, if one does, and they do not go in turn.
+    ///
+    /// Relaxed: it is only compared, and asked for its flags.
+    #[inline(always)]
+    pub(crate) fn who_waits(&self) -> *mut Header {
+        self.owner.load(Ordering::Relaxed)
+    }
+
     /// One has ended. The last one tells the owner; after that the scope may be gone.
     pub fn leave(&self, panicked: bool, wake: impl FnOnce(*mut Header)) {
         if panicked {
@@ -130,6 +147,7 @@ impl ScopeData {
         if !self.empty.is_done() {
             let wait = Wait::on(const { &SCOPE }, self, site);
             let _shown = wait.show();
+            let _joining = child::joining_all(&self.owner);
             park::wait_registered(SCOPE.call(), |owner| self.empty.register(owner) == Registered::Waits);
         }
     }

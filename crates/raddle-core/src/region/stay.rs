@@ -4,7 +4,7 @@
 //!
 //! A process in a region has the flag [`CANCELLABLE`] and, in its payload, the address of its node: while it runs, its
 //! closure has been taken out of there and its result not yet put. The flag is one of those that
-//! [`light_caller`](crate::wait::park::light_caller) tests at once: so a process in no region pays nothing, and one
+//! [`plain_caller`](crate::wait::park::plain_caller) tests at once: so a process in no region pays nothing, and one
 //! in a region takes the long way into each wait. An OS thread has the address in a thread-local.
 
 use crate::block::Block;

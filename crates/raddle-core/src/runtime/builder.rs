@@ -20,7 +20,7 @@ use crate::worker::{Worker, current_header, ends};
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls::{self, TlsPool, UsedBlocks};
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
-use raddle_protocol::header::AS_IS;
+use raddle_protocol::header::{ANEW, HOLDS, OWN_TLS};
 use raddle_protocol::prim::fence_is_asymmetric;
 use raddle_trace::Level;
 use std::fmt;
@@ -113,6 +113,19 @@ impl std::error::Error for BuildError {
             BuildError::AlreadyStarted => None,
             BuildError::NotLinked(e) => Some(e),
         }
+    }
+}
+
+impl message::StartError for BuildError {
+    fn is_of_settings(&self) -> bool {
+        matches!(self, BuildError::Config(_) | BuildError::NotLinked(_))
+    }
+}
+
+impl message::StartError for io::Error {
+    fn is_of_settings(&self) -> bool {
+        let inner = self.get_ref().and_then(|inner| inner.downcast_ref::<BuildError>());
+        inner.is_some_and(BuildError::is_of_settings)
     }
 }
 
@@ -444,13 +457,16 @@ fn start(
     if !light {
         tls::supported().map_err(BuildError::Threads)?;
     }
-    let process_flags = usual_flags(light);
-    let job_flags = if jobs_hold { AS_IS } else { process_flags };
+    // Each run of an exploration is the same: what one process leaves in its storage is not for another one to find.
+    let process_flags = if explorer.is_some() && !light { OWN_TLS | ANEW } else { usual_flags(light) };
+    let job_flags = if jobs_hold { HOLDS } else { process_flags };
     let mut seeded = seeded(config, explorer.as_deref())?;
     let follows_seed = seeded.is_some();
     let prints_stats = config.stats.unwrap_or(false);
     let trace = Trace::new(config.trace_plan()).map_err(BuildError::NotLinked)?;
-    let is_plain = !scatters && !follows_seed && hooks.are_none() && !config.trace_plan().asks_for_anything();
+    // An extra worker's OS thread is none that the program has prepared, and has no number that jobs could be told.
+    let is_plain = !scatters && !follows_seed && !jobs_hold && hooks.are_none();
+    let is_plain = is_plain && !config.trace_plan().asks_for_anything();
     let look = Looks {
         prints_stats,
         measure_stacks,

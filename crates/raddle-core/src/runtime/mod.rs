@@ -90,9 +90,10 @@ impl Runtime {
         self.shared.policy
     }
 
-    /// The counters of each worker now.
+    /// The counters of each worker now; and behind them, as in all that is counted for each worker, those of each extra
+    /// worker that there has been: see `docs/HANGS.md`.
     pub fn stats(&self) -> Vec<Stats> {
-        self.shared.workers().iter().map(Worker::stats).collect()
+        self.shared.everybody().map(Worker::stats).collect()
     }
 
     /// A hash of the schedule so far, if a seed determines it: runs with equal hashes made the same choices. `None`
@@ -111,7 +112,7 @@ impl Runtime {
     /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn idle_times(&self) -> Vec<[IdleDecade; DECADES]> {
-        self.shared.workers().iter().map(|worker| worker.idle_times.snapshot()).collect()
+        self.shared.everybody().map(|worker| worker.idle_times.snapshot()).collect()
     }
 
     /// How much work waited at each worker until now, sampled every 10 ms except while all workers sleep.
@@ -122,7 +123,7 @@ impl Runtime {
     /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn loads(&self) -> Vec<Load> {
-        self.shared.workers().iter().map(|worker| worker.loads.snapshot()).collect()
+        self.shared.everybody().map(|worker| worker.loads.snapshot()).collect()
     }
 
     /// Writes what has been recorded into a file `.rdt`: `raddle::trace::dump` for this runtime.
@@ -146,8 +147,8 @@ impl Runtime {
     /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn migrations(&self) -> Vec<Vec<u64>> {
-        let from_workers = |worker| self.shared.migrations_to(worker).take(self.workers()).collect();
-        self.shared.workers().iter().map(from_workers).collect()
+        let all: Vec<&Worker> = self.shared.everybody().collect();
+        all.iter().map(|worker| self.shared.migrations_to(worker).take(all.len()).collect()).collect()
     }
 
     /// The most bytes of stack that any ended process has used, if [`Builder::measure_stacks`] asked for it.

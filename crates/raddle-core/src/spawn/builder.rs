@@ -43,7 +43,8 @@ impl Builder {
         self
     }
 
-    /// The least number of bytes of stack; rounded up to the next size class.
+    /// The least number of bytes of stack; rounded up to the next size class, of which the runtime takes less than a
+    /// page for itself.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -186,7 +187,10 @@ pub fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// Spawns a process on the caller's runtime (from an OS thread: the default one, which starts on first use).
 ///
-/// It runs when its worker's current batch is dry or has had its time, or earlier on a worker that is idle.
+/// It runs when its worker's current batch is dry or has had its time, or earlier on a worker that is idle, or when its
+/// parent joins it. In which order processes begin is not promised, and none is taken off its worker: one that spins
+/// until another has done something must give way in the loop (`csp::yield_now`), or wait by a channel, a lock or
+/// `csp::park`.
 ///
 /// # Panics
 /// If the default runtime cannot be started; [`Builder::spawn`] returns that as an error.
@@ -256,5 +260,9 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    Builder::new().worker(worker).spawn(f).unwrap_or_else(|e| panic!("spawn_on({worker}): {e}"))
+    let spawned = Builder::new().worker(worker).spawn(f);
+    spawned.unwrap_or_else(|error| {
+        message::end_if_of_settings(&error);
+        panic!("spawn_on({worker}): {error}")
+    })
 }

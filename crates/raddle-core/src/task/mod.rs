@@ -5,7 +5,7 @@
 mod sleep;
 mod spawn_blocking;
 
-pub use crate::poll::{JoinHandle, block_on};
+pub use crate::poll::{AbortHandle, JoinError, JoinHandle, block_on};
 pub use sleep::{Sleep, YieldNow, sleep, sleep_until, yield_now};
 pub use spawn_blocking::spawn_blocking;
 

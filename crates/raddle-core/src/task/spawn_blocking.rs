@@ -1,11 +1,11 @@
 //! Owns: `task::spawn_blocking`.
-//! May use: `blocking::spare`, `message`, `orphan`, `poll::join`, `runtime`, `worker::shared`.
+//! May use: `blocking::spare`, `message`, `orphan`, `poll::error`, `poll::join`, `runtime`, `worker::shared`.
 //! Never: a task: what blocks is a function, and only its end is awaited.
 
 use crate::blocking::run_detached;
 use crate::message;
 use crate::orphan;
-use crate::poll::{JoinHandle, JoinSlot};
+use crate::poll::{JoinError, JoinHandle, JoinSlot};
 use crate::runtime::{self, Shared};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Runs `f`, which may block an OS thread, on a spare one, and returns a future of its value.
 ///
 /// What [`blocking`](crate::blocking()) is to a process this is to a task. The runtime does not end before `f` has; a
-/// dropped handle leaves `f` running.
+/// dropped handle leaves `f` running, and so does [`abort`](JoinHandle::abort).
 ///
 /// # Panics
 /// If the default runtime cannot be started.
@@ -30,7 +30,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let slot = Arc::new(JoinSlot::new());
+    let slot = Arc::new(JoinSlot::of(None));
     let handle = JoinHandle::new(slot.clone());
     let runtime = message::started(runtime::with_here(Shared::hold));
     runtime.leave_outside();
@@ -42,7 +42,7 @@ where
             // Forked in the call: in the child nobody awaits it, and no spare OS thread is to go on.
             orphan::end_of_orphan(result.is_err());
         }
-        let unwanted = slot.fill(result);
+        let unwanted = slot.fill(result.map_err(JoinError::panic));
         if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
             message::fatal("a value that nobody wanted panicked while it was dropped");
         }

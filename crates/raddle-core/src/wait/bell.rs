@@ -54,6 +54,7 @@ impl Bell {
 
 /// Waits until whoever got the header by `register` wakes it. False if the deadline passed first, or the caller was
 /// cancelled. `register` says whether there is anything to wait for, `withdraw` whether nobody will wake it.
+#[track_caller]
 pub(crate) fn wait_loosely(
     call: &'static WaitCall,
     deadline: Option<Instant>,

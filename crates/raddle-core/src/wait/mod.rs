@@ -3,9 +3,11 @@
 //! Never: what is waited for.
 
 mod bell;
+pub(crate) mod child;
 pub mod external;
 mod holder;
 pub mod park;
+mod refuse;
 mod sleeper;
 mod waiter;
 

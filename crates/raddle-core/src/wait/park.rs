@@ -14,18 +14,17 @@
 //! | a task, or the scheduler itself | a panic that says to use `.await` |
 
 use crate::block::Block;
-use crate::describe::{CallOn, JOIN, PARK, Parked, Wait};
+use crate::describe::{CallOn, PARK, Parked, Wait};
 use crate::region::{self, Node, Ring};
+use crate::wait::Waiter;
 use crate::wait::external;
-use crate::wait::{Waiter, wait_loosely};
-use crate::worker::choice::{self, count, counted_point, point};
+use crate::wait::refuse::refuse_in_task;
+use crate::worker::choice::{self, count, counted_point, counted_point_at, point};
 use crate::worker::lent::while_waiting;
-use crate::worker::polling::is_asked_here;
 use crate::worker::timer::{Alarm, AlarmId};
-use crate::worker::{Here, RECORDED, SEEDED, current_header, has_no_stack};
+use crate::worker::{Here, RECORDED, SEEDED, current_header};
 use raddle_protocol::call::{WaitCall, WaitReason};
-use raddle_protocol::header::{CANCELLABLE, Header, Kind, MOVABLE, OWN_TLS};
-use raddle_protocol::protocol::join::Registered;
+use raddle_protocol::header::{CANCELLABLE, FOREIGN, Header, Kind, OWN_TLS};
 use raddle_protocol::protocol::token::Notified;
 use std::panic::Location;
 use std::sync::Arc;
@@ -39,8 +38,9 @@ pub enum Caller {
     Thread,
 }
 
-/// Finds out who calls; panics inside a task, where waiting would stop the whole worker.
+/// Finds out who calls; panics inside a task, where waiting would stop the whole worker, at the caller's place.
 #[inline(always)]
+#[track_caller]
 pub fn caller(what: &str) -> Caller {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
@@ -53,10 +53,10 @@ pub fn caller(what: &str) -> Caller {
     Caller::Thread
 }
 
-/// The caller, if it is a light process that may switch, and in no [region](crate::cancel) that may be cancelled: the
-/// one for whom waits are compiled into their callers.
+/// The caller, if it is a process that may switch, and in no [region](crate::cancel) that may be cancelled: the one for
+/// whom waits are compiled into their callers. (A thread of C has control words to be switched, too, and is none.)
 #[inline(always)]
-pub fn light_caller() -> Option<&'static Block> {
+pub fn plain_caller() -> Option<&'static Block> {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { header.as_ref() }?;
@@ -78,7 +78,7 @@ pub(crate) fn caller_outside_regions() -> Option<&'static Block> {
 
 /// Whether what runs here is a process that may leave its stack now.
 #[inline(always)]
-fn may_switch(running: &Header) -> bool {
+pub(super) fn may_switch(running: &Header) -> bool {
     let may_leave = running.is_process_on_worker() && !running.holds_thread();
     may_leave && (!std::thread::panicking() || running.is(OWN_TLS))
 }
@@ -101,26 +101,6 @@ pub fn may_wait() -> bool {
     unsafe { current_header().as_ref() }.is_none_or(|running| running.kind != Kind::Worker)
 }
 
-#[cold]
-fn refuse_in_task(kind: Kind, what: &str) {
-    if kind == Kind::Worker && !std::thread::panicking() {
-        assert!(
-            !is_asked_here(),
-            "`{what}` waits, and a poller's call must not: it would stop its whole worker; let a process wait, and \
-             wake it from the call"
-        );
-        assert!(
-            !has_no_stack(),
-            "`{what}` waits, and this job must not: it runs on its worker's own stack, since there was no memory, or \
-             room among the program's mappings, for one of its own; let fewer processes live at once, or raise \
-             `ulimit -v` or `vm.max_map_count`"
-        );
-        panic!(
-            "`{what}` waits, and a task must not: it would stop its whole worker; use `.await`, or a process"
-        );
-    }
-}
-
 /// Lets others run: the caller goes to the end of its worker's batch. On an OS thread: `std::thread::yield_now`.
 ///
 /// Returns at once if nothing else can run here, and in a process that is unwinding.
@@ -132,6 +112,7 @@ fn refuse_in_task(kind: Kind, what: &str) {
 /// raddle::csp::spawn(|| raddle::csp::yield_now()).join().unwrap();
 /// ```
 #[inline]
+#[track_caller]
 pub fn yield_now() {
     match caller("csp::yield_now") {
         Caller::Process(block) => {
@@ -147,6 +128,7 @@ pub fn yield_now() {
 
 /// As [`yield_now`], and no cancellation ends it. A job that holds its OS thread begins nothing: the caller may have a
 /// place in a queue, and what was begun one behind it.
+#[track_caller]
 pub fn let_others_run() {
     match caller("csp::yield_now") {
         Caller::Process(block) => yield_process(block),
@@ -155,6 +137,7 @@ pub fn let_others_run() {
 }
 
 /// As [`let_others_run`], for a job of a pool's, which has others begin.
+#[track_caller]
 pub fn let_jobs_run() {
     match caller("yield_now") {
         Caller::Process(block) => yield_process(block),
@@ -164,7 +147,7 @@ pub fn let_jobs_run() {
 
 /// The caller, if it is a job that holds its OS thread.
 #[inline(always)]
-fn holder() -> Option<&'static Block> {
+pub(super) fn holder() -> Option<&'static Block> {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { header.as_ref() }?;
@@ -186,6 +169,7 @@ fn yield_thread() {
 }
 
 #[inline(always)]
+#[track_caller]
 fn yield_process(block: &'static Block) {
     // SAFETY: `block` is what runs here, and leaves its stack by this only.
     let worker = unsafe { Here::of(&block.header) };
@@ -212,7 +196,7 @@ fn yield_process(block: &'static Block) {
 #[track_caller]
 pub fn park() {
     let site = Location::caller();
-    let Some(block) = light_caller() else { return park_otherwise(site) };
+    let Some(block) = plain_caller() else { return park_otherwise(site) };
     // SAFETY: `block` is what runs here, and leaves its stack by this only.
     let worker = unsafe { Here::of(&block.header) };
     if worker.watched() & (SEEDED | RECORDED) != 0 {
@@ -224,14 +208,15 @@ pub fn park() {
     let wait = Parked::at(site);
     let _shown = wait.show_alone(block);
     // SAFETY: `block` is what runs here, and `park_saved` gets its address.
-    unsafe { worker.leave_light_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
+    unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
     block.token.consume();
 }
 
-/// As [`park`], for whoever is no light process, or is watched.
+/// As [`park`], for whoever does not wait plainly, or is watched.
 #[inline(never)]
+#[track_caller]
 fn park_otherwise(site: &'static Location<'static>) {
-    counted_point("park");
+    counted_point_at("park", site);
     let Caller::Process(block) = caller("csp::park") else { return park_thread(None) };
     if block.token.take() {
         return;
@@ -479,78 +464,6 @@ pub fn sleep_until(deadline: Instant) {
 const PARK_TIMEOUT: CallOn<Block> = CallOn::with_deadline("park_timeout", WaitReason::Park);
 const SLEEP: CallOn<Block> = CallOn::with_deadline("sleep", WaitReason::Sleep);
 
-/// Waits for the end of a process whose handle the caller has.
-#[inline]
-#[track_caller]
-pub(crate) fn wait_for_child(child: &'static Block) {
-    match light_caller() {
-        Some(block) => wait_lightly_for_child(block, child, Location::caller()),
-        None => wait_firmly_for_child(child, Location::caller()),
-    }
-}
-
-/// As [`wait_for_child`], until `deadline` or a cancellation. False if the deadline passed first.
-#[inline]
-#[track_caller]
-pub(crate) fn wait_for_child_loosely(child: &'static Block, deadline: Option<Instant>) -> bool {
-    match light_caller() {
-        Some(block) if deadline.is_none() => {
-            wait_lightly_for_child(block, child, Location::caller());
-            true
-        }
-        _ => wait_for_child_or_not(child, deadline, Location::caller()),
-    }
-}
-
-/// The caller is a light process in no region. PERF: that is found out once; bench `create_join`.
-#[inline(always)]
-fn wait_lightly_for_child(block: &'static Block, child: &'static Block, site: &'static Location<'static>) {
-    let wait = Wait::on(const { &JOIN }, child, site);
-    let _shown = wait.show_alone(block);
-    // SAFETY: `block` is what runs here, and leaves its stack by this only.
-    let worker = unsafe { Here::of(&block.header) };
-    // SAFETY: as above.
-    if !unsafe { worker.join_next(block, child) } {
-        wait_registered(JOIN.call(), |joiner| child.join.register(joiner) == Registered::Waits);
-    }
-}
-
-/// Whoever the caller is.
-#[inline(never)]
-fn wait_firmly_for_child(child: &'static Block, site: &'static Location<'static>) {
-    let wait = Wait::on(const { &JOIN }, child, site);
-    let _shown = wait.show();
-    if let Caller::Process(block) = caller(JOIN.name()) {
-        // SAFETY: `block` is what runs here, and leaves its stack by this only.
-        let worker = unsafe { Here::of(&block.header) };
-        // SAFETY: as above.
-        if unsafe { worker.join_next(block, child) } {
-            return;
-        }
-    }
-    wait_registered(JOIN.call(), |joiner| child.join.register(joiner) == Registered::Waits);
-}
-
-#[cold]
-fn wait_for_child_or_not(
-    child: &'static Block,
-    deadline: Option<Instant>,
-    site: &'static Location<'static>,
-) -> bool {
-    if deadline.is_none() && !region::is_in_one() {
-        wait_firmly_for_child(child, site);
-        return true;
-    }
-    let wait = Wait::on(const { &JOIN }, child, site);
-    let _shown = wait.show();
-    let register = |joiner| child.join.register_loosely(joiner) == Registered::Waits;
-    let over = wait_loosely(JOIN.call(), deadline, register, |joiner| child.join.withdraw(joiner));
-    if !over {
-        region::check();
-    }
-    over
-}
-
 /// Whether something else could run where the caller runs: another process of its worker, or any OS thread.
 pub fn others_wait_here() -> bool {
     match caller("yield") {
@@ -560,17 +473,18 @@ pub fn others_wait_here() -> bool {
     }
 }
 
-/// As [`wait_registered`]; and `enter` runs on the caller's own stack if it is a light process that stays with its
-/// worker, so that it need not leave if `enter` returns false. See [`Here::leave_here`].
+/// As [`wait_registered`]; and `enter` runs on the caller's own stack if it is a process, so that it need not leave if
+/// `enter` returns false. See [`Here::leave_here`].
 #[inline]
+#[track_caller]
 pub fn wait_entered<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, enter: R) {
     match caller(call.name()) {
-        Caller::Process(block) if !block.header.is(MOVABLE | OWN_TLS) => {
+        Caller::Process(block) if !block.header.is(FOREIGN) => {
             if enter(block.as_header()) {
                 // SAFETY: `block` is what runs here, and leaves its stack by this only.
                 let worker = unsafe { Here::of(&block.header) };
                 worker.note_stop(call, 0);
-                // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
+                // SAFETY: whoever `enter` has shown it to wakes it.
                 unsafe { worker.leave_here(block) };
             }
         }
@@ -578,22 +492,24 @@ pub fn wait_entered<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, ent
     }
 }
 
-/// As [`wait_entered`], for a wait that has not been shown, and compiled into the caller if that is a light process.
+/// As [`wait_entered`], for a wait that has not been shown, and compiled into the caller if that is a process.
 #[inline(always)]
+#[track_caller]
 pub fn wait_shown<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
-    let Some(block) = light_caller() else { return wait_shown_otherwise(wait, enter) };
+    let Some(block) = plain_caller() else { return wait_shown_otherwise(wait, enter) };
     if enter(block.as_header()) {
         let _shown = wait.show_alone(block);
         // SAFETY: `block` is what runs here, and leaves its stack by this only.
         let worker = unsafe { Here::of(&block.header) };
         worker.note_stop(wait.call(), 0);
-        // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
+        // SAFETY: whoever `enter` has shown it to wakes it.
         unsafe { worker.leave_here(block) };
     }
 }
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn wait_shown_otherwise<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
     let _shown = wait.show();
     wait_registered(wait.call(), enter);
@@ -604,11 +520,13 @@ fn wait_shown_otherwise<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: 
 ///
 /// As soon as `register` has let anybody know of the header, the caller may run on, on another worker: from then on
 /// `register` touches nothing that lies in the caller's frame.
+#[track_caller]
 pub fn wait_registered<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, register: R) {
     wait_registered_on(call, 0, register);
 }
 
 /// As [`wait_registered`]; traces say that it waits on the object at that address.
+#[track_caller]
 pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(
     call: &'static WaitCall,
     object: usize,

@@ -98,6 +98,7 @@ impl WakeRight {
 impl Waiter {
     /// Opens a wait of the caller in that call, which has no other under way.
     #[inline]
+    #[track_caller]
     pub fn new(call: &'static WaitCall) -> Waiter {
         let process = match caller(call.name()) {
             Caller::Process(block) => Some(block),

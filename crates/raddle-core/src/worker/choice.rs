@@ -5,14 +5,16 @@
 //! The operations of locks, channels, timers, processes and forks begin with a [`point`]. It stands before anything is
 //! done, outside of every lock of ours. What a program does between two of its operations by itself, on plain atomics
 //! for instance, is one step; a `yield_now` there makes it two. An operation that has made somebody ready [`settle`]s:
-//! who was woken may go on before the caller does anything more.
+//! who was woken may go on before the caller does anything more. Each says which line of the program it stands in, as
+//! far as the functions between are `#[track_caller]`.
 
 use crate::block::Block;
 use crate::observe::Seeded;
-pub use crate::worker::slice::{count, is_used_up};
+pub use crate::worker::slice::{count, count_in_task, is_used_up};
 use crate::worker::{Here, LocalWorker, Worker, current_header};
 use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
 use std::any::Any;
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -34,23 +36,47 @@ pub fn is_on() -> bool {
 
 /// An operation begins: another process may be chosen to go on before it.
 #[inline(always)]
+#[track_caller]
 pub fn point(operation: &'static str) {
+    point_at(operation, Location::caller());
+}
+
+/// As [`point`], of an operation that the program calls at `site`.
+#[inline(always)]
+pub fn point_at(operation: &'static str, site: &'static Location<'static>) {
     if is_on() {
-        point_by_seed(operation);
+        point_by_seed(operation, site);
+    }
+}
+
+/// As [`point`], before an access to one variable, of which there are too many for a trace.
+#[inline(always)]
+#[track_caller]
+pub fn access(operation: &'static str) {
+    if is_on() {
+        preempt(operation, Location::caller());
     }
 }
 
 /// As [`point`], at the begin of an operation that programs may repeat without ever waiting: it [counts](count)
 /// against the caller's slice, and if that is over, others have a turn.
 #[inline(always)]
+#[track_caller]
 pub fn counted_point(operation: &'static str) {
-    point(operation);
+    counted_point_at(operation, Location::caller());
+}
+
+/// As [`counted_point`], of an operation that the program calls at `site`.
+#[inline(always)]
+pub fn counted_point_at(operation: &'static str, site: &'static Location<'static>) {
+    point_at(operation, site);
     count();
 }
 
 /// A look that programs repeat until it is true. If it is not, it is an operation as at a [`counted_point`]; one that
 /// is costs no more than the look.
 #[inline(always)]
+#[track_caller]
 pub fn counted_look(operation: &'static str, look: impl FnOnce() -> bool) -> bool {
     let is_true = look();
     if !is_true {
@@ -61,7 +87,7 @@ pub fn counted_look(operation: &'static str, look: impl FnOnce() -> bool) -> boo
 
 #[cold]
 #[inline(never)]
-fn point_by_seed(operation: &'static str) {
+fn point_by_seed(operation: &'static str, site: &'static Location<'static>) {
     // SAFETY: it is gone before anything leaves its stack.
     if let Some(worker) = unsafe { Here::current() } {
         worker.trace_operation(operation);
@@ -70,26 +96,39 @@ fn point_by_seed(operation: &'static str) {
         // Whom it joins has been cancelled, too, and a drop that unwraps that would abort the program.
         abandons();
     }
+    preempt(operation, site);
+}
+
+#[cold]
+#[inline(never)]
+fn preempt(operation: &'static str, site: &'static Location<'static>) {
     if let Some((worker, block)) = here() {
         // SAFETY: it is what runs here.
-        unsafe { worker.preempt_by_seed(block, operation) };
+        unsafe { worker.preempt_by_seed(block, operation, site) };
     }
 }
 
 /// An operation is done; if it has made somebody ready, another process may be chosen to go on before what follows.
 #[inline(always)]
+#[track_caller]
 pub fn settle(operation: &'static str) {
+    settle_at(operation, Location::caller());
+}
+
+/// As [`settle`], of an operation that the program calls at `site`.
+#[inline(always)]
+pub fn settle_at(operation: &'static str, site: &'static Location<'static>) {
     if is_on() {
-        settle_by_seed(operation);
+        settle_by_seed(operation, site);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn settle_by_seed(operation: &'static str) {
+fn settle_by_seed(operation: &'static str, site: &'static Location<'static>) {
     if let Some((worker, block)) = here() {
         // SAFETY: it is what runs here.
-        unsafe { worker.settle_by_seed(block, operation) };
+        unsafe { worker.settle_by_seed(block, operation, site) };
     }
 }
 
@@ -111,12 +150,13 @@ fn here<'w>() -> Option<(Here<'w>, &'static Block)> {
 
 /// The caller lets others run: it may be waiting for them in a loop.
 #[inline(always)]
+#[track_caller]
 pub fn yields() {
     if is_on()
         && let Some((worker, block)) = here()
         && let Some(seeded) = worker.seeded()
     {
-        seeded.yields(block.as_header());
+        seeded.yields(block.as_header(), Location::caller());
     }
 }
 

@@ -2,16 +2,20 @@
 //! May use: `block::control`, `counters`, `raddle-context`, `raddle-protocol`.
 //! Never: a choice between two.
 //!
-//! *Publish after switch.* Whatever makes a process visible to others while it still stands on its stack would let
-//! them resume it there. So it only notes down what is to be published; the next context does it on arrival
-//! ([`LocalWorker::arrive`]), when the stack has been left.
+//! *Publish and switch.* A process may be seen by those who are to wake it while it still stands on its stack. Whoever
+//! wakes it on another worker asks whether it has left ([`has_left`](super::has_left)). What lets others run it without
+//! that question - a queue, the token of a park - is touched when it has left: it is noted down, and the next context
+//! does it on arrival ([`LocalWorker::arrive`]).
 
 use super::{LocalWorker, Worker};
 use crate::block::Block;
 use crate::counters::Counters;
 use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, Place, Stack, StackError, current, tls, transfer_with};
-use raddle_protocol::header::{AS_IS, FOREIGN, Header, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
+use raddle_protocol::header::{
+    ANEW, AS_IS, FOREIGN, HOLDS, Header, MOVABLE, OWN_TLS, PASSED, PLACED, Runnable, STARTED,
+};
+use std::ops::Range;
 
 /// What the next context does for the one that has just left.
 #[derive(Clone, Copy)]
@@ -122,10 +126,10 @@ impl LocalWorker {
         header.worker.set(self.as_word());
         let flags = header.flags.get();
         let keeps = match flags & OWN_TLS {
-            0 => PLACED | AS_IS,
-            _ if block.pins.get() == 0 => PLACED | OWN_TLS | MOVABLE | FOREIGN | AS_IS,
+            0 => PLACED | HOLDS | PASSED,
+            _ if block.pins.get() == 0 => PLACED | OWN_TLS | MOVABLE | FOREIGN | AS_IS | ANEW | PASSED,
             // A job sees one worker's number from its beginning to its end.
-            _ => PLACED | OWN_TLS | FOREIGN | AS_IS,
+            _ => PLACED | OWN_TLS | FOREIGN | AS_IS | ANEW | PASSED,
         };
         header.flags.set(flags & keeps | STARTED);
         Ok(())
@@ -177,6 +181,20 @@ impl LocalWorker {
             .for_each(|storage| unsafe { &mut *self.own().stores.storages.get() }.give(storage));
     }
 
+    /// A thread is over, and has told so: for the few steps that are left it runs in the OS thread's storage.
+    ///
+    /// # Safety
+    /// `block` was its block, and `stack` is the memory on which the caller runs. No address of a thread-local variable
+    /// is kept over this.
+    pub(crate) unsafe fn leave_storage(&self, block: &Block, storage: TlsBlock, stack: Range<*mut u8>) {
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.turns().current.get().set(block.as_header().cast()) };
+        // SAFETY: passed on to the caller.
+        unsafe { tls::return_to(self.own().home.storage.get(), stack) };
+        // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
+        unsafe { &mut *self.own().stores.storages.get() }.give(storage);
+    }
+
     /// A process is over that runs with storage which the next one takes as it is; the caller still runs with it.
     pub(crate) fn give_storage(&self, storage: TlsBlock) {
         // SAFETY: the pool is private to this OS thread, and `give_as_is` calls nothing of ours.
@@ -186,9 +204,6 @@ impl LocalWorker {
     /// The runtime ends: a thread that has nothing to do but to run, at its end, the destructors of what processes have
     /// left in their storage. `None` if there is nothing left.
     pub(super) fn retire_storage(&self) -> Option<Runnable> {
-        if self.seeded().is_some() && self.shared().is_explored() {
-            return None; // nobody chooses any more in a run that is over
-        }
         // SAFETY: the pool is private to this OS thread, and `take_retired` calls nothing of ours.
         let storage = unsafe { &mut *self.own().stores.storages.get() }.take_retired()?;
         // SAFETY: just made: the right to run it is its maker's.

@@ -1,5 +1,5 @@
 //! Owns: extra workers: they take what waits behind a worker that stands in a call which the scheduler does not know.
-//! May use: `observe::watcher`, `raddle-context`, `raddle-protocol`, `raddle-syscall`.
+//! May use: `counters`, `observe::watcher`, `raddle-context`, `raddle-protocol`, `raddle-syscall`.
 //! Never: anything that a worker does which has run dry: an extra worker takes only from those that stand.
 //!
 //! A process may call what blocks its OS thread without saying so: a lock or a channel of `std`, a library of C. What
@@ -34,11 +34,12 @@
 //! `crates/raddle-protocol/tests/loom/idle.rs`.
 
 use super::{LocalWorker, Worker};
+use crate::counters::Counters;
 use crate::observe::note_change;
 use crate::worker::Shared;
 use raddle_context::tls::{TlsPool, UsedBlocks};
 use raddle_context::{StackDepot, StackPool};
-use raddle_protocol::header::{MOVABLE, Runnable};
+use raddle_protocol::header::Runnable;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -195,8 +196,10 @@ impl Shared {
     /// of those that there are is free.
     pub(crate) fn call_extra(&self, stands: impl Fn(&Worker) -> bool) -> bool {
         let mut any = false;
+        // The recorder knows the workers that there are when it begins.
+        let is_recorded = self.worker(0).is_recorded();
         for worker in self.everybody() {
-            let stands = stands(worker);
+            let stands = !is_recorded && stands(worker);
             worker.stands.store(stands, Ordering::Relaxed);
             any |= stands;
         }
@@ -208,24 +211,30 @@ impl Shared {
         free.inspect(|extra| extra.bell.ring()).is_some()
     }
 
-    /// Hands what any worker may run, of what waits in the batch of one that stands, over to an extra worker, which is
-    /// to be [called](Self::call_extras) when that worker may go on. False if there is something, and no extra worker.
+    /// Whether what waits in the batch of a worker that stands could be taken by others, if it were laid out now.
+    pub fn takes_batch_of(&self, worker: &Worker) -> bool {
+        self.extras.depot.get().is_some() && worker.window.has_room()
+    }
+
+    /// Lays out what any worker may run, of what waits in the batch of one that stands, in its window, as it does
+    /// itself at a boundary: for extra workers, for those that are idle, and for itself if it goes on before. True if
+    /// there was something.
     ///
     /// It takes no lock, and allocates nothing: the one that stands may hold any.
     ///
     /// # Safety
     /// The worker's OS thread stands in a system call, with all that it did before to be seen, and does not go on
     /// before this has returned.
-    pub unsafe fn hand_on_batch(&self, of: &Worker) -> bool {
-        let others = || self.extras.all().filter(|extra| extra.worker.index != of.index);
-        let free = others().find(|extra| extra.worker.inbox.is_asleep());
+    pub unsafe fn lay_out_batch(&self, of: &Worker) -> bool {
         // SAFETY: passed on to the caller.
         let batch = unsafe { of.batch_of_standing() };
-        if batch.movable() == 0 {
-            return true;
+        if batch.movable() == 0 || !self.takes_batch_of(of) {
+            return false;
         }
-        let Some(extra) = free.or_else(|| others().last()) else { return false };
-        let _called_later = extra.worker.inbox.push_chain(batch.split_movable(usize::MAX));
+        if let Err(chain) = of.window.publish(batch.split_movable(usize::MAX)) {
+            batch.append(chain);
+            return false;
+        }
         true
     }
 
@@ -233,11 +242,6 @@ impl Shared {
     /// whoever watches, who blocks all.
     pub(crate) fn block_signals_as_workers(&self) {
         raddle_syscall::block_signals_only(self.extras.blocked.load(Ordering::Relaxed));
-    }
-
-    /// Wakes the extra workers: something may have been handed over to them.
-    pub fn call_extras(&self) {
-        self.extras.ring_all();
     }
 
     /// One more extra worker, whose OS thread `begin` makes, told its number. False if there is none.
@@ -294,7 +298,7 @@ impl Worker {
         let waiting =
             self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint() + self.window.filled();
         let waiting = waiting + usize::from(self.inbox.has_mail());
-        let taken = self.ready.passed() + self.fresh.passed() + self.later.passed();
+        let taken = self.ready.taken() + self.fresh.taken() + self.later.taken();
         (waiting + self.jobs.waiting(), taken)
     }
 }
@@ -307,15 +311,21 @@ impl LocalWorker {
         let shared = self.shared();
         let place = self.index - shared.workers().len();
         let extra = shared.extras.all().nth(place).expect("an extra worker is among them");
-        self.renew_budget(shared.clock.now_ns());
+        let began = shared.clock.now_ns();
+        self.note_idle_begin(began);
+        self.renew_budget(began);
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
+            shared.sampler.look(shared, now);
             let mut found = self.take_own();
             if found.is_none() && shared.extras.wanted.load(Ordering::Relaxed) {
                 found = self.take_over(now);
             }
             if found.is_some() {
+                Counters::add(&self.counters.idle_incidents, 1);
+                Counters::add(&self.counters.idle_ns, now - began);
+                self.note_idle(now - began, false);
                 self.restart_clock(now);
                 return found;
             }
@@ -332,6 +342,7 @@ impl LocalWorker {
         fence(Ordering::SeqCst); // pairs with those in `is_quiet`: who sees the mark sees all that was done before
         if self.inbox.try_sleep() {
             extra.sleeps.fetch_add(1, Ordering::Relaxed);
+            Counters::advance(&self.counters.parks, 1);
             shared.note_quiet();
             let until_alarm = self.timers().next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
             let until_look = shared.extras.wanted.load(Ordering::Relaxed).then_some(LOOK);
@@ -356,13 +367,6 @@ impl LocalWorker {
             self.take_shared(1);
             self.take_own()
         })
-    }
-
-    /// What was handed to it and is movable comes here; the rest goes back.
-    fn take_mail_of(&self, other: &Worker) {
-        for runnable in other.inbox.take_for_owner() {
-            if runnable.header().is(MOVABLE) { self.queue(runnable) } else { other.deliver(runnable) }
-        }
     }
 
     fn take_from(&self, other: &Worker) -> Option<Runnable> {

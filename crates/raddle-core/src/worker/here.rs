@@ -237,10 +237,20 @@ impl Worker {
     /// The batch of a worker whose OS thread stands still.
     ///
     /// # Safety
-    /// It stands in a system call, with all that it did before to be seen, and does not go on before the caller has let
-    /// go of what this returns. No operation of a batch makes such a call: so it stands between two of them.
+    /// It stands still, with all that it did before to be seen, and does not go on before the caller has let go of what
+    /// this returns. Who does more than look knows that it stands in a system call, which no operation of a batch
+    /// makes: so it stands between two of them.
     pub(super) unsafe fn batch_of_standing(&self) -> &Fifo {
         &self.turns.0.batch
+    }
+
+    /// What was taken out of a queue and is next, of a worker whose OS thread stands still.
+    ///
+    /// # Safety
+    /// It does not go on before the caller has let go of what this returns.
+    pub(super) unsafe fn in_hand(&self) -> Option<&Runnable> {
+        // SAFETY: nobody writes it meanwhile.
+        unsafe { &*self.own.0.handoff.as_ptr() }.as_ref()
     }
 
     /// How many are in the batch, and how many of those that have come there had been woken: at a glance, from any
@@ -282,6 +292,20 @@ impl OwnersEnd<'_> {
     pub(super) fn pop(self) -> Option<Runnable> {
         // SAFETY: as above.
         unsafe { self.0.pop() }
+    }
+
+    /// Of a process that `parent` has made, or nobody who will wait for it.
+    #[inline(always)]
+    pub(super) fn push_of(self, runnable: Runnable, parent: *mut Header) {
+        // SAFETY: as above.
+        unsafe { self.0.push_of(runnable, parent) };
+    }
+
+    /// Of the fresh list.
+    #[inline]
+    pub(super) fn take_child(self, parent: *mut Header, wanted: Option<*mut Header>) -> Option<Runnable> {
+        // SAFETY: as above; all that pushes there says whose it is.
+        unsafe { self.0.take_child(parent, wanted) }
     }
 
     #[inline(always)]

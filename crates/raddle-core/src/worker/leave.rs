@@ -12,7 +12,7 @@ use super::{Here, LocalWorker};
 use crate::block::Block;
 use crate::describe::{CallOn, JOIN, Subject, Wait};
 use raddle_context::{note, transfer_here, transfer_with};
-use raddle_protocol::header::{FOREIGN, OWN_TLS};
+use raddle_protocol::header::{FOREIGN, Header, OWN_TLS, STARTED};
 use std::panic::Location;
 
 /// Runs on the next context: a thread that has yielded is saved, and may be taken by whoever is idle.
@@ -26,25 +26,6 @@ unsafe fn queue_again(block: *mut ()) {
     let worker = unsafe { Here::of(&block.header) };
     // SAFETY: it ran, so the right to queue it was its own, and is ours now.
     worker.requeue(unsafe { block.as_runnable() });
-}
-
-/// Goes to a thread, and shows meanwhile what the caller waits for: that switch keeps no note.
-///
-/// # Safety
-/// As for [`Here::leave_here`], to what has been picked.
-#[cold]
-#[inline(never)]
-unsafe fn leave_to_thread<S: Subject>(
-    block: &'static Block,
-    to: Next,
-    call: &'static CallOn<S>,
-    subject: &S,
-    site: &'static Location<'static>,
-) {
-    let wait = Wait::on(call, subject, site);
-    let _shown = wait.show_alone(block);
-    // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
-    unsafe { transfer_with(block.context.get(), to.context, to.storage) };
 }
 
 /// Whoever gives way gives its proof away: see [`here`](super::here).
@@ -71,21 +52,8 @@ impl Here<'_> {
     /// As there, but it has storage of its own.
     #[inline(never)]
     unsafe fn leave_thread(self, block: &Block) {
-        let budget = self.budget.get() - 1;
-        let thread_is_next =
-            budget != 0 && self.turns().batch.is_empty() && !self.inbox.has_mail() && !self.traces();
-        let next = if thread_is_next { self.my_ready().pop_unless_contended() } else { Ok(None) };
-        let to = match next {
-            Ok(Some(thread)) => {
-                self.budget.set(budget);
-                // SAFETY: only threads are in the ready list.
-                self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
-            }
-            // SAFETY: it goes there next, from the thread that runs here.
-            Ok(None) => unsafe { self.pick_after_thread() },
-            // SAFETY: as above; the ready list has just said so.
-            Err(head) => unsafe { self.pick_contended(head) },
-        };
+        // SAFETY: it goes there next, from the thread that runs here.
+        let to = unsafe { self.pick_for_thread(!self.traces()) };
         if block.header.is(FOREIGN) {
             // SAFETY: as below.
             unsafe { self.leave_foreign(block, to.context, to.storage) };
@@ -127,21 +95,24 @@ impl Here<'_> {
         unsafe { transfer_with(block.context.get(), to.context, storage) };
     }
 
-    /// As [`leave`](Self::leave), compiled into the caller: for places where many processes wait, each in its own code.
+    /// As [`leave`](Self::leave) or [`leave_thread`](Self::leave_thread), compiled into the caller: for places where
+    /// many processes wait, each in its own code.
     ///
     /// PERF: the returns from `leave` into different callers are mispredicted: benches `pingpong` 35 -> 22 ns,
     /// `commstime` 18 -> 12 ns.
     ///
-    /// What waits here may be visible to its peers before it has left its stack: it is bound to this worker, so that
-    /// whoever wakes it can only hand it to this very worker, which looks when the stack has been left.
+    /// What waits here may be visible to its peers before it has left its stack. Who wakes it on this worker does so
+    /// when it has. Who wakes it elsewhere, or means to take it along from here, asks [`has_left`](super::has_left),
+    /// and else hands it to this very worker, which looks when the stack has been left: [`wake`](LocalWorker::wake).
     ///
     /// # Safety
-    /// As for `leave`; and the process is light: neither movable nor a thread.
+    /// `block` is what runs on this OS thread, on its own stack, and [waits plainly](Header::waits_plainly) but for
+    /// regions. It is queued nowhere; whoever is to wake it holds, or will get, the one right to.
     #[inline(always)]
     pub unsafe fn leave_here(self, block: &Block) {
         self.let_go(&block.header);
         // SAFETY: it goes there next, from what runs here.
-        let to = unsafe { self.pick_next() };
+        let to = unsafe { self.pick_next(block) };
         // SAFETY: passed on to the caller.
         unsafe { self.leave_here_to(block, to) };
     }
@@ -164,23 +135,18 @@ impl Here<'_> {
     ) {
         self.let_go(&block.header);
         // SAFETY: it goes there next, from what runs here.
-        let to = unsafe { self.pick_next_unseen() };
+        let to = unsafe { self.pick_next_unseen(block) };
         if cfg!(raddle_unnoted) || !note::ARE_KEPT {
             let wait = Wait::on(call, subject, site);
             let _shown = wait.show_alone(block);
             // SAFETY: passed on to the caller.
             return unsafe { self.leave_here_to(block, to) };
         }
-        if to.storage == 0 {
-            let words = Wait::on(call, subject, site).words();
-            block.is_in_no_wait();
-            // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
-            unsafe { note::transfer_here_noting::<NUMBER>(block.context.get(), to.context, words) };
-        } else {
-            // SAFETY: passed on to the caller.
-            unsafe { leave_to_thread(block, to, call, subject, site) };
-        }
-        // SAFETY: what is not movable is resumed by the worker that it left.
+        let words = Wait::on(call, subject, site).words();
+        block.is_in_no_wait();
+        // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
+        unsafe { note::transfer_here_noting::<NUMBER>(block.context.get(), to.context, to.storage, words) };
+        // SAFETY: whoever resumed it said on which worker it runs now.
         unsafe { Here::of(&block.header) }.arrive();
     }
 
@@ -188,14 +154,9 @@ impl Here<'_> {
     /// As for [`leave_here`](Self::leave_here), to what has been picked.
     #[inline(always)]
     unsafe fn leave_here_to(self, block: &Block, to: Next) {
-        if to.storage == 0 {
-            // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
-            unsafe { transfer_here(block.context.get(), to.context) };
-        } else {
-            // SAFETY: as above.
-            unsafe { transfer_with(block.context.get(), to.context, to.storage) };
-        }
-        // SAFETY: what is not movable is resumed by the worker that it left.
+        // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
+        unsafe { transfer_here(block.context.get(), to.context, to.storage) };
+        // SAFETY: whoever resumed it said on which worker it runs now.
         unsafe { Here::of(&block.header) }.arrive();
     }
 
@@ -317,8 +278,13 @@ impl Here<'_> {
         unsafe { self.leave_thread(block) };
     }
 
-    /// The running process waits for `child`, which is the very next to start here: goes there directly. False if it is
-    /// not the next, and nothing has been done.
+    /// The running process waits for `child`, which is among those that would start next here: goes there directly.
+    /// False if the caller is to wait as for anybody; the child may go earlier than it would have all the same.
+    ///
+    /// If it is not the very first, it may go before children of others who wait for children: so trees are walked
+    /// depth first, and as many wait at a time as a tree is deep, not as it is wide. Those that are passed by have
+    /// their turn after a while all the same ([`boundary`](super::boundary)), and thieves take them from the other
+    /// end.
     ///
     /// Nobody else can see the child's join word then, so the joiner is registered by a plain store before the switch.
     /// Half of what a create and join costs otherwise is the two locked instructions of a general registration.
@@ -327,21 +293,36 @@ impl Here<'_> {
     /// `block` is what runs on this OS thread.
     #[inline(always)]
     pub(crate) unsafe fn join_next(self, block: &Block, child: &Block) -> bool {
+        let is_oldest = self.fresh.oldest_is(child.as_header());
+        if !self.turns().batch.is_empty() || (!is_oldest && !self.ready.is_empty_for_owner()) {
+            if !is_oldest {
+                self.put_after_others(block, child);
+            }
+            return false;
+        }
+        if !is_oldest && !self.may_start_out_of_turn(child) {
+            return false;
+        }
         let budget = self.budget.get() - 1;
-        let child_is_next = budget != 0
-            && self.turns().batch.is_empty()
-            && !self.inbox.has_mail()
-            && self.fresh.oldest_is(child.as_header());
+        if budget == 0 || self.inbox.has_mail() {
+            if !is_oldest {
+                let _or_in_turn = self.put_first(block.as_header(), Some(child.as_header()));
+            }
+            return false;
+        }
         // SAFETY: passed on to the caller.
-        child_is_next && unsafe { self.start_joined(block, child, budget) }
+        unsafe { self.start_joined(block, child, (is_oldest, budget)) }
     }
 
     /// # Safety
     /// As for [`join_next`](Self::join_next).
     #[inline(never)]
-    unsafe fn start_joined(self, block: &Block, child: &Block, budget: u32) -> bool {
+    unsafe fn start_joined(self, block: &Block, child: &Block, (is_oldest, budget): (bool, u32)) -> bool {
         self.let_go(&block.header);
-        let Some(fresh) = self.my_fresh().pop() else { return false };
+        let fresh = self.my_fresh();
+        let wanted = child.as_header();
+        let fresh = if is_oldest { fresh.pop() } else { fresh.take_child(block.as_header(), Some(wanted)) };
+        let Some(fresh) = fresh else { return false };
         if fresh.as_ptr() != child.as_header() || self.start(fresh).is_err() {
             // A thief was faster, or there is no stack: the general way sees to it.
             self.turns().batch.push(fresh);
@@ -349,6 +330,7 @@ impl Here<'_> {
         }
         self.budget.set(after_fresh(budget));
         self.own().ran_dry.set(true);
+        self.own().out_of_turn.set(self.own().out_of_turn.get() || !is_oldest);
         child.join.register_before_start(block.as_header());
         let to = self.enter(fresh);
         if self.traces() {
@@ -361,6 +343,34 @@ impl Here<'_> {
 }
 
 impl LocalWorker {
+    /// A boundary comes first, after which it is this child's turn all the same: else the oldest fresh one would begin
+    /// after each, and with it another branch of the tree.
+    #[inline(never)]
+    fn put_first(&self, parent: *mut Header, wanted: Option<*mut Header>) -> bool {
+        let Some(child) = self.my_fresh().take_child(parent, wanted) else { return false };
+        self.own().out_of_turn.set(true);
+        self.turns().batch.push(child);
+        true
+    }
+
+    /// As [`put_first`](Self::put_first), where others wait to run. If the child stayed where it is, who is let in
+    /// would wait for it behind all those that are passed by, and all of them would have begun before the first ends.
+    #[inline(never)]
+    fn put_after_others(&self, parent: &Block, child: &Block) {
+        if !child.header.is(STARTED) && self.has_fresh() {
+            self.put_first(parent.as_header(), Some(child.as_header()));
+        }
+    }
+
+    /// `parent` waits for all of its children, and is what runs, or one of them runs and ends: the next of them that
+    /// has not begun goes before others, as for [`join_next`](Here::join_next). False if none has to, or may: nor will
+    /// the others then.
+    #[inline]
+    pub(crate) fn put_next_child_first(&self, parent: *mut Header) -> bool {
+        let somebody_waits = !self.turns().batch.is_empty() || !self.ready.is_empty_for_owner();
+        (!self.fresh.is_empty_for_owner() && self.put_first(parent, None)) || somebody_waits
+    }
+
     #[cold]
     #[inline(never)]
     fn record_joined(&self, to: Next) {

@@ -7,10 +7,11 @@
 //! tenth of a second in which something runs; what sleeps keeps its last page, which says when it was written.
 //!
 //! It is text, so that a reader of another version, or a person, can make something of it: first `raddle-top 1`, then
-//! lines of a name and one number for each worker (or one for all), last `end` with the number of the page. What
-//! follows is the rest of a longer page. A reader reads until it gets the same twice.
+//! lines of a name and one number for each worker (or one for all), last `end` with the number of the page. Behind the
+//! numbers of the workers stand those of the extra ones. What follows is the rest of a longer page. A reader reads
+//! until it gets the same twice.
 
-use crate::worker::Shared;
+use crate::worker::{Shared, Worker};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::os::fd::FromRawFd as _;
@@ -77,7 +78,7 @@ fn anonymous() -> Option<File> {
 }
 
 fn page(shared: &Shared, now: u64, number: u64) -> String {
-    let workers = shared.workers();
+    let workers: Vec<&Worker> = shared.everybody().collect();
     let all: Vec<_> = workers.iter().map(|worker| worker.always()).collect();
     let mut text = String::with_capacity(4096);
     let head = [
@@ -85,7 +86,8 @@ fn page(shared: &Shared, now: u64, number: u64) -> String {
         ("pid", u64::from(std::process::id())),
         ("page", number),
         ("ns", now),
-        ("workers", workers.len() as u64),
+        ("workers", shared.workers().len() as u64),
+        ("extra", (workers.len() - shared.workers().len()) as u64),
     ];
     for (name, value) in head {
         let _infallible = writeln!(text, "{name} {value}");
@@ -111,6 +113,7 @@ fn page(shared: &Shared, now: u64, number: u64) -> String {
     for (place, (name, _)) in beside.first().into_iter().flatten().enumerate() {
         line(name, &mut beside.iter().map(|one| one[place].1));
     }
+    line("began", &mut workers.iter().map(|worker| worker.began_ns));
     line("idle_since", &mut workers.iter().map(|worker| worker.idle_times.since().unwrap_or(0)));
     line("ready", &mut workers.iter().map(|worker| worker.published.ready.load(Ordering::Relaxed) as u64));
     line("backlog_ns", &mut workers.iter().map(|worker| worker.published.backlog_ns.load(Ordering::Relaxed)));

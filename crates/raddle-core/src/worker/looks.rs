@@ -65,6 +65,17 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// By how much it is longer than it was. What was taken out of turn, and made it shorter, had been pushed just
+    /// before.
+    fn grown_since(&self, before: &Seen) -> usize {
+        self.reach.saturating_sub(before.reach)
+    }
+
+    /// How many have left it at the front.
+    fn passed_since(&self, before: &Seen) -> usize {
+        self.passed.saturating_sub(before.passed)
+    }
+
     /// How many wait.
     fn left(&self) -> usize {
         self.reach.saturating_sub(self.passed)
@@ -122,7 +133,7 @@ impl Look {
         }
         let before = *self;
         *self = Look { at_ns: now, seen, ..Look::default() };
-        let (grown, taken) = (seen.reach - before.seen.reach, seen.passed - before.seen.passed);
+        let (grown, taken) = (seen.grown_since(&before.seen), seen.passed_since(&before.seen));
         if grown > 0 {
             // In the middle of a burst of spawns, or just behind: nothing shows yet how long they will run.
             self.grows_since_ns = if before.grows_since_ns == 0 { now } else { before.grows_since_ns };
@@ -142,7 +153,7 @@ impl Look {
 
     /// It has grown for a while now, and drains about as fast, but never ends.
     fn is_refilled(&self, before: &Look, passed_ns: u64) -> bool {
-        let (grown, taken) = (self.seen.reach - before.seen.reach, self.seen.passed - before.seen.passed);
+        let (grown, taken) = (self.seen.grown_since(&before.seen), self.seen.passed_since(&before.seen));
         self.at_ns - self.grows_since_ns >= SUSTAINED_NS
             && self.seen.left() >= SUSTAINED_LEFT
             && taken >= grown / 2
@@ -154,7 +165,7 @@ impl Look {
     fn shows_that_they_wait(&self, before: &Look, passed_ns: u64) -> bool {
         let started = self.seen.started.saturating_sub(before.seen.started) as u64;
         let (ended, grown) =
-            (self.seen.ended - before.seen.ended, (self.seen.reach - before.seen.reach) as u64);
+            (self.seen.ended - before.seen.ended, self.seen.grown_since(&before.seen) as u64);
         started > 0 && passed_ns / started < PROFIT_NS && ended < started / 2 && grown < started / 2
     }
 }

@@ -38,6 +38,7 @@
 //! | `extra` | workers beside the others, while those stand in calls that the scheduler does not know |
 //! | `seeded` | all of this by a seed |
 //! | `seen` | what the watcher may see from outside |
+//! | `queued` | who lies in a queue, if all stand still |
 //! | `trace` | what is recorded of all that |
 //! | `recording` | what the recorder is told and asked |
 
@@ -63,6 +64,7 @@ mod own;
 mod pick;
 pub(crate) mod polling;
 pub(crate) mod promote;
+mod queued;
 pub mod recording;
 mod search;
 mod seeded;
@@ -91,12 +93,13 @@ use crate::worker::timer::Timers;
 pub use callback::Callback;
 use here::Owned;
 pub use here::{Here, LocalWorker};
+pub(crate) use nested::Patience;
 use own::{Own, Turns};
 pub use pick::{fresh_begun, has_work};
 use raddle_context::tls::TlsPool;
 use raddle_context::{SizeClass, Stack, StackPool};
 use raddle_protocol::glance::{GlanceU32, GlanceU64};
-use raddle_protocol::header::{AWAY, FOREIGN, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
+use raddle_protocol::header::{AWAY, FOREIGN, Header, Kind, LATER, MOVABLE, OWN_TLS, Runnable, STARTED};
 use raddle_protocol::protocol::fresh::FreshQueue;
 use raddle_protocol::protocol::inbox::Inbox;
 use raddle_protocol::protocol::jobs::JobQueue;
@@ -152,6 +155,8 @@ pub struct Worker {
     own: Owned<Own>,
 
     pub index: usize,
+    /// When that was, on the runtime's clock.
+    pub(crate) began_ns: u64,
     runtime: Backlink,
     /// Of a worker that follows a seed: what others may know of its schedule.
     pub(crate) seed: Option<SeedFacts>,
@@ -184,8 +189,8 @@ pub(crate) struct Ways {
     /// Threads that are ready wait where thieves may take them.
     threads_are_open: bool,
     /// In which storage processes run, as flags, and jobs.
-    pub(crate) process_flags: u8,
-    pub(crate) job_flags: u8,
+    pub(crate) process_flags: u16,
+    pub(crate) job_flags: u16,
     scatters: bool,
     /// Looks for a while before it sleeps, and there is somebody to look for.
     spins: bool,
@@ -215,8 +220,34 @@ pub fn at_home() -> bool {
     raddle_context::current::get() == raddle_context::current::home()
 }
 
+/// Whether what waits has left its stack, so that whoever holds it may have it run on any worker. What has not is on
+/// its way out on the worker that it names, and may be handed to that one: see [`Here::leave_here`].
+#[inline]
+fn has_left(waiting: &Header) -> bool {
+    if waiting.kind != Kind::Process || !waiting.is(STARTED) {
+        return true;
+    }
+    // SAFETY: its kind says that it is a block.
+    let block = unsafe { Block::of_header(std::ptr::from_ref(waiting).cast_mut()) };
+    // SAFETY: the caller holds it, so that nobody transfers to it meanwhile; the switch that it may be in ends with the
+    // one store that is looked for.
+    unsafe { &*block.context.get() }.has_left()
+}
+
+/// As [`has_left`], and gives it a moment: most often only a few instructions are left of its switch.
+#[inline]
+fn has_left_by_now(waiting: &Header) -> bool {
+    /// About half a microsecond; a wake of a worker that sleeps takes ten times as long.
+    const LOOKS: u32 = if cfg!(raddle_twin) { 0 } else { 16 };
+    has_left(waiting)
+        || (0..LOOKS).any(|_| {
+            std::hint::spin_loop();
+            has_left(waiting)
+        })
+}
+
 /// A started thread that may move: it waits where others may take it.
-const OPEN: u8 = OWN_TLS | MOVABLE | STARTED;
+const OPEN: u16 = OWN_TLS | MOVABLE | STARTED;
 
 impl Worker {
     pub(crate) fn new(
@@ -240,6 +271,7 @@ impl Worker {
             ways,
             own: Owned::new(Own::new(index, stacks, storages)),
             index,
+            began_ns: shared.clock.now_ns(),
             runtime: Backlink(Arc::as_ptr(shared)),
             seed: None,
             tracer: Tracer::new(),
@@ -317,9 +349,14 @@ impl Worker {
         &self.timers
     }
 
+    /// What the runtime's clock says: nanoseconds since it started. It stands still where schedules follow a seed.
+    pub fn now_ns(&self) -> u64 {
+        self.shared().clock.now_ns()
+    }
+
     /// The runtime's clock reading at which `after` from now has passed.
     pub fn deadline(&self, after: Duration) -> u64 {
-        let now = self.shared().clock.now_ns();
+        let now = self.now_ns();
         now.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
     }
 
@@ -449,6 +486,17 @@ impl LocalWorker {
     /// Queues what was handed to this worker.
     fn take_mail(&self) {
         for runnable in self.inbox.take_all() {
+            self.queue_mail(runnable);
+        }
+    }
+
+    /// Queues what lay in a mail box.
+    fn queue_mail(&self, runnable: Runnable) {
+        let flags = &runnable.header().flags;
+        if flags.get() & LATER != 0 {
+            flags.set(flags.get() & !LATER);
+            self.my_later().push(runnable);
+        } else {
             self.queue(runnable);
         }
     }
@@ -486,6 +534,7 @@ impl LocalWorker {
         let home = unsafe { Worker::of(waiting) };
         let same_runtime = std::ptr::eq(home.shared(), self.shared());
         let adopts = waiting.is(MOVABLE) && same_runtime && self.shared().policy.moves_started();
+        let adopts = adopts && has_left_by_now(waiting);
         if self.traces() {
             self.trace_wake(waiting, if adopts { self.index } else { home.index });
         }
@@ -502,7 +551,9 @@ impl LocalWorker {
             return unsafe { wake_from_outside(header) };
         }
         Counters::add(&self.counters.remote_wakes, 1);
-        self.own().steal.note_cross_wake(home.index);
+        if !waiting.is(MOVABLE) {
+            self.own().steal.note_cross_wake(home.index);
+        }
         home.deliver(runnable);
     }
 
@@ -578,7 +629,7 @@ unsafe fn wake_from_outside(header: *mut Header) {
     if !runtime.is_here() {
         return; // of a process that has forked this one: what waits there does not exist here
     }
-    let moves = waiting.is(MOVABLE) && runtime.policy.moves_started();
+    let moves = waiting.is(MOVABLE) && runtime.policy.moves_started() && has_left_by_now(waiting);
     if runtime.trace.looks_outside() {
         home.trace_outside(Event::WakeOutside, waiting, (!moves).then_some(home.index));
     }

@@ -37,6 +37,8 @@ pub(super) struct Own {
     pub(super) handoff: Cell<Option<Runnable>>,
     /// The batch has been found empty since the last boundary: it has no slack.
     pub(super) ran_dry: Cell<bool>,
+    /// Some have begun before others that had been spawned earlier, since those were last let in.
+    pub(super) out_of_turn: Cell<bool>,
     /// In whose wait its loop runs.
     pub(super) nested: Innermost,
     /// It has heard that storage is to retire.
@@ -91,6 +93,7 @@ impl Own {
             after: Cell::new(None),
             handoff: Cell::new(None),
             ran_dry: Cell::new(false),
+            out_of_turn: Cell::new(false),
             nested: Innermost::none(),
             retires: Cell::new(false),
             controls: Cell::new(ControlWords::here()),

@@ -9,7 +9,7 @@ use super::enter::Next;
 use super::{Here, LocalWorker};
 use crate::block::Block;
 use raddle_context::{Context, tls};
-use raddle_protocol::header::{Kind, Runnable, STARTED};
+use raddle_protocol::header::{Kind, OWN_TLS, Runnable, STARTED};
 use std::ops::Range;
 
 /// What is left of a budget when something fresh starts: it counts for four, since nobody knows how long it will run.
@@ -32,7 +32,7 @@ pub fn has_work() -> bool {
 pub fn fresh_begun() -> Option<usize> {
     // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
     let worker = unsafe { Here::current() }?;
-    worker.only_fresh_waits().then(|| worker.fresh.passed().wrapping_add(worker.later.passed()))
+    worker.only_fresh_waits().then(|| worker.fresh.taken().wrapping_add(worker.later.taken()))
 }
 
 impl LocalWorker {
@@ -82,20 +82,60 @@ impl LocalWorker {
         self.go_home()
     }
 
+    /// As [`pick`](Self::pick), from `block`, which may be light or have storage of its own.
+    ///
     /// # Safety
-    /// As for [`pick`](Self::pick).
+    /// As there; and `block` is what runs here.
     #[inline(never)]
-    pub(super) unsafe fn pick_next(&self) -> Next {
+    pub(super) unsafe fn pick_next(&self, block: &Block) -> Next {
+        if block.header.is(OWN_TLS) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.pick_for_thread(!self.traces()) };
+        }
         // SAFETY: passed on to the caller.
         unsafe { self.pick() }
     }
 
+    /// As [`pick_next`](Self::pick_next), when nothing is recorded.
+    ///
     /// # Safety
-    /// As for [`pick`](Self::pick).
+    /// As there.
     #[inline(never)]
-    pub(super) unsafe fn pick_next_unseen(&self) -> Next {
+    pub(super) unsafe fn pick_next_unseen(&self, block: &Block) -> Next {
+        if block.header.is(OWN_TLS) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.pick_for_thread(true) };
+        }
         // SAFETY: passed on to the caller.
         unsafe { self.pick_plainly() }
+    }
+
+    /// As [`pick`](Self::pick), when one runs that has storage of its own: most often it is another such one's turn.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(super) unsafe fn pick_for_thread(&self, is_unseen: bool) -> Next {
+        let budget = self.budget.get() - 1;
+        let thread_is_next =
+            budget != 0 && self.turns().batch.is_empty() && !self.inbox.has_mail() && is_unseen;
+        let next = if thread_is_next { self.my_ready().pop_unless_contended() } else { Ok(None) };
+        match next {
+            Ok(Some(thread)) => {
+                self.budget.set(budget);
+                let next = self.ready.glance_at_next();
+                if !next.is_null() {
+                    // SAFETY: only threads are, and ever were, in the ready list, and blocks are never freed.
+                    unsafe { Block::of_header(next) }.announce();
+                }
+                // SAFETY: only threads are in the ready list.
+                self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
+            }
+            // SAFETY: passed on to the caller.
+            Ok(None) => unsafe { self.pick_after_thread() },
+            // SAFETY: as above; the ready list has just said so.
+            Err(head) => unsafe { self.pick_contended(head) },
+        }
     }
 
     /// The next is no light process that has started. Out of line, as [`pick_waiting`](Self::pick_waiting) is.
@@ -105,6 +145,10 @@ impl LocalWorker {
     #[inline(never)]
     unsafe fn pick_otherwise(&self, next: Runnable) -> Next {
         if next.header().is(STARTED) {
+            return self.enter(next);
+        }
+        if next.header().kind == Kind::Process && self.start(next).is_ok() {
+            self.budget.set(after_fresh(self.budget.get()));
             return self.enter(next);
         }
         self.own().handoff.set(Some(next));
@@ -216,27 +260,38 @@ impl LocalWorker {
         }
     }
 
-    /// Takes `child` back, if it is the very next to start here and nothing more urgent waits: the running process,
-    /// which has nothing else to do than to wait for it, runs it as a call. Costs the budget what a start costs, so
-    /// that the others of this worker get their turn.
+    /// Takes `child` back, if it is among those that would start next here and nothing more urgent waits: the running
+    /// process, which has nothing else to do than to wait for it, runs it as a call. Costs the budget what a start
+    /// costs, so that the others of this worker get their turn.
     #[inline(always)]
-    pub(crate) fn take_back(&self, child: &Block) -> bool {
+    pub(crate) fn take_back(&self, parent: &Block, child: &Block) -> bool {
         let budget = self.budget.get() - 1;
-        let may_take = budget != 0
-            && !self.inbox.has_mail()
-            && !self.traces()
-            && self.fresh.oldest_is(child.as_header());
-        may_take && self.take_oldest_back(child, budget)
+        if budget == 0 || self.inbox.has_mail() || self.traces() {
+            return false;
+        }
+        let is_oldest = self.fresh.oldest_is(child.as_header());
+        let may_take = is_oldest || self.may_start_out_of_turn(child);
+        may_take && self.take_it_back(parent, child, (is_oldest, budget))
+    }
+
+    /// Whether a child may go before others that have not begun, if these are whom it may pass by: it has not, either,
+    /// and nobody waits in the ready list.
+    #[inline]
+    pub(super) fn may_start_out_of_turn(&self, child: &Block) -> bool {
+        !child.header.is(STARTED) && self.has_fresh() && self.ready.is_empty_for_owner()
     }
 
     #[inline(never)]
-    fn take_oldest_back(&self, child: &Block, budget: u32) -> bool {
-        let Some(fresh) = self.my_fresh().pop() else { return false };
+    fn take_it_back(&self, parent: &Block, child: &Block, (is_oldest, budget): (bool, u32)) -> bool {
+        let (fresh, wanted) = (self.my_fresh(), child.as_header());
+        let fresh = if is_oldest { fresh.pop() } else { fresh.take_child(parent.as_header(), Some(wanted)) };
+        let Some(fresh) = fresh else { return false };
         if fresh.as_ptr() != child.as_header() {
             // A thief was faster.
             self.turns().batch.push(fresh);
             return false;
         }
+        self.own().out_of_turn.set(self.own().out_of_turn.get() || !is_oldest);
         self.budget.set(after_fresh(budget));
         true
     }

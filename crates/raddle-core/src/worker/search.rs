@@ -15,16 +15,18 @@
 //! It uses the windows, fresh lists and timers of other workers.
 
 use super::looks::{Look, Seen};
-use super::{LocalWorker, Worker};
+use super::{LocalWorker, Worker, has_left};
 use crate::counters::Counters;
-use crate::policy::{STEAL_NS, Victim};
+use crate::policy::{QUANTUM_NS, STEAL_NS, Victim};
 use raddle_protocol::fifo::Fifo;
-use raddle_protocol::header::Runnable;
+use raddle_protocol::header::{MOVABLE, Runnable};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
 /// A catch that lasts less than this was not worth it, ns.
 pub(super) const PROFIT_NS: u64 = 2 * STEAL_NS;
+/// A worker that has passed no boundary for so long is in a long slice, ns.
+const LONG_NS: u64 = 2 * QUANTUM_NS;
 /// So many wakes of the victim's within one catch mean that thief and victim are coupled.
 const COUPLED_WAKES: u32 = 16;
 /// The lists of a victim in which age decides.
@@ -188,7 +190,30 @@ impl LocalWorker {
         {
             return Some(thread);
         }
-        self.steal_fresh(victim, now, passes_by > 0)
+        self.steal_fresh(victim, now, passes_by > 0).or_else(|| self.steal_mail(victim, now))
+    }
+
+    /// Who was woken on its way out of a worker, before it had left its stack, lies in that one's mail
+    /// ([`wake`](LocalWorker::wake)), and so behind whatever has begun to run there since. If that goes on for long, it
+    /// comes here, with all else there that may move.
+    fn steal_mail(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+        let is_busy = now.saturating_sub(victim.boundary_ns.get()) >= LONG_NS;
+        let moves = self.shared().policy.moves_started() && !self.ways.scatters;
+        let may_take = is_busy && victim.inbox.has_mail() && moves;
+        if !may_take || self.shared().worker_sleeps(victim.index) {
+            return None;
+        }
+        self.take_mail_of(victim);
+        self.turns().batch.pop().or_else(|| self.my_ready().pop())
+    }
+
+    /// What was handed to it and may run anywhere comes here; the rest goes back.
+    pub(super) fn take_mail_of(&self, other: &Worker) {
+        for runnable in other.inbox.take_for_owner() {
+            // Who is woken on its way out, for which that worker stands, is not to be taken along.
+            let may_come = runnable.header().is(MOVABLE) && has_left(runnable.header());
+            if may_come { self.queue_mail(runnable) } else { other.deliver(runnable) }
+        }
     }
 
     /// A steal that will be judged by how long it lasts.
@@ -229,7 +254,8 @@ impl LocalWorker {
         Counters::add(&self.counters.fresh_stolen, count as u64);
         let oldest = caught.pop();
         while let Some(runnable) = caught.pop() {
-            self.my_fresh().push(runnable);
+            // Who made it runs elsewhere.
+            self.my_fresh().push_of(runnable, std::ptr::null_mut());
         }
         oldest
     }
@@ -261,7 +287,7 @@ impl LocalWorker {
         let seen = Seen {
             reach: victim.fresh.reach(),
             passed: victim.fresh.passed(),
-            started: victim.fresh.passed_by_owner(),
+            started: victim.fresh.taken_by_owner(),
             ended: victim.counters.exits.load(Ordering::Relaxed),
         };
         self.with_looks(victim.index, |looks| looks[FRESH].fresh(now, seen))

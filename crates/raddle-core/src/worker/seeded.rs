@@ -16,6 +16,7 @@ use crate::worker::choice::{outside, point};
 use raddle_context::current::{COUNT_MAX, set_count};
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::jobs::Forks;
+use std::panic::Location;
 
 /// Whoever has done so many operations, one after the other, and has waited in none of them, lets others run: it may be
 /// waiting for them in a loop. As many as without a seed are done between two looks at the clock, at most.
@@ -173,12 +174,17 @@ impl Here<'_> {
     ///
     /// # Safety
     /// `block` is what runs here.
-    pub(crate) unsafe fn preempt_by_seed(self, block: &'static Block, operation: &'static str) {
+    pub(crate) unsafe fn preempt_by_seed(
+        self,
+        block: &'static Block,
+        operation: &'static str,
+        site: &'static Location<'static>,
+    ) {
         let Some(seeded) = &self.own().seeded else { return };
-        seeded.note_operation(block.as_header(), operation, false);
+        seeded.note_operation(block.as_header(), operation, site, false);
         self.gather(seeded);
-        if self.uses_turn_up(seeded, block) {
-            seeded.note_operation(block.as_header(), operation, false);
+        if self.uses_turn_up(seeded, block, site) {
+            seeded.note_operation(block.as_header(), operation, site, false);
             // SAFETY: passed on to the caller.
             return unsafe { self.yield_process(block) };
         }
@@ -188,13 +194,13 @@ impl Here<'_> {
 
     /// Counts an operation; true if the one who runs has done so many that it is to let others run. If there is nobody
     /// else, time passes.
-    fn uses_turn_up(&self, seeded: &Seeded, block: &Block) -> bool {
+    fn uses_turn_up(&self, seeded: &Seeded, block: &Block, site: &'static Location<'static>) -> bool {
         let operations = self.own().operations.get() + 1;
         self.own().operations.set(operations % OPERATIONS_MAX);
         if operations < OPERATIONS_MAX || seeded.is_ending() {
             return false;
         }
-        seeded.yields(block.as_header());
+        seeded.yields(block.as_header(), site);
         if !seeded.has_others() {
             self.pass_time(seeded);
         }
@@ -215,10 +221,15 @@ impl Here<'_> {
     ///
     /// # Safety
     /// `block` is what runs here.
-    pub(crate) unsafe fn settle_by_seed(self, block: &'static Block, operation: &'static str) {
+    pub(crate) unsafe fn settle_by_seed(
+        self,
+        block: &'static Block,
+        operation: &'static str,
+        site: &'static Location<'static>,
+    ) {
         let Some(seeded) = &self.own().seeded else { return };
         if self.gather(seeded) {
-            seeded.note_operation(block.as_header(), operation, true);
+            seeded.note_operation(block.as_header(), operation, site, true);
             // SAFETY: passed on to the caller.
             unsafe { self.perhaps_yield(block) };
         }

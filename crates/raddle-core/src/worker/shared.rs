@@ -40,8 +40,8 @@ pub(crate) struct Looks {
     pub(crate) prints_stats: bool,
     pub(crate) measure_stacks: bool,
     pub(crate) scatters: bool,
-    pub(crate) process_flags: u8,
-    pub(crate) job_flags: u8,
+    pub(crate) process_flags: u16,
+    pub(crate) job_flags: u16,
     pub(crate) follows_seed: bool,
     pub(crate) trace: Trace,
     pub(crate) hooks: Hooks,
@@ -69,8 +69,8 @@ pub struct Shared {
     /// For tests: a thread that yields goes to the next worker.
     pub(crate) scatters: bool,
     /// In which storage processes run.
-    pub(crate) process_flags: u8,
-    pub(crate) job_flags: u8,
+    pub(crate) process_flags: u16,
+    pub(crate) job_flags: u16,
     pub(crate) trace: Trace,
     pub(crate) sampler: Sampler,
     pub(crate) pollers: Pollers,
@@ -88,6 +88,8 @@ pub struct Shared {
     groups: Box<[SharedQueue]>,
     group_size: usize,
     turn: AtomicUsize,
+    /// Processes that were passed by, have begun, and have waited for children since.
+    branches: AtomicUsize,
     spawned_outside: AtomicU64,
     ended_outside: AtomicU64,
     /// Workers whose OS thread has not ended.
@@ -148,6 +150,7 @@ impl Shared {
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
             group_size,
             turn: AtomicUsize::new(0),
+            branches: AtomicUsize::new(0),
             spawned_outside: AtomicU64::new(0),
             ended_outside: AtomicU64::new(0),
             at_work: AtomicUsize::new(workers),
@@ -175,6 +178,11 @@ impl Shared {
         assert!(self.workers.set(workers).is_ok(), "a runtime's workers are installed once");
     }
 
+    /// The queues that several workers share.
+    pub(super) fn groups(&self) -> &[SharedQueue] {
+        &self.groups
+    }
+
     #[inline]
     pub fn workers(&self) -> &[Worker] {
         self.workers.get().map_or(&[], |w| w)
@@ -182,6 +190,20 @@ impl Shared {
 
     pub(crate) fn worker(&self, index: usize) -> &Worker {
         self.workers().get(index).unwrap_or_else(|| self.extra_worker(index))
+    }
+
+    // Relaxed: a number to go by.
+
+    pub(super) fn branches(&self) -> usize {
+        self.branches.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn branch_begins(&self) {
+        self.branches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn branch_ends(&self) {
+        self.branches.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn next_round_robin(&self) -> usize {
@@ -541,14 +563,21 @@ impl Shared {
     pub(crate) fn stats_text(&self) -> String {
         let outside = self.spawned_outside.load(Ordering::Relaxed);
         let mut total = Always::default();
-        self.workers().iter().for_each(|worker| total += worker.always());
-        let mut text =
-            format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
+        self.everybody().for_each(|worker| total += worker.always());
+        let extra = match self.extra_workers().count() {
+            0 => String::new(),
+            count => format!(" and {count} extra"),
+        };
+        let mut text = format!(
+            "raddle: {} workers{extra}, {outside} spawned from outside\n{total}",
+            self.workers().len()
+        );
         if let Some(deepest) = self.deepest_stack() {
             let _infallible = writeln!(text, "deepest_stack_bytes  {deepest}");
         }
-        for worker in self.workers() {
-            let _infallible = write!(text, "worker {}\n{}", worker.index, worker.always());
+        for worker in self.everybody() {
+            let kind = if worker.index < self.workers().len() { "worker" } else { "extra worker" };
+            let _infallible = write!(text, "{kind} {}\n{}", worker.index, worker.always());
             for (from, count) in self.migrations_to(worker).enumerate().filter(|(_, count)| *count > 0) {
                 let _infallible = writeln!(text, "{:20} {count}", format!("migrations_from_{from}"));
             }

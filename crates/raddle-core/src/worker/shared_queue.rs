@@ -3,7 +3,7 @@
 //! Never: the fast path of a worker that has work of its own.
 
 use raddle_protocol::fifo::{Chain, Fifo};
-use raddle_protocol::header::Runnable;
+use raddle_protocol::header::{Header, Runnable};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,6 +35,16 @@ impl SharedQueue {
         let fifo = self.lock();
         fifo.push(runnable);
         self.len.store(fifo.len(), Ordering::Relaxed);
+    }
+
+    /// Shows all that wait here. False if somebody has the lock.
+    ///
+    /// # Safety
+    /// All who take from here stand still.
+    pub(crate) unsafe fn for_each(&self, each: impl FnMut(&Header)) -> bool {
+        let Ok(fifo) = self.fifo.try_lock() else { return false };
+        // SAFETY: who has the lock owns the queue.
+        unsafe { fifo.for_each(each) }
     }
 
     /// Takes the oldest `most`, or this worker's share of what is there, whichever is less.

@@ -85,8 +85,15 @@ impl LocalWorker {
         // A waker that an alarm has called may have spawned.
         found = found.or_else(|| self.my_fresh().pop());
         found = found.or_else(|| self.my_later().pop());
+        // It may have stood long enough for its worker's batch to be laid out.
+        found = found.or_else(|| self.take_own_window());
         // It may have made a fork.
         found.or_else(|| self.take_own_job()).or_else(|| self.retire_storage_when_asked())
+    }
+
+    fn take_own_window(&self) -> Option<Runnable> {
+        self.turns().batch.append(self.window.take());
+        self.turns().batch.pop()
     }
 
     /// Who is not idle for longer than a moment tells nobody.

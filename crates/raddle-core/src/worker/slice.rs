@@ -85,14 +85,15 @@ fn look_up() {
 }
 
 /// As [`count`], for a future that is ready at once; true if it is to be pending, and polled again, so that others run.
-pub(crate) fn count_in_task() -> bool {
+/// If it is a process that polls, others run before this returns.
+pub fn count_in_task() -> bool {
     if !count_down() {
         return false;
     }
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { current_header().as_ref() };
     let Some(home) = running.filter(|running| running.kind == Kind::Worker) else {
-        set_count(COUNT_MAX);
+        look_up();
         return false;
     };
     // SAFETY: it is the worker's own header, and nothing here leaves the stack.

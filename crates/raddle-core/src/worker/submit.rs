@@ -1,5 +1,5 @@
 //! Owns: where a runnable that has just been made goes, by the policy.
-//! May use: `block::control`, `counters`, `raddle-protocol`.
+//! May use: `block::control`, `block::current`, `counters`, `raddle-protocol`.
 //! Never: a started runnable.
 //!
 //! It uses the queues of this worker and of others.
@@ -7,7 +7,7 @@
 use super::{Here, LocalWorker};
 use crate::block::Block;
 use crate::counters::Counters;
-use raddle_protocol::header::{MOVABLE, PLACED, Runnable};
+use raddle_protocol::header::{Header, Kind, LATER, MOVABLE, PLACED, Runnable};
 use std::sync::atomic::Ordering;
 
 /// Hands a fresh task over to the worker that this OS thread is. Gives it back if it is none.
@@ -28,14 +28,14 @@ impl LocalWorker {
         // SAFETY: the block was just made, and the right to run it is its maker's.
         let fresh = unsafe { block.as_runnable() };
         if placed.is_none() && self.spawns_stay.load(Ordering::Relaxed) {
-            self.push_fresh(fresh);
+            self.push_child(fresh);
         } else {
             self.submit_elsewhere(fresh, placed);
         }
     }
 
-    /// As [`submit`](Self::submit), for what need not start as long as anything else can run here. It starts soon if it
-    /// is for the worker `at`; it is not placed there: it may be stolen.
+    /// As [`submit`](Self::submit), for what need not start as long as anything else can run here, or at the worker
+    /// `at`; it is not placed there: it may be stolen.
     pub(crate) fn submit_later(&self, block: &'static Block, at: Option<usize>) {
         Counters::add(&self.counters.spawns, 1);
         // SAFETY: as in `submit`.
@@ -47,6 +47,8 @@ impl LocalWorker {
             self.trace_spawn(block.as_header(), at.unwrap_or(self.index), false);
         }
         if let Some(at) = at.filter(|at| *at != self.index) {
+            let flags = &fresh.header().flags;
+            flags.set(flags.get() | LATER);
             return self.shared().worker(at).deliver(fresh);
         }
         self.my_later().push(fresh);
@@ -68,7 +70,21 @@ impl LocalWorker {
     /// The plain way: it waits where it was made.
     #[inline(always)]
     pub(super) fn push_fresh(&self, fresh: Runnable) {
-        self.my_fresh().push(fresh);
+        self.push_fresh_of(fresh, std::ptr::null_mut());
+    }
+
+    /// As [`push_fresh`](Self::push_fresh), a process that may be waited for by who runs, if that is one, too.
+    #[inline(always)]
+    fn push_child(&self, fresh: Runnable) {
+        let running = super::current_header();
+        // SAFETY: null, or what runs here, which is alive.
+        let is_process = unsafe { running.as_ref() }.is_some_and(|running| running.kind == Kind::Process);
+        self.push_fresh_of(fresh, if is_process { running } else { std::ptr::null_mut() });
+    }
+
+    #[inline(always)]
+    fn push_fresh_of(&self, fresh: Runnable, parent: *mut Header) {
+        self.my_fresh().push_of(fresh, parent);
         if self.shared().idle.wants_knock() {
             self.knock();
         }
@@ -112,7 +128,7 @@ impl LocalWorker {
             Counters::add(&self.counters.shared_out, 1);
             return shared.worker(idle).deliver(fresh);
         }
-        self.my_fresh().push(fresh);
+        self.my_fresh().push_of(fresh, std::ptr::null_mut());
     }
 
     /// By the user's word: it starts there and stays.

@@ -16,8 +16,25 @@ pub trait Watcher: Sync {
     /// A runtime is about to end: when this returns, nobody looks at it any more.
     fn runtime_ends(&self, runtime: &Shared);
 
+    /// In which call this worker sleeps, of one of these runtimes. It may be interrupted for that, so that the call
+    /// fails with `EINTR`. `None` if it does not sleep, or does not tell.
+    fn sleeps_in(&self, worker: &Worker) -> Option<BlockingCall>;
+
+    /// That call in words: its name, and the function and the line of the program, if those are known. `None` if it is
+    /// one of ours. It may take long: it reads debug information.
+    fn words_of(&self, call: &BlockingCall) -> Option<String>;
+
     /// The caller is about to fork. Nobody looks at anything until what is returned goes.
     fn hold_over_fork(&self) -> Box<dyn HeldOverFork>;
+}
+
+/// A system call in which a worker sleeps that the scheduler has not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockingCall {
+    /// Its number.
+    pub number: i64,
+    /// The return addresses of the functions in which it was made, the innermost first.
+    pub frames: Vec<usize>,
 }
 
 /// What a watcher keeps others from over a fork.

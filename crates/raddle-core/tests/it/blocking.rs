@@ -4,7 +4,8 @@ use super::runtime;
 use crate::{child, watch};
 use raddle::{Runtime, blocking, csp, task, thread};
 use std::cell::Cell;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -214,6 +215,59 @@ fn six_hundred_clients_wait_for_servers_that_have_no_spare_yet() {
     assert_eq!(two.shutdown(), 0);
 }
 
+/// As many file descriptors as the system lets this program have; a pair takes three.
+fn pairs_of_sockets(wanted: usize) -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes the limits here.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }, 0);
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: reads the limits.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
+    wanted.min((limit.rlim_max.saturating_sub(100) / 3) as usize)
+}
+
+/// The same over sockets: each call of `std::net` is a call of `blocking`. The clients come first.
+#[test]
+fn six_hundred_clients_and_servers_talk_over_sockets() {
+    // Under a sanitizer an OS thread takes many times the memory.
+    let sanitized = cfg!(any(raddle_asan, raddle_tsan, raddle_twin, target_arch = "aarch64"));
+    let pairs = pairs_of_sockets(if sanitized { 60 } else { 600 });
+    let progress = watch::Progress::default();
+    let dog = watch::Watchdog::new("sockets".into(), progress.clone(), || raddle::dump().to_string());
+    let two = runtime(2);
+    two.run(|| {
+        csp::scope(|s| {
+            let listeners: Vec<_> =
+                (0..pairs).map(|_| TcpListener::bind(("127.0.0.1", 0)).unwrap()).collect();
+            for (number, listener) in listeners.iter().enumerate() {
+                let (address, progress) = (listener.local_addr().unwrap(), progress.clone());
+                s.spawn(move || {
+                    let mut server = blocking(|| TcpStream::connect(address)).unwrap();
+                    let mut answer = [0; 8];
+                    for round in 0..3 {
+                        blocking(|| server.write_all(&(number + round).to_le_bytes())).unwrap();
+                        blocking(|| server.read_exact(&mut answer)).unwrap();
+                        assert_eq!(usize::from_le_bytes(answer), number + round + 1);
+                        progress.note();
+                    }
+                });
+            }
+            for listener in listeners {
+                s.spawn(move || {
+                    let (mut client, _address) = blocking(|| listener.accept()).unwrap();
+                    let mut asked = [0; 8];
+                    while blocking(|| client.read_exact(&mut asked)).is_ok() {
+                        let answer = usize::from_le_bytes(asked) + 1;
+                        blocking(|| client.write_all(&answer.to_le_bytes())).unwrap();
+                    }
+                });
+            }
+        });
+    });
+    drop(dog);
+    assert_eq!(two.shutdown(), 0);
+}
+
 /// Where the system refuses OS threads while the calls that there are wait for one without: it is said who waits, and
 /// the system is asked again.
 #[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
@@ -259,7 +313,9 @@ fn who_waits_for_a_spare_that_the_system_refuses_is_told_and_has_it_later() {
     let said = String::from_utf8_lossy(&said).into_owned();
     assert!(ended.status.success(), "{:?}\n{said}{}", ended.status, String::from_utf8_lossy(&ended.stderr));
     assert!(
-        said.contains("raddle: blocking: 1 calls wait for a spare OS thread; the 1 that there are"),
+        said.contains(
+            "raddle: blocking: 1 call waits for a spare OS thread; the only one stands in its call"
+        ),
         "{said}"
     );
     assert!(said.contains("    process 'starved' (#"), "{said}");
@@ -319,7 +375,7 @@ fn a_placed_one_comes_back_to_its_worker() {
 fn a_cell_is_told_to_await() {
     let one = runtime(1);
     let panic = one.block_on(async { task::spawn(async { blocking(|| ()) }).await }).unwrap_err();
-    let text = panic.downcast::<String>().unwrap();
+    let text = panic.into_panic().downcast::<String>().unwrap();
     assert!(text.contains("`blocking` waits, and a task must not"), "{text}");
 }
 
@@ -332,7 +388,7 @@ fn a_cell_awaits_what_blocks() {
         task::spawn(async move { sender.send(7) }).await.unwrap().unwrap();
         assert_eq!(waits.await.unwrap(), Ok(7));
         let panic = task::spawn_blocking(|| panic!("in the call")).await.unwrap_err();
-        assert_eq!(*panic.downcast::<&str>().unwrap(), "in the call");
+        assert_eq!(*panic.into_panic().downcast::<&str>().unwrap(), "in the call");
     });
 }
 

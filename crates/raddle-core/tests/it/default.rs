@@ -52,12 +52,10 @@ fn a_wrong_setting_is_an_error_that_lists_what_is_allowed() {
         let output = in_child_with(test, &[(setting.variable, "nonsense")], || {
             let refused = csp::Builder::new().spawn(|| ()).unwrap_err();
             eprintln!("refused: {refused}");
-            assert!(std::panic::catch_unwind(|| csp::spawn(|| ())).is_err());
         });
         assert_success(&output);
         let wanted = format!("{} is `nonsense`; it can be {}", setting.variable, setting.allowed);
-        let panic = format!("the default runtime cannot be started: {wanted}");
-        assert_said(&output, &[&format!("refused: {wanted}"), &panic]);
+        assert_said(&output, &[&format!("refused: {wanted}")]);
     }
 }
 
@@ -69,6 +67,30 @@ fn an_unknown_setting_is_an_error_that_lists_the_known() {
     });
     assert_success(&output);
     assert_said(&output, &["refused: RADDLE_WROKERS is no setting; there are RADDLE_WORKERS"]);
+}
+
+/// As `#[raddle::main]` does. Who asks for a runtime, or spawns by a builder, gets the error.
+#[test]
+fn a_wrong_setting_ends_a_program_that_never_asked_for_a_runtime() {
+    let test = "default::a_wrong_setting_ends_a_program_that_never_asked_for_a_runtime";
+    let uses: [(&str, fn()); 6] = [
+        ("spawn", || drop(csp::spawn(|| ()))),
+        ("spawn_on", || drop(csp::spawn_on(0, || ()))),
+        ("thread", || drop(raddle::thread::spawn(|| ()))),
+        ("scope", || raddle::thread::scope(|scope| drop(scope.spawn(|| ())))),
+        ("join", || _ = raddle::join(|| (), || ())),
+        ("task", || drop(raddle::task::spawn(async {}))),
+    ];
+    for (name, _) in uses {
+        let output = in_child_with(test, &[("RADDLE_BALANCE", "stael"), ("TEST_USE", name)], || {
+            let wanted = std::env::var("TEST_USE").expect("the parent says it");
+            uses.iter().filter(|(name, _)| *name == wanted).for_each(|(_, use_it)| use_it());
+        });
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr(&output));
+        let said = "raddle: RADDLE_BALANCE is `stael`; it can be steal, share, fair, none";
+        assert!(stderr(&output).lines().any(|line| line == said), "{name}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("panicked"), "{name}: {}", stderr(&output));
+    }
 }
 
 #[test]

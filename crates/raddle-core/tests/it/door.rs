@@ -1,31 +1,13 @@
 //! Threads of C, as an adaptor makes them; from C itself in `tests/door.rs`.
 
+use crate::floats::{NEAREST, UPWARD, round, rounding};
 use raddle::{Runtime, blocking, csp};
 use raddle_core::door::thread::{self, ForeignBuilder, Start, Thread};
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-#[link(name = "m")]
-unsafe extern "C" {
-    fn fesetround(mode: c_int) -> c_int;
-    fn fegetround() -> c_int;
-}
-
-const NEAREST: c_int = 0;
-const UPWARD: c_int = if cfg!(target_arch = "x86_64") { 0x800 } else { 0x40_0000 };
-
-fn round(mode: c_int) {
-    // SAFETY: a mode that there is.
-    assert_eq!(unsafe { fesetround(mode) }, 0);
-}
-
-fn rounding() -> c_int {
-    // SAFETY: no preconditions.
-    unsafe { fegetround() }
-}
 
 fn spawn(start: Start, argument: usize) -> Thread {
     // SAFETY: all functions here may be called with a number.
@@ -170,5 +152,53 @@ fn what_cannot_be_is_refused() {
         assert!(refused(ForeignBuilder::new().worker(2)).contains("no worker 2"));
         assert!(refused(ForeignBuilder::new().stack_memory(null_mut(), 100)).contains("100 bytes"));
         assert!(refused(ForeignBuilder::new().stack_size(usize::MAX)).contains("stack"));
+    });
+}
+
+/// Where a thread on memory of the program's stands, and where what it has besides lies: seen by itself.
+#[cfg(not(any(raddle_twin, raddle_asan)))]
+unsafe extern "C-unwind" fn stands(memory: *mut c_void) -> *mut c_void {
+    // SAFETY: the range that the test gave, which lives until this has been joined.
+    let memory = unsafe { &*memory.cast::<std::ops::Range<usize>>() };
+    let local = 0_u8;
+    for _ in 0..3 {
+        // SAFETY: no preconditions.
+        let errno = unsafe { libc::__errno_location() };
+        let storage = [thread::pthread_self(), errno.addr(), COUNTED.with(Cell::as_ptr).addr()];
+        assert!(memory.contains(&(&raw const local).addr()));
+        assert!(storage.iter().all(|place| !memory.contains(place)), "{memory:x?} {storage:x?}");
+        thread::yield_now();
+    }
+    null_mut()
+}
+
+/// Its storage lies elsewhere: when such a thread has been joined its memory may go, and nothing that goes through all
+/// threads misses it. (ThreadSanitizer does not bear a change of rights on a worker.)
+#[cfg(not(any(raddle_twin, raddle_asan, raddle_tsan)))]
+#[test]
+fn memory_of_the_programs_is_free_once_its_thread_is_joined() {
+    const BYTES: usize = 256 << 10;
+    scattering().run(|| {
+        for _ in 0..20 {
+            let (protection, flags) =
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
+            let memory = unsafe { libc::mmap(null_mut(), BYTES, protection, flags, -1, 0) };
+            assert_ne!(memory, libc::MAP_FAILED);
+            let mut range = memory.addr()..memory.addr() + BYTES;
+            let builder = ForeignBuilder::new().stack_memory(memory.cast(), BYTES);
+            // SAFETY: the range lives until the thread has been joined.
+            let thread = unsafe { builder.spawn(stands, (&raw mut range).cast()) }.expect("a thread");
+            assert!(!range.contains(&thread.pthread()));
+            assert_eq!(join(thread), 0);
+            // SAFETY: the test's own, and nobody's any more.
+            assert_eq!(unsafe { libc::munmap(memory, BYTES) }, 0);
+            // SAFETY: no preconditions.
+            let group = unsafe { libc::getgid() };
+            // SAFETY: sets what it is.
+            assert_eq!(unsafe { libc::setgid(group) }, 0);
+            assert_eq!(join(spawn(same, 3)), 3);
+        }
+        std::thread::spawn(|| ()).join().unwrap();
     });
 }

@@ -6,15 +6,20 @@
 mod blocking;
 mod default;
 mod door;
+mod floats;
 mod fork;
 mod panics;
 mod park;
 mod runtimes;
 mod shutdown;
 mod spawn;
+// Frames are larger under a sanitizer, and lie elsewhere in the twin.
+#[cfg(not(any(raddle_twin, raddle_asan, raddle_tsan)))]
+mod stacks;
 // Each context is an OS thread there, with storage of its own that ends with it.
 #[cfg(not(raddle_twin))]
 mod storage;
+mod task_ends;
 mod tasks;
 mod workers;
 

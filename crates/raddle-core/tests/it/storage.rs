@@ -164,30 +164,46 @@ fn destructors_may_wait_and_spawn() {
     }
 }
 
+thread_local!(static HELD: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) });
+static SEEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// A result whose drop waits, in the middle of a use of a variable.
+struct Late(usize);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        HELD.with_borrow_mut(|held| {
+            held.push(self.0);
+            csp::yield_now();
+            csp::sleep(Duration::from_micros(100));
+            assert_eq!(held.pop(), Some(self.0));
+        });
+        SEEN.lock().unwrap().push(self.0);
+    }
+}
+
 /// The drop of a result that nobody wants is the program's code: it runs in the process's own storage, and may wait.
 #[test]
-fn the_drop_of_an_unwanted_result_is_at_home_in_its_process() {
-    thread_local!(static HELD: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) });
-    struct Late(usize);
-    impl Drop for Late {
-        fn drop(&mut self) {
-            HELD.with_borrow_mut(|held| {
-                held.push(self.0);
-                csp::yield_now();
-                csp::sleep(Duration::from_micros(100));
-                assert_eq!(held.pop(), Some(self.0));
-            });
-            SEEN.lock().unwrap().push(self.0);
-        }
-    }
-    static SEEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+fn the_drop_of_an_unwanted_result_is_at_home() {
+    let uses = |n: usize| HELD.with_borrow_mut(|held| held.resize(n % 2, n));
     for workers in [1, 2] {
-        let rt = runtime(workers);
-        rt.run(|| (0..50).for_each(|n| drop(csp::spawn(move || Late(n)))));
-        drop(rt);
-        let mut seen = std::mem::take(&mut *SEEN.lock().unwrap());
-        seen.sort_unstable();
-        assert_eq!(seen, Vec::from_iter(0..50));
+        for threads in [false, true] {
+            let rt = runtime(workers);
+            rt.run(|| {
+                for n in 0..50 {
+                    let ends = move || {
+                        uses(n);
+                        HELD.with_borrow_mut(Vec::clear);
+                        Late(n)
+                    };
+                    drop(csp::Builder::new().own_tls(threads).spawn(ends).unwrap());
+                }
+            });
+            drop(rt);
+            let mut seen = std::mem::take(&mut *SEEN.lock().unwrap());
+            seen.sort_unstable();
+            assert_eq!(seen, Vec::from_iter(0..50));
+        }
     }
 }
 

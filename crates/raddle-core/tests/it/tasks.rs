@@ -87,7 +87,7 @@ fn a_panic_goes_to_the_joiner_and_the_worker_goes_on() {
     let rt = runtime(1);
     rt.block_on(async {
         let payload = task::spawn(async { resume_unwind(Box::new(42_u32)) }).await.unwrap_err();
-        assert_eq!(payload.downcast_ref::<u32>(), Some(&42));
+        assert_eq!(payload.into_panic().downcast_ref::<u32>(), Some(&42));
         assert_eq!(task::spawn(async { 1 }).await.unwrap(), 1);
     });
 }
@@ -197,7 +197,7 @@ fn a_cell_whose_waker_nobody_holds_ends_with_an_error() {
             pending::<()>().await;
         });
         let error = lost.await.unwrap_err();
-        assert!(error.downcast_ref::<&str>().unwrap().contains("nobody held its waker"));
+        assert!(error.is_cancelled() && error.to_string().contains("nobody held its waker"), "{error}");
     });
     assert_eq!(drops.load(Ordering::Relaxed), 1);
     assert_eq!(rt.shutdown(), 0);
@@ -277,8 +277,8 @@ fn to_wait_inside_a_cell_panics_and_says_what_to_do() {
     let rt = runtime(1);
     for (name, wait) in waits {
         let panic = rt.block_on(async move { task::spawn(async move { wait() }).await }).unwrap_err();
-        let said = panic.downcast_ref::<String>().expect("a message");
-        assert!(said.contains(&format!("`{name}` waits")) && said.contains("`.await`"), "{said}");
+        let said = panic.to_string();
+        assert!(said.contains(&format!("`{name}` waits")) && said.contains(".await"), "{said}");
     }
     assert_eq!(rt.shutdown(), 1, "the one that parks");
 }

@@ -2,9 +2,11 @@
 
 use crate::runtime;
 use raddle::{Balance, Queues, Runtime, csp, task};
+use raddle_core::process::make::Settings;
+use raddle_core::spawn::spawn_with;
 use std::collections::HashSet;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,6 +64,45 @@ fn a_started_light_process_stays_with_its_worker() {
         };
         (0..200).map(stay).collect::<Vec<_>>().into_iter().for_each(|h| h.join().unwrap());
     });
+}
+
+/// A process that may wait, and was sent to the worker 1 while that was busy, begins behind a child that one of that
+/// worker's processes makes then.
+#[test]
+fn what_is_sent_for_later_waits_for_what_is_made_after_it() {
+    #[derive(Default)]
+    struct Seen {
+        busy: AtomicBool,
+        sent: AtomicBool,
+        first: AtomicUsize,
+    }
+    fn begins(seen: &Seen, who: usize) {
+        _ = seen.first.compare_exchange(0, who, Ordering::AcqRel, Ordering::Acquire);
+    }
+    fn keeps_its_worker_until(set: impl Fn() -> bool) {
+        while !set() {}
+    }
+    let sends = move || {
+        for _ in 0..50 {
+            let seen = Arc::new(Seen::default());
+            let [of_parent, of_child, of_later] = std::array::from_fn(|_| seen.clone());
+            let parent = csp::spawn_on(1, move || {
+                of_parent.busy.store(true, Ordering::Release);
+                keeps_its_worker_until(|| of_parent.sent.load(Ordering::Acquire));
+                csp::spawn(move || begins(&of_child, 1)).join().unwrap();
+            });
+            keeps_its_worker_until(|| seen.busy.load(Ordering::Acquire));
+            let later = Settings::later_at(Some(1));
+            // SAFETY: what it borrows lives as long as it does.
+            let later = unsafe { spawn_with(later, std::ptr::null(), move || begins(&of_later, 2)) }.unwrap();
+            seen.sent.store(true, Ordering::Release);
+            keeps_its_worker_until(|| seen.first.load(Ordering::Acquire) != 0);
+            later.join().unwrap();
+            parent.join().unwrap();
+            assert_eq!(seen.first.load(Ordering::Relaxed), 1);
+        }
+    };
+    runtime(2).run(|| csp::spawn_on(0, sends).join().unwrap());
 }
 
 #[test]

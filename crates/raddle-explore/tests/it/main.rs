@@ -4,11 +4,14 @@
 //! what it abandons takes more mappings than qemu has.
 #![cfg(not(any(loom, raddle_asan, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
 
+mod atomics;
 mod bugs;
 mod compositions;
 mod correct;
 mod ending;
 mod same_way;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod storage;
 mod threads;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]

@@ -6,6 +6,7 @@ use crate::{plain, said_until, until_input_ends};
 use raddle::csp::{self, Builder};
 use raddle::hang::dump;
 use std::io::Read as _;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 /// One stands in `read`, on a worker.
@@ -91,6 +92,67 @@ pub(super) fn foreign_lock_for_a_while() {
     holder.join().unwrap();
 }
 
+/// A page that other programs have, too, by its file.
+fn page_of(file: libc::c_int) -> *mut u32 {
+    let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    // SAFETY: a new mapping.
+    let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, read_write, shared, file, 0) };
+    assert_ne!(page, libc::MAP_FAILED);
+    page.cast()
+}
+
+/// The variable that says which file has the page.
+const FILE: &str = "TEST_FILE";
+
+/// As `foreign_lock`, until another program wakes the holder, which waits at a word that both have. Its value is the
+/// number of an OS thread.
+pub(super) fn foreign_lock_until_another_program_wakes() {
+    // SAFETY: a name.
+    let file = unsafe { libc::memfd_create(c"page".as_ptr(), 0) };
+    // SAFETY: the file is this program's.
+    assert_eq!(unsafe { libc::ftruncate(file, 4096) }, 0);
+    let page = page_of(file).addr();
+    let mut wakes =
+        crate::child::program("wakes_another_program", &[(FILE, &file.to_string())]).spawn().unwrap();
+    let lock = Arc::new(Mutex::new(()));
+    let other = lock.clone();
+    let (tell, told) = std::sync::mpsc::channel();
+    let holder = std::thread::spawn(move || {
+        let _held = lock.lock().unwrap();
+        tell.send(()).unwrap();
+        let page = std::ptr::with_exposed_provenance_mut::<u32>(page);
+        // SAFETY: no preconditions.
+        let number = unsafe { libc::gettid() };
+        // SAFETY: a word of the page.
+        let word = unsafe { std::sync::atomic::AtomicU32::from_ptr(page) };
+        if word.compare_exchange(0, number.cast_unsigned(), Relaxed, Relaxed).is_err() {
+            return;
+        }
+        while word.load(Relaxed) != 1 {
+            // SAFETY: waits at that word.
+            unsafe { libc::syscall(libc::SYS_futex, page, libc::FUTEX_WAIT, number, 0, 0, 0) };
+        }
+    });
+    told.recv().unwrap();
+    runtime(1).run(move || {
+        drop(csp::spawn(|| ()));
+        drop(other.lock().unwrap());
+    });
+    holder.join().unwrap();
+    assert!(wakes.wait().unwrap().success());
+}
+
+/// Wakes who waits at the word, after a while.
+pub(super) fn wakes_another_program() {
+    let page = page_of(std::env::var(FILE).unwrap().parse().unwrap());
+    // Not to wait for anybody: this is the time in which a false alarm would come.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    // SAFETY: a word of the page.
+    unsafe { std::sync::atomic::AtomicU32::from_ptr(page) }.store(1, Relaxed);
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_futex, page, libc::FUTEX_WAKE, 1, 0, 0, 0) };
+}
+
 /// Workers are stopped to see what they are at.
 const SEES_WORKERS: bool = !cfg!(any(raddle_tsan, raddle_twin));
 
@@ -127,7 +189,9 @@ fn a_hang_on_a_foreign_lock_ends_as_other_deadlocks_do() {
 
 #[test]
 fn what_could_still_end_it_is_no_deadlock() {
-    for program in ["foreign_lock_and_handler", "foreign_lock_for_a_while"] {
+    let programs =
+        ["foreign_lock_and_handler", "foreign_lock_for_a_while", "foreign_lock_until_another_program_wakes"];
+    for program in programs {
         let output = in_program(program, &[]);
         assert!(output.status.success(), "{program}: {output:?}");
         assert!(!stderr(&output).contains("raddle: deadlock: "), "{program}: {output:?}");

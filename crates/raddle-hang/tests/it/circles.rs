@@ -110,6 +110,35 @@ pub(super) fn no_circles() {
 /// Whether stacks can be looked through for who has the other end: see `peers`.
 const SEES_PEERS: bool = !cfg!(any(raddle_tsan, raddle_twin, raddle_asan));
 
+/// Who has been woken, and has had no turn since, is no member of a circle.
+#[test]
+fn who_has_been_woken_does_not_wait() {
+    let one = runtime(1);
+    let dump = one.run(|| {
+        let ((mut to_a, mut a_has), (mut to_b, mut b_has)) = (csp::channel::<u32>(), csp::channel::<u32>());
+        let answers = move || pass_on(a_has.recv(), |n| to_b.send(n).is_ok());
+        let a = Builder::new().name("a").spawn(answers).unwrap();
+        let looks = csp::spawn(|| {
+            csp::park();
+            dump()
+        });
+        // Both wait: one for a message, one for a permit.
+        (0..10).for_each(|_| csp::yield_now());
+        // It comes before `a`, which is woken and will answer.
+        looks.process().unpark();
+        to_a.send(7).unwrap();
+        assert_eq!(b_has.recv(), Ok(7));
+        a.join().unwrap();
+        looks.join().unwrap()
+    });
+    let json = dump.json();
+    assert!(json.contains(r#""cycles":[],"likely_cycles":[],"#), "{json}");
+    let a = json.lines().find(|line| line.contains(r#""name":"a""#)).expect(&json);
+    assert!(a.contains(r#""state":"ready""#), "{json}");
+    assert!(!dump.to_string().contains("cycle"), "{dump}");
+    assert_eq!(one.shutdown(), 0);
+}
+
 #[test]
 fn a_circle_of_channels_is_told_while_others_run() {
     if !SEES_PEERS {

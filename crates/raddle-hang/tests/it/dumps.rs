@@ -148,3 +148,17 @@ fn in_motion(goes_on: &AtomicBool) {
         round += 1;
     }
 }
+
+/// Names and lines are read on another stack.
+#[cfg(not(raddle_asan))]
+#[test]
+fn a_process_with_a_small_stack_may_ask_for_a_dump() {
+    let one = runtime(1);
+    one.run(|| {
+        let asks = Builder::new().name("asks").stack_size(16 << 10);
+        let text = asks.spawn(|| dump().list()).unwrap().join().unwrap();
+        assert!(text.starts_with("process #"), "{text}");
+        assert!(text.contains("process 'asks' (#"), "{text}");
+    });
+    assert_eq!(one.shutdown(), 0);
+}

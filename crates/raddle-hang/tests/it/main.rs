@@ -17,6 +17,8 @@ mod noticed;
 mod outstanding;
 mod patient;
 mod peers;
+#[cfg(not(raddle_asan))]
+mod refused;
 mod rounds;
 mod slow;
 mod stand;
@@ -56,13 +58,14 @@ extern "C" fn before_main() {
     let (_, program) = PROGRAMS
         .iter()
         .chain(&patient::PROGRAMS)
+        .chain(REFUSED)
         .find(|(name, _)| *name == wanted)
         .expect("a program of this name");
     program();
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 41] = [
+const PROGRAMS: [(&str, fn()); 48] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -74,6 +77,10 @@ const PROGRAMS: [(&str, fn()); 41] = [
     ("long_loop", slow::long_loop),
     ("lock_of_std", slow::lock_of_std),
     ("nobody_can_help", stand::nobody_can_help),
+    ("stands_again", stand::stands_again),
+    ("many_compressors", stand::many_compressors),
+    ("calls_before_a_full_batch", stand::calls_before_a_full_batch),
+    ("a_sleep_that_no_signal_ends", stand::a_sleep_that_no_signal_ends),
     ("cycle_while_others_run", cycles::cycle_while_others_run),
     ("hangs_late", noticed::hangs_late),
     ("last_unrelated_thread_ends", noticed::last_unrelated_thread_ends),
@@ -93,6 +100,8 @@ const PROGRAMS: [(&str, fn()); 41] = [
     ("foreign_locks_outside", blocked::foreign_locks_outside),
     ("foreign_lock_and_handler", blocked::foreign_lock_and_handler),
     ("foreign_lock_for_a_while", blocked::foreign_lock_for_a_while),
+    ("foreign_lock_until_another_program_wakes", blocked::foreign_lock_until_another_program_wakes),
+    ("wakes_another_program", blocked::wakes_another_program),
     ("ring_while_others_run", circles::ring_while_others_run),
     ("full_while_others_run", circles::full_while_others_run),
     ("lock_and_channel_while_others_run", circles::lock_and_channel_while_others_run),
@@ -101,9 +110,19 @@ const PROGRAMS: [(&str, fn()); 41] = [
     ("names_with_escapes", told::names_with_escapes),
     ("many_threads", slow::many_threads),
     ("ping_pong", rounds::ping_pong),
+    ("ping_pong_beside", rounds::ping_pong_beside),
     ("yields_for_ever", rounds::yields_for_ever),
     ("ping_pong_and_dump", rounds::ping_pong_and_dump),
     ("not_going_round", rounds::not_going_round),
+];
+
+/// AddressSanitizer has a `pthread_create` of its own.
+#[cfg(raddle_asan)]
+const REFUSED: &[(&str, fn())] = &[];
+#[cfg(not(raddle_asan))]
+const REFUSED: &[(&str, fn())] = &[
+    ("refused_threads", refused::refused_threads),
+    ("refused_threads_of_light_ones", refused::refused_threads_of_light_ones),
 ];
 
 /// Goes on, with an OS thread that is none of ours, until the standard input ends.

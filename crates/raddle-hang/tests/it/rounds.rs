@@ -6,7 +6,7 @@ use raddle::csp::{self, Builder, Process};
 use raddle::hang::dump;
 use raddle::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn named(name: &str, f: impl FnOnce() + Send + 'static) -> Process {
     Builder::new().name(name).spawn(f).unwrap().process().clone()
@@ -32,9 +32,27 @@ fn begin_ping_pong() {
     named("sleeper", csp::park);
 }
 
+/// Beside another runtime, of which something comes.
 pub(super) fn ping_pong() {
-    let rt = runtime(2);
+    let rts = [runtime(2), runtime(1)];
+    rts[0].run(begin_ping_pong);
+    rts[1].run(|| {
+        named("elsewhere", || {
+            loop {
+                compute();
+                csp::yield_now();
+            }
+        });
+    });
+    until_input_ends();
+}
+
+/// As `ping_pong`, on an extra worker: the only other one stands in a call of its own.
+pub(super) fn ping_pong_beside() {
+    let rt = runtime(1);
+    let (_never, receives) = std::sync::mpsc::channel::<()>();
     rt.run(begin_ping_pong);
+    drop(rt.spawn(move || receives.recv()));
     until_input_ends();
 }
 
@@ -68,6 +86,17 @@ pub(super) fn ping_pong_and_dump() {
     until_input_ends();
 }
 
+/// It computes for so long of a processor, whoever else has it meanwhile.
+///
+/// Under a sanitizer a switch takes many times as long, and so may what is not worth a word.
+fn compute() {
+    const COMPUTES: Duration =
+        Duration::from_micros(if cfg!(any(raddle_asan, raddle_tsan)) { 1000 } else { 100 });
+    let own = || raddle_syscall::processor_time(raddle_syscall::thread_number()).unwrap();
+    let until = own() + COMPUTES;
+    while own() < until {}
+}
+
 /// Each of these runtimes is as busy as can be, and something comes of it: one computes between two yields, one begins
 /// processes, one has alarms, one reads.
 pub(super) fn not_going_round() {
@@ -80,10 +109,7 @@ pub(super) fn not_going_round() {
             }
         }));
     };
-    for_ever(0, || {
-        let until = Instant::now() + Duration::from_micros(100);
-        while Instant::now() < until {}
-    });
+    for_ever(0, compute);
     for_ever(1, || csp::spawn(|| ()).join().unwrap());
     for_ever(2, || {
         (0..1000).for_each(|_| csp::yield_now());
@@ -108,7 +134,17 @@ fn who_only_wakes_each_other_is_told_after_a_while() {
     let first = text.lines().find(|line| line.starts_with("raddle: going round: for ")).expect(&text);
     assert!(first.contains("have only woken each other, or yielded, "), "{text}");
     assert!(plain(first).contains("process 'ping' (#N") && first.contains("process 'pong' (#"), "{text}");
-    assert!(!first.contains("'sleeper'"), "{text}");
+    assert!(!first.contains("'sleeper'") && !first.contains("'elsewhere'"), "{text}");
+}
+
+#[test]
+fn an_extra_worker_goes_round_as_others_do() {
+    if !SEES_WORKERS {
+        return;
+    }
+    let text = said_until_with("ping_pong_beside", &[("RADDLE_LIVELOCK", "1s")], "RADDLE_LIVELOCK=off");
+    let first = text.lines().find(|line| line.starts_with("raddle: going round: for ")).expect(&text);
+    assert!(plain(first).contains("process 'ping' (#N") && first.contains("process 'pong' (#"), "{text}");
 }
 
 #[test]

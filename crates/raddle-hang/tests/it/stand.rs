@@ -1,11 +1,18 @@
 //! Workers that stand in calls which the scheduler does not know: what could run elsewhere does.
 
+use crate::child::{in_program, program, stderr};
 use crate::watch::{Progress, Watchdog};
 use crate::{light_runtime, runtime, said_until, until_input_ends};
-use raddle::{Runtime, csp, task, thread};
+use raddle::{Balance, Runtime, csp, task, thread};
+use std::ffi::{CStr, CString};
 use std::future::poll_fn;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::Stdio;
+use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -44,6 +51,21 @@ fn what_has_not_begun_begins_elsewhere() {
         assert_eq!(waits.join().unwrap(), Ok(7));
         sends.join().unwrap().unwrap();
     });
+}
+
+/// The successors of `par_for` come home as mail, if another worker has split them: they have never run.
+#[test]
+fn bodies_that_were_handed_to_a_worker_that_stands_run_elsewhere() {
+    for _ in 0..20 {
+        ends(2, || {
+            let (sender, receiver) = channel();
+            let receiver = Mutex::new(receiver);
+            csp::par_for(0..64, |body| match body {
+                0 => (1..64).for_each(|_| receiver.lock().unwrap().recv().unwrap()),
+                _ => sender.send(()).unwrap(),
+            });
+        });
+    }
 }
 
 #[test]
@@ -182,6 +204,36 @@ fn what_has_begun_elsewhere_goes_on_there() {
     });
 }
 
+/// What an extra worker does is counted as what any other does.
+#[test]
+fn what_an_extra_worker_runs_is_counted() {
+    let dog = Watchdog::new("is counted".into(), Progress::default(), || raddle::dump().to_string());
+    let one = runtime(1);
+    one.run(|| {
+        let (sender, receiver) = channel();
+        let waits = csp::spawn(move || receiver.recv());
+        let sends = csp::spawn(move || {
+            (0..1000).for_each(|_| csp::spawn(csp::yield_now).join().unwrap());
+            sender.send(7).unwrap();
+        });
+        assert_eq!(waits.join().unwrap(), Ok(7));
+        sends.join().unwrap();
+    });
+    let stats = one.stats();
+    let sum = |count: fn(&raddle::Stats) -> u64| stats.iter().map(count).sum::<u64>();
+    assert!(stats.len() > one.workers(), "an extra worker has helped");
+    let extra = stats[1];
+    assert!(extra.dispatches >= 1000 && extra.spawns >= 1000, "{extra}");
+    // Beside one from outside, whose end may not have been counted yet.
+    assert_eq!(sum(|one| one.spawns), 1002);
+    assert!(sum(|one| one.exits) >= 1002, "{stats:?}");
+    assert_eq!((one.idle_times().len(), one.loads().len()), (stats.len(), stats.len()));
+    let migrations = one.migrations();
+    assert!(migrations.iter().all(|from| from.len() == migrations.len()), "{migrations:?}");
+    assert_eq!(one.shutdown(), 0);
+    drop(dog);
+}
+
 /// Again and again, while others work.
 #[test]
 fn stands_come_and_go() {
@@ -241,6 +293,228 @@ fn an_extra_worker_stops_for_a_dump() {
     });
 }
 
+/// Sleeps for half a second by the kernel's own call; how often that was interrupted.
+fn interruptions() -> u32 {
+    let mut left = libc::timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+    let mut count = 0;
+    loop {
+        let at = &raw mut left;
+        // SAFETY: reads and writes what is here.
+        if unsafe { libc::nanosleep(at, at) } == 0 {
+            return count;
+        }
+        count += 1;
+    }
+}
+
+/// How often a call is interrupted, before something in the batch that nobody, that others, that nobody else may run.
+pub(super) fn calls_before_a_full_batch() {
+    let alone = Runtime::builder().workers(1).balance(Balance::None).build().expect("a runtime");
+    for (name, runtime) in [("alone", alone), ("helped", runtime(1)), ("light", light_runtime())] {
+        runtime.run(|| {
+            let done = Arc::new(AtomicBool::new(false));
+            let [by_process, by_task] = [done.clone(), done.clone()];
+            let process = csp::spawn(move || {
+                while !by_process.load(Ordering::Relaxed) {
+                    csp::yield_now();
+                }
+            });
+            let task = task::spawn(poll_fn(move |context| {
+                context.waker().wake_by_ref();
+                if by_task.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+            }));
+            // They have begun, and are in the batch.
+            (0..10).for_each(|_| csp::yield_now());
+            let count = interruptions();
+            done.store(true, Ordering::Relaxed);
+            process.join().unwrap();
+            task::block_on(task).unwrap();
+            eprintln!("{name}: {count}");
+        });
+        assert_eq!(runtime.shutdown(), 0);
+    }
+}
+
+/// A call that stands before others is not interrupted again and again: it may fail with `EINTR`.
+#[test]
+fn a_call_is_interrupted_once_at_most() {
+    let variables = [("RADDLE_SLOW_SLICE", "off"), ("RADDLE_DEADLOCK", "off"), ("RADDLE_LIVELOCK", "off")];
+    let output = in_program("calls_before_a_full_batch", &variables);
+    assert!(output.status.success(), "{output:?}");
+    let text = stderr(&output);
+    let count = |name: &str| -> u32 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+    };
+    assert_eq!(count("alone"), 0, "nobody could take what is there: {text}");
+    // On a machine that is too busy to answer, it is asked once more, and after twice that time.
+    assert!(count("helped") <= 3 && count("light") <= 3, "{text}");
+}
+
+/// Has a program begun whose standard input is a pipe that nobody has opened for writing: until somebody does, the
+/// calling OS thread is in a sleep of the kernel's that no signal ends.
+fn begin_with_input(pipe: &CStr) {
+    let mut actions = MaybeUninit::uninit();
+    // SAFETY: room for it.
+    assert_eq!(unsafe { libc::posix_spawn_file_actions_init(actions.as_mut_ptr()) }, 0);
+    let (name, input) = (pipe.as_ptr(), libc::STDIN_FILENO);
+    // SAFETY: as above, and the name lives through the call.
+    let added = unsafe {
+        libc::posix_spawn_file_actions_addopen(actions.as_mut_ptr(), input, name, libc::O_RDONLY, 0)
+    };
+    assert_eq!(added, 0);
+    let (mut child, nothing) = (0, [null_mut::<libc::c_char>()]);
+    let (program, list) = (c"/bin/true", nothing.as_ptr());
+    // SAFETY: a path, what was made above, and two empty lists.
+    let begun =
+        unsafe { libc::posix_spawn(&raw mut child, program.as_ptr(), actions.as_ptr(), null(), list, list) };
+    assert_eq!(begun, 0);
+    // SAFETY: asks for no status.
+    assert_eq!(unsafe { libc::waitpid(child, null_mut(), 0) }, child);
+}
+
+/// The value of a line of what the kernel says of an OS thread.
+fn said_of(os_thread: i32, name: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{os_thread}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap_or_default().trim().to_owned()
+}
+
+/// Who sleeps in the kernel so that no signal wakes it is not asked, and keeps nobody from being helped.
+pub(super) fn a_sleep_that_no_signal_ends() {
+    let folder = std::env::temp_dir().join(format!("raddle-stand-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("pipe");
+    let pipe = CString::new(path.as_os_str().as_bytes()).unwrap();
+    // SAFETY: a path.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    let two = runtime(2);
+    let (tell, told) = channel();
+    let waker = Arc::new(Mutex::new(None::<Waker>));
+    let (kept, is_woken) = (waker.clone(), Arc::new(AtomicBool::new(false)));
+    let has_woken = is_woken.clone();
+    let polls = poll_fn(move |context| {
+        *kept.lock().unwrap() = Some(context.waker().clone());
+        if is_woken.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+    });
+    let in_batch = two.run(|| task::spawn(polls));
+    while waker.lock().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let sleeps = two.spawn(move || {
+        has_woken.store(true, Ordering::Relaxed);
+        waker.lock().unwrap().take().unwrap().wake();
+        // SAFETY: no preconditions.
+        tell.send(unsafe { libc::gettid() }).unwrap();
+        begin_with_input(&pipe);
+    });
+    let os_thread = told.recv().unwrap();
+    while !said_of(os_thread, "State").starts_with('D') {
+        std::thread::yield_now();
+    }
+    let mut asked = false;
+    for n in 0..10 {
+        let (sender, receiver) = channel();
+        let (is_about_to, waits) = channel();
+        let stands = two.spawn(move || {
+            is_about_to.send(()).unwrap();
+            receiver.recv()
+        });
+        waits.recv().unwrap();
+        let sends = two.spawn(move || sender.send(n));
+        assert_eq!(stands.join().unwrap(), Ok(n));
+        sends.join().unwrap().unwrap();
+        let pending = u64::from_str_radix(&said_of(os_thread, "SigPnd"), 16).unwrap();
+        asked |= pending & 1 << (libc::SIGURG - 1) != 0;
+    }
+    drop(std::fs::OpenOptions::new().write(true).open(path).unwrap());
+    sleeps.join().unwrap();
+    task::block_on(in_batch).unwrap();
+    assert_eq!(two.shutdown(), 0);
+    std::fs::remove_dir_all(folder).unwrap();
+    eprintln!("asked: {asked}");
+}
+
+#[test]
+fn who_cannot_answer_is_not_asked() {
+    let variables = [("RADDLE_SLOW_SLICE", "off"), ("RADDLE_DEADLOCK", "off"), ("RADDLE_LIVELOCK", "off")];
+    let output = in_program("a_sleep_that_no_signal_ends", &variables);
+    assert!(output.status.success(), "{output:?}");
+    assert!(stderr(&output).contains("asked: false\n"), "{output:?}");
+}
+
+/// As a library that compresses in parallel: whoever writes gives parts to those who compress by a channel of its own,
+/// and gives a writer the order, in which it asks each part's own channel for the result. All are threads of ours.
+fn compress(workers: usize, parts: u32) {
+    type Part = (u32, Sender<u32>);
+    let (to_compressors, from_writer) = sync_channel::<Part>(workers * 2);
+    let (to_output, order) = sync_channel::<Receiver<u32>>(workers * 2);
+    let from_writer = Arc::new(Mutex::new(from_writer));
+    let mut all: Vec<_> = (0..workers)
+        .map(|_| {
+            let parts = from_writer.clone();
+            thread::spawn(move || {
+                while let Some((part, to)) = next_part(&parts) {
+                    to.send(part.wrapping_mul(31)).unwrap();
+                }
+            })
+        })
+        .collect();
+    all.push(thread::spawn(move || {
+        for (number, part) in (0..).zip(order) {
+            assert_eq!(part.recv(), Ok(u32::wrapping_mul(number, 31)));
+        }
+    }));
+    for number in 0..parts {
+        let (to, result) = channel();
+        to_compressors.send((number, to)).unwrap();
+        to_output.send(result).unwrap();
+    }
+    drop((to_compressors, to_output));
+    all.into_iter().for_each(|one| one.join().unwrap());
+}
+
+#[inline(never)]
+fn next_part(parts: &Mutex<Receiver<(u32, Sender<u32>)>>) -> Option<(u32, Sender<u32>)> {
+    let parts = parts.lock().unwrap();
+    std::hint::black_box(parts.recv().ok())
+}
+
+#[test]
+fn threads_with_channels_of_their_own_end_on_one_worker() {
+    for workers in [1, 2] {
+        for compressors in [1, 4] {
+            ends(workers, || compress(compressors, 200));
+        }
+    }
+}
+
+/// More of them wait at the same time than a runtime has extra workers.
+pub(super) fn many_compressors() {
+    let one = runtime(1);
+    drop(one.spawn(|| {
+        compress(100, 1000);
+        eprintln!("all have ended");
+    }));
+    until_input_ends();
+}
+
+#[test]
+fn more_threads_with_channels_of_their_own_end_or_are_told_with_function_and_line() {
+    let dog = Watchdog::new("many compressors".into(), Progress::default(), String::new);
+    let mut child = program("many_compressors", &[]);
+    let mut child = child.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (to, from) = (child.stdin.take().unwrap(), child.stderr.take().unwrap());
+    let is_told =
+        |line: &str| line.starts_with("    in it::stand::") && line.contains(" at tests/it/stand.rs:");
+    let mut lines = BufReader::new(from).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "all have ended" || is_told(&line)));
+    drop(to);
+    lines.for_each(drop);
+    assert!(child.wait().unwrap().success());
+    drop(dog);
+}
+
 /// What waits behind has begun, and is light: nobody can help.
 pub(super) fn nobody_can_help() {
     let rt = light_runtime();
@@ -264,6 +538,8 @@ pub(super) fn nobody_can_help() {
     until_input_ends();
 }
 
+const BEFORE: u32 = line!();
+
 #[inline(never)]
 fn asks_a_channel_of_std(receiver: &Receiver<()>) {
     let _got = std::hint::black_box(receiver.recv());
@@ -271,7 +547,44 @@ fn asks_a_channel_of_std(receiver: &Receiver<()>) {
 
 #[test]
 fn where_nobody_can_help_the_programs_function_is_told() {
-    let text = said_until("nobody_can_help", "asks_a_channel_of_std");
+    let place = format!(" at tests/it/stand.rs:{}:", BEFORE + 4);
+    let text = said_until("nobody_can_help", &place);
     assert!(text.contains("raddle: slow: process 'receives' (#"), "{text}");
     assert!(text.contains("    in it::stand::asks_a_channel_of_std"), "{text}");
+    assert!(!text.contains("std::"), "what the function has called: {text}");
+}
+
+/// Stands again and again, before one that nobody else may run, until the standard input ends.
+pub(super) fn stands_again() {
+    light_runtime().run(|| {
+        drop(csp::spawn(|| {
+            loop {
+                csp::yield_now();
+            }
+        }));
+        loop {
+            csp::yield_now();
+            if std::io::stdin().read(&mut [0]).unwrap() == 0 {
+                std::process::exit(0);
+            }
+        }
+    });
+}
+
+#[test]
+fn each_stand_is_told() {
+    let dog = Watchdog::new("stands again".into(), Progress::default(), String::new);
+    let mut child = program("stands_again", &[]);
+    let mut child = child.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut to, from) = (child.stdin.take().unwrap(), child.stderr.take().unwrap());
+    let mut lines = BufReader::new(from).lines().map(Result::unwrap);
+    for _ in 0..3 {
+        let line = lines.find(|line| line.starts_with("raddle: slow: ")).expect("a report");
+        assert!(line.ends_with("in the system call `read`; `raddle::blocking` is for that"), "{line}");
+        to.write_all(&[0]).unwrap();
+    }
+    drop(to);
+    assert!(lines.all(|line| line.starts_with("    in ") || line.starts_with("raddle: slow: ")));
+    assert!(child.wait().unwrap().success());
+    drop(dog);
 }

@@ -1,10 +1,11 @@
 //! How it is told: to whom, how long, in which functions, and what fits a screen.
 
 use crate::ageless;
-use crate::child::{in_program, stderr};
+use crate::child::{in_program, program, stderr};
 use crate::runtime;
 use raddle::Runtime;
 use raddle::csp::{self, Barrier, Builder};
+use std::os::unix::process::CommandExt as _;
 use std::process::exit;
 
 pub(super) fn five_thousand() {
@@ -64,8 +65,10 @@ fn a_report_shows_the_functions_of_who_waits() {
     }
     let output = in_program("deep_down", &[]);
     let text = stderr(&output);
-    let depth = "it::told::at_depth, called by it::told::at_depth, called by it::told::at_depth";
-    assert_eq!(text.lines().nth(1), Some(&format!("  'diver' is in {depth}")[..]), "{text}");
+    let line = text.lines().nth(1).unwrap_or_default();
+    let functions = line.strip_prefix("  'diver' is in ").expect(&text);
+    let is_there = |function: &str| function.starts_with("it::told::at_depth at tests/it/told.rs:");
+    assert_eq!(functions.split(", called by ").filter(|function| is_there(function)).count(), 3, "{text}");
 }
 
 #[test]
@@ -109,6 +112,29 @@ fn a_report_needs_no_file() {
     let text = stderr(&output);
     assert!(text.contains("  no file with each by itself: "), "{text}");
     assert!(text.contains("raddle: the trace cannot be written to /proc/no.rdt: "), "{text}");
+}
+
+/// The disk is full: no empty file stays.
+#[test]
+fn a_list_that_cannot_be_written_leaves_no_file() {
+    let folder = std::env::temp_dir().join(format!("raddle-told-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let mut program = program("five_thousand", &[("TMPDIR", folder.to_str().unwrap())]);
+    let fill = || {
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the kernel reads one structure.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none) }, 0);
+        // SAFETY: the signal is passed over: whoever writes gets an error.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: two calls that a forked child may make.
+    let output = unsafe { program.pre_exec(fill) }.output().unwrap();
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(stderr(&output).contains("  no file with each by itself: File too large"), "{output:?}");
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

@@ -95,12 +95,17 @@ fn link_of(process: &Process<Link>) -> NonNull<Link> {
 }
 
 impl<'m> MachineHost<'m> {
-    fn new(machine: &'m Machine<Link>, runtime: &Runtime, outside: &Outside, world: Arc<dyn World>) -> Self {
+    fn new(
+        machine: &'m Machine<Link>,
+        runtime: &Runtime,
+        outside: &Outside,
+        (world, screen): (Arc<dyn World>, Arc<Screen>),
+    ) -> Self {
         MachineHost {
             machine,
             slots: (0..runtime.workers()).map(|_| WorkerSlot::default()).collect(),
             gate: runtime.gate(),
-            screen: outside.screen.clone(),
+            screen,
             world,
             events: outside.keys.events(),
             watcher: Watcher::default(),
@@ -307,13 +312,20 @@ pub(crate) fn run(
             Some(Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false })))
         }
     };
-    let screen = outside.screen.clone();
+    outside.screen.flush();
+    let screen = Arc::new(Screen::new(world.clone()));
     let (result, workers) = match outcome {
         Some(Err(failure)) => (Err(failure), 1),
         Some(Ok(None)) => (Ok(()), 1),
         unfinished => {
             let rest = unfinished.and_then(|outcome| outcome.ok().flatten());
-            let parallel = run_parallel(&machine, (runtime, workers), world, rest, (outside, &mut local));
+            let parallel = run_parallel(
+                &machine,
+                (runtime, workers),
+                (world, screen.clone()),
+                rest,
+                (outside, &mut local),
+            );
             (parallel.inspect_err(|_| screen.flush())?, workers)
         }
     };
@@ -368,7 +380,7 @@ impl Drop for StopOnDrop<'_, '_> {
 fn run_parallel(
     machine: &Machine<Link>,
     (runtime, workers): (Builder, usize),
-    world: Arc<dyn World>,
+    (world, screen): (Arc<dyn World>, Arc<Screen>),
     rest: Option<Rest<'_, Link>>,
     (outside, local): (Outside, &mut WorkerLocal),
 ) -> Result<Result<(), Failure>, BuildError> {
@@ -382,7 +394,7 @@ fn run_parallel(
         (runtime.build()?, None)
     };
     let policy = runtime.policy();
-    let host = Box::new(MachineHost::new(machine, &runtime, &outside, world));
+    let host = Box::new(MachineHost::new(machine, &runtime, &outside, (world, screen)));
     // SAFETY: the host is in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");

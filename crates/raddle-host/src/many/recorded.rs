@@ -35,6 +35,7 @@ impl<'m> MachineHost<'m> {
             true => solo::run_serial_phase(self.machine, world, local),
             false => solo::run(self.machine, world, local, 0).map(|_| None),
         };
+        outside.screen.flush();
         // The caller of `run` waits for this.
         let _told = done.send((outside, begun));
         true

@@ -4,9 +4,11 @@
 
 use crate::support::{WORKERS, run, run_as, single};
 use raddle_bytecode::build::{Code, ModuleBuilder};
-use raddle_bytecode::{End, Module, Trap};
+use raddle_bytecode::{End, Module, Trap, verify};
 use raddle_core::{Balance, Builder, Queues};
-use raddle_host::{Failure, RunOptions};
+use raddle_host::{Failure, Port, RunOptions, World};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Two processes that both output first.
 fn crossed() -> Module {
@@ -105,6 +107,45 @@ fn an_error_ends_a_program_that_never_would() {
             "{:?}",
             outcome.result
         );
+    }
+}
+
+/// A keyboard on which somebody types without a pause, and who wants an end after a while.
+#[derive(Default)]
+struct Typist(AtomicUsize);
+
+/// The keyboard ends there. In a tick of 10 ms some tens of thousands are taken.
+const KEYS_MAX: usize = 200_000;
+
+impl World for Typist {
+    fn output(&self, _: Port, _: &[u8]) {}
+
+    fn key(&self) -> Option<u8> {
+        (self.0.fetch_add(1, Ordering::Relaxed) < KEYS_MAX).then_some(b'y')
+    }
+
+    fn wants_end(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 1000
+    }
+}
+
+#[test]
+fn who_wants_an_end_is_heard_while_keys_come_without_a_pause() {
+    let mut code = Code::default();
+    let again = code.label();
+    code.bind(again);
+    code.input(2, 4, 1);
+    code.output(3, 4, 1);
+    code.jump(again);
+    let module = single(code, 6);
+    for (workers, at_once) in [(1, false), (2, false), (2, true)] {
+        let program = verify(module.clone()).unwrap_or_else(|refusal| panic!("{refusal}"));
+        let options = RunOptions { workers, at_once, ..RunOptions::default() };
+        let typist = Arc::new(Typist::default());
+        let outcome = raddle_host::run(program, options, typist.clone()).expect("the settings are right");
+        assert_eq!(outcome.result, Err(Failure::Quit), "{workers} workers, at once: {at_once}");
+        let keys = typist.0.load(Ordering::Relaxed);
+        assert!(keys < KEYS_MAX, "{workers} workers, at once: {at_once}: heard after {keys} keys");
     }
 }
 

@@ -15,6 +15,7 @@ use raddle_core::runtime::{Shared, place};
 use raddle_core::worker::{Here, Worker, current_header};
 use raddle_protocol::header::{AWAY, Header, Kind};
 use raddle_protocol::protocol::jobs::{Forks, Node};
+use std::panic::Location;
 
 /// The running flow of control and its list. Stays right over waits: a process keeps its header.
 #[derive(Clone, Copy)]
@@ -206,7 +207,7 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Runs `f` in a process of the default runtime, for an OS thread, which waits.
-pub(super) fn in_runtime<T: Send>(f: impl FnOnce() -> T + Send) -> T {
-    place::with_runtime(|runtime| make::run_in(runtime, f))
+/// Runs `f` in a process of the default runtime, for an OS thread, which has called at `site` and waits.
+pub(super) fn in_runtime<T: Send>(site: &'static Location<'static>, f: impl FnOnce() -> T + Send) -> T {
+    place::with_runtime(|runtime| make::run_at(runtime, site, f))
 }

@@ -89,7 +89,29 @@ where
     RA: Send,
     RB: Send,
 {
-    let site = Location::caller();
+    context_at(Location::caller(), a, b)
+}
+
+/// As [`join`], for a call that a wait shall name.
+#[inline]
+pub(super) fn join_at<A, B, RA, RB>(site: &'static Location<'static>, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    context_at(site, |_| a(), |_| b())
+}
+
+#[inline(always)]
+fn context_at<A, B, RA, RB>(site: &'static Location<'static>, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
     match Flow::current() {
         Some(flow) => fork(flow, a, b, false, site),
         None => outermost(a, b, site),
@@ -109,7 +131,7 @@ where
     match Without::of_caller() {
         Without::Process(header) => with_new_list(header, a, b, false, site),
         Without::Poll => in_turn(a, b),
-        Without::Thread => in_runtime(|| from_outside(a, b, site)),
+        Without::Thread => in_runtime(site, || from_outside(a, b, site)),
     }
 }
 

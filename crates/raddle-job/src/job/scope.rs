@@ -78,7 +78,7 @@ where
 {
     let site = Location::caller();
     match Without::of_caller() {
-        Without::Thread => in_runtime(|| scope_here(null(), body, site)),
+        Without::Thread => in_runtime(site, || scope_here(null(), body, site)),
         _ => scope_here(null(), body, site),
     }
 }

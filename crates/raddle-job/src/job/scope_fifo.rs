@@ -61,7 +61,7 @@ where
 {
     let site = Location::caller();
     match Without::of_caller() {
-        Without::Thread => in_runtime(|| fifo_here(null(), body, site)),
+        Without::Thread => in_runtime(site, || fifo_here(null(), body, site)),
         _ => fifo_here(null(), body, site),
     }
 }

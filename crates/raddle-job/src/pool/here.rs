@@ -47,6 +47,7 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 ///
 /// In a task, which must not wait, it does nothing.
 #[inline]
+#[track_caller]
 pub fn yield_now() -> Option<Yield> {
     place()?;
     if let Some(begun) = let_worker_run() {

@@ -218,6 +218,7 @@ impl ThreadPool {
     }
 
     /// As [`yield_now`], on a worker of this pool; `None` elsewhere.
+    #[track_caller]
     pub fn yield_now(&self) -> Option<Yield> {
         self.current_thread_index().and_then(|_| yield_now())
     }

@@ -19,6 +19,7 @@ mod choice;
 mod claim;
 mod computed;
 mod induction;
+mod nearby;
 mod overlap;
 mod parallel;
 mod place;

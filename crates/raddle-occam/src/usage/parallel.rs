@@ -5,10 +5,14 @@
 use super::Walker;
 use super::access::{Access, Use};
 use super::claim::Held;
+use super::nearby::Nearby;
 use super::overlap::Instances;
 use super::poly::{Poly, Sym};
 use crate::ast::{ProcessId, Replicator};
 use crate::program::{NameId, NameKind};
+
+/// So many accesses are compared each with each.
+const FEW: usize = 16;
 
 impl Walker<'_> {
     pub(crate) fn par(&mut self, body: &[ProcessId]) {
@@ -150,9 +154,23 @@ impl Walker<'_> {
         if !has_conflict {
             return;
         }
+        let is_long = !both_orders && group.len() > FEW;
+        let accesses = || group.iter().map(|&(_, at)| &self.accesses[at]);
+        let mut nearby = is_long.then(|| Nearby::new(&self.table, accesses()));
+        let (mut others, mut branch_end) = (Vec::new(), 0);
         for (at, &(_, one)) in group.iter().enumerate() {
-            let others = if both_orders { group } else { &group[at + 1..] };
-            for &(_, two) in others {
+            if let Some(nearby) = &mut nearby {
+                // Whose branch begins here are compared with those of later ones only.
+                while branch_end <= at || branch_end < group.len() && !apart(one, group[branch_end].1) {
+                    nearby.leave_out(branch_end);
+                    branch_end += 1;
+                }
+                nearby.of(at, self.accesses[one].what, &mut others);
+            } else {
+                others.clear();
+                others.extend(if both_orders { 0 } else { at + 1 }..group.len());
+            }
+            for &(_, two) in others.iter().map(|&other| &group[other]) {
                 if !apart(one, two) || !self.accesses[one].what.conflicts(self.accesses[two].what) {
                     continue;
                 }

@@ -11,3 +11,4 @@ mod fuzz;
 mod generated;
 mod recipes;
 mod stages;
+mod wide;

@@ -20,6 +20,7 @@ use crate::protocol::sleeper::{RowSleeper, Sleeper, TimedSleeper};
 use crate::protocol::turn::Turn;
 use crate::protocol::waitlist::{WaitEntry, WaitList};
 use loom::sync::Condvar;
+use loom::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 const OPEN: u32 = 0;
@@ -33,6 +34,8 @@ static HURRIED: WaitCall = WaitCall::new("model, with a deadline", WaitReason::L
 pub(super) struct Flag {
     ended: Arc<(loom::sync::Mutex<u32>, Condvar)>,
     expires: bool,
+    /// Seen without any order, as who selects a waiter that has given up sees it.
+    gave_up: AtomicBool,
 }
 
 impl Flag {
@@ -58,7 +61,11 @@ unsafe impl Sleeper for Flag {
 
     fn new(call: &'static WaitCall) -> Self {
         let expires = std::ptr::eq(call, &HURRIED);
-        Flag { ended: Arc::new((loom::sync::Mutex::new(OPEN), Condvar::new())), expires }
+        Flag {
+            ended: Arc::new((loom::sync::Mutex::new(OPEN), Condvar::new())),
+            expires,
+            gave_up: AtomicBool::new(false),
+        }
     }
 
     fn wait(&self) {
@@ -86,10 +93,15 @@ impl TimedSleeper for Flag {
     }
 
     fn try_select(&self, outcome: u32) -> Option<()> {
+        if self.gave_up.load(Ordering::Relaxed) {
+            return None;
+        }
         self.end(outcome + 1).then_some(())
     }
 
-    fn give_up(&self) {}
+    fn give_up(&self) {
+        self.gave_up.store(true, Ordering::Relaxed);
+    }
 
     fn discard(self) {}
 }
@@ -186,26 +198,31 @@ impl Default for Rw {
 impl Rw {
     /// See the protocol.
     pub fn read(&self) {
-        if !self.0.try_read() {
+        if self.0.read_or_step_back().is_none() {
             assert!(self.0.read_slow(&MODEL, None, |_| false), "without a deadline");
         }
     }
 
     /// See the protocol.
     pub fn write(&self) {
-        if !self.0.try_write() {
+        if self.0.try_write().is_none() {
             assert!(self.0.write_slow(&MODEL, None, |_| false), "without a deadline");
         }
     }
 
     /// See the protocol.
     pub fn try_read(&self) -> bool {
-        self.0.try_read()
+        self.0.try_read().is_some()
+    }
+
+    /// Counts itself in, and steps back if it is refused, for good: as a task, which must not wait.
+    pub fn read_or_step_back(&self) -> bool {
+        self.0.read_or_step_back().is_some()
     }
 
     /// Enters as the writer, or gives up; true if it has entered.
     pub fn write_or_give_up(&self) -> bool {
-        self.0.try_write() || self.0.write_slow(&HURRIED, None, |_| false)
+        self.0.try_write().is_some() || self.0.write_slow(&HURRIED, None, |_| false)
     }
 
     /// See the protocol.
@@ -271,6 +288,23 @@ impl Semaphore {
             }
             taken => taken.is_ok(),
         }
+    }
+
+    /// As a future takes: enters the list, and is dropped before it is told. Whether it was given what it gives back.
+    pub fn take_and_drop(&self, count: usize) -> bool {
+        let place = WaitEntry::new(Flag::new(&MODEL), count);
+        let given = match self.0.take_or_enter(&place) {
+            Some(taken) => taken.is_ok(),
+            None if self.0.withdraw(&place) => false,
+            // Its wait has ended: this does not wait.
+            None => {
+                place.sleeper.wait_timed().is_some_and(|with| SemaphoreWord::<Flag>::outcome(with).is_ok())
+            }
+        };
+        if given {
+            self.0.give(count);
+        }
+        given
     }
 
     /// See the protocol.

@@ -11,7 +11,7 @@
 //! | bits | meaning |
 //! |---|---|
 //! | 0..31 `HOLDS` | guards that are shown, or held by a peer; and one for the owner |
-//! | 31 `WAITS` | the owner has left its stack: wake it when a guard is chosen, or, after that, when nobody holds |
+//! | 31 `WAITS` | the owner leaves its stack: wake it when a guard is chosen, or, after that, when nobody holds |
 //! | 32.. | the guard that was chosen, plus one; zero while none is |
 //!
 //! | step | by | from | to |
@@ -20,7 +20,7 @@
 //! | `choose` | a holder | none chosen | one hold less, chosen; wakes if `WAITS`, which goes |
 //! | `choose` | a holder | chosen | one hold less; wakes if `WAITS` and no hold is left |
 //! | `choose_own` | owner | none chosen | chosen; the holds stay, `WAITS` goes |
-//! | `wait` | owner, its context saved | none chosen | `WAITS` |
+//! | `wait` | owner | none chosen | `WAITS` |
 //! | `leave` | owner | chosen | its hold and those of the guards that it withdrew are gone; `WAITS` if any is left |
 
 #![cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
@@ -96,7 +96,7 @@ impl Alternation {
         false
     }
 
-    /// The owner's context is saved: wait. False if a guard is chosen already.
+    /// The owner waits: its context is saved, or who wakes it asks for that. False if a guard is chosen already.
     #[must_use]
     #[inline]
     pub fn wait(&self) -> bool {
@@ -120,7 +120,7 @@ impl Alternation {
         left.then(|| chosen(now))
     }
 
-    /// The owner's context is saved: wait until all have let go. False if they have.
+    /// As [`wait`](Self::wait), until all have let go. False if they have.
     #[must_use]
     #[inline]
     pub fn leave(&self, withdrawn: u32) -> bool {

@@ -193,6 +193,25 @@ impl Fifo {
         other.drain();
     }
 
+    /// Shows all that are queued, the oldest first. False if links and counts do not agree.
+    ///
+    /// # Safety
+    /// The caller owns the queue, or its owner stands still, anywhere, and what it did before is seen.
+    #[cfg(not(loom))]
+    pub unsafe fn for_each(&self, mut each: impl FnMut(&Header)) -> bool {
+        let (mut left, mut at) = (self.len(), self.first.get());
+        // SAFETY: null, or a runnable that this queue holds, or that its owner is about to.
+        while let Some(header) = unsafe { at.as_ref() } {
+            if left == 0 {
+                return false;
+            }
+            each(header);
+            left -= 1;
+            at = header.link.get();
+        }
+        left == 0
+    }
+
     /// Empties the queue into a chain.
     #[inline]
     pub fn drain(&self) -> Chain {

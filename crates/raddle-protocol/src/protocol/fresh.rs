@@ -2,8 +2,9 @@
 //! May use: `order`, `prim::model`, `prim::real`, `loom`, `raddle-syscall`.
 //! Never: a stack or a clock; the caller says how far the list has aged.
 //!
-//! The owner appends and takes from the front, in spawn order, with plain loads and stores only. A thief takes a
-//! contiguous half from the front *without the owner's help*. Both sides announce and then look:
+//! The owner appends and takes from the front, in spawn order, with plain loads and stores only; out of turn, with the
+//! thieves' lock, it takes a child that is waited for. A thief takes a contiguous half from the front
+//! *without the owner's help*. Both sides announce and then look:
 //!
 //! ```text
 //!   owner: head := h + 1;  light fence;  look at claimed      thief: claimed := m;  heavy fence;  look at head
@@ -15,10 +16,12 @@
 
 use crate::order;
 use crate::prim::{AtomicBool, AtomicPtr, AtomicUsize, Guarded, Ordering, spin_loop};
-use crate::protocol::header::{Header, Runnable};
+use crate::protocol::header::{Header, JOINS, Runnable};
 use std::cell::Cell;
 
 const FIRST_CAPACITY: usize = if cfg!(loom) { 4 } else { 256 };
+/// Of so many children at most the oldest is looked for.
+const NEAR_END: usize = 64;
 
 /// The thief's fence acquires what `tail` published, so that a relaxed load is enough. ThreadSanitizer does not know of
 /// fences, and is told by the load itself, which pairs with `FRESH_PUSH`.
@@ -34,6 +37,8 @@ struct OwnerSide {
     tail: AtomicUsize,
     /// `tail` at the owner's last knock on an idle worker: everything below is at least a wake old.
     mark: AtomicUsize,
+    /// How many have been taken out of turn, ever. For hints.
+    out_of_turn: AtomicUsize,
     /// The owner's copy of the buffer's mask.
     mask: Cell<usize>,
 }
@@ -127,6 +132,7 @@ impl FreshQueue {
             head: AtomicUsize::new(0),
             tail: AtomicUsize::new(0),
             mark: AtomicUsize::new(0),
+            out_of_turn: AtomicUsize::new(0),
             mask: Cell::new(FIRST_CAPACITY - 1),
         };
         let thieves = ThiefSide {
@@ -196,6 +202,64 @@ impl FreshQueue {
         Ok(self.read(head))
     }
 
+    /// As [`push`](Self::push), of a process that `parent` has made, or, if that is null, nobody who will wait for it.
+    ///
+    /// # Safety
+    /// As there; blocks of processes are never freed.
+    #[inline(always)]
+    pub unsafe fn push_of(&self, runnable: Runnable, parent: *mut Header) {
+        runnable.header().link.set(parent);
+        // SAFETY: passed on to the caller.
+        unsafe { self.push(runnable) };
+    }
+
+    /// Takes the oldest of the children of `parent` that stand at the end, out of turn; only that one, if one is
+    /// wanted. `None` if there is none, or it is the oldest of all, or would pass by anybody but children of others who
+    /// wait for children, or more than 64 stand there; also while a thief is at work.
+    ///
+    /// # Safety
+    /// Only the owner calls it; all was pushed by [`push_of`](Self::push_of).
+    #[inline]
+    pub unsafe fn take_child(&self, parent: *mut Header, wanted: Option<*mut Header>) -> Option<Runnable> {
+        let _locked = Locked::try_lock(&self.thieves.locked)?;
+        // Under the lock no thief looks: all from here on is the owner's, and may be written.
+        let oldest =
+            self.owner.head.load(Ordering::Relaxed).max(self.thieves.claimed.load(Ordering::Relaxed));
+        let tail = self.owner.tail.load(Ordering::Relaxed);
+        let slot = |at| self.with_slot(at, |slot| slot.load(Ordering::Relaxed));
+        // SAFETY: what stands in the list is the owner's, as above.
+        let parent_of = |at| unsafe { (*slot(at)).link.get() };
+        let near_end = oldest.max(tail.saturating_sub(NEAR_END))..tail;
+        if near_end.is_empty() || parent_of(near_end.start) == parent {
+            return None; // It is the oldest, or they are many: they go in turn.
+        }
+        let first = near_end.rev().take_while(|at| parent_of(*at) == parent).last()?;
+        // Not the first near the end, which is another's.
+        // SAFETY: null, or the header of a process that has been one, whose block is never freed.
+        let passed = unsafe { parent_of(first - 1).as_ref() }?;
+        let child = slot(first);
+        if !passed.is(JOINS) || wanted.is_some_and(|wanted| wanted != child) {
+            return None;
+        }
+        for at in first..tail - 1 {
+            let behind = slot(at + 1);
+            self.with_slot(at, |slot| slot.store(behind, Ordering::Relaxed));
+        }
+        self.owner.tail.store(tail - 1, Ordering::Relaxed);
+        // What is pushed there now has not aged.
+        self.owner.mark.store(self.mark().min(tail - 1), Ordering::Relaxed);
+        self.owner.out_of_turn.store(self.owner.out_of_turn.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        // SAFETY: a slot below `tail` held a runnable, which is in the list no more.
+        unsafe { Runnable::from_raw(child) }
+    }
+
+    /// Who would be next, now, if nobody steals it; or any other, or null. Only to be named to the processor's cache.
+    #[inline(always)]
+    pub fn glance_at_next(&self) -> *mut Header {
+        let head = self.owner.head.load(Ordering::Relaxed);
+        self.with_slot(head, |slot| slot.load(Ordering::Relaxed))
+    }
+
     /// A thief was at or beyond `head`, which is announced: find out whose it is, and skip what is stolen.
     ///
     /// # Safety
@@ -254,6 +318,26 @@ impl FreshQueue {
         stolen
     }
 
+    /// Shows all that wait here. False if somebody was stopped while it had the lock.
+    ///
+    /// # Safety
+    /// The owner, and all who steal, stand still, anywhere, and what they did before is seen.
+    #[cfg(not(loom))]
+    pub unsafe fn for_each(&self, mut each: impl FnMut(&Header)) -> bool {
+        if self.thieves.locked.load(Ordering::Relaxed) {
+            return false;
+        }
+        let (from, to) = (self.passed(), self.reach());
+        for at in from..to {
+            // SAFETY: `slots` is replaced only under the lock, which nobody has, or gets.
+            let header =
+                unsafe { self.slots.with(|slots| slots[at & (slots.len() - 1)].load(Ordering::Relaxed)) };
+            // SAFETY: what was pushed and not taken waits here.
+            unsafe { header.as_ref() }.into_iter().for_each(&mut each);
+        }
+        true
+    }
+
     /// How many slots there are. By the owner only.
     #[cfg(loom)]
     #[inline]
@@ -282,7 +366,8 @@ impl FreshQueue {
         waiting && self.with_slot(head, |slot| slot.load(Ordering::Relaxed)) == header
     }
 
-    /// How far the list reached when this was called: a later thief knows that everything below has aged since.
+    /// How far the list reached when this was called: a later thief knows that everything below has aged since, but for
+    /// what has come in the place of those that were taken out of turn; and thieves take from the other end.
     #[inline]
     pub fn reach(&self) -> usize {
         self.owner.tail.load(Ordering::Relaxed)
@@ -294,10 +379,16 @@ impl FreshQueue {
         self.owner.head.load(Ordering::Relaxed).max(self.thieves.claimed.load(Ordering::Relaxed))
     }
 
+    /// How many have been taken, ever, by the owner and by thieves.
+    #[inline]
+    pub fn taken(&self) -> usize {
+        self.passed() + self.owner.out_of_turn.load(Ordering::Relaxed)
+    }
+
     /// How many the owner has taken, ever. A hint: too many while a thief is at work.
     #[inline]
-    pub fn passed_by_owner(&self) -> usize {
-        self.passed().saturating_sub(self.thieves.stolen.load(Ordering::Relaxed))
+    pub fn taken_by_owner(&self) -> usize {
+        self.taken().saturating_sub(self.thieves.stolen.load(Ordering::Relaxed))
     }
 
     /// How far the list reached when the owner last knocked on an idle worker.

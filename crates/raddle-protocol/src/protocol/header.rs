@@ -9,14 +9,14 @@
 //!
 //! | field | who may touch it, and when |
 //! |---|---|
-//! | `link` | whoever holds the runnable: the queue that it is in, else the one who took it out |
+//! | `link` | whoever holds the runnable: the queue that it is in (a fresh list: who made it), else who took it out |
 //! | `flags` | written while exactly one thread holds the runnable (made, first dispatched); read by that thread |
 //! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
 //! | `kind` | never written after construction |
 //! | `number` | as `flags`; 0 until a trace first asks for it |
 //! | `forks` | the runnable itself, while it runs; of an engine's, as `flags`; of others, never written |
 
-use crate::glance::{GlancePtr, GlanceU8};
+use crate::glance::{GlancePtr, GlanceU16};
 use crate::prim::Link;
 use crate::protocol::jobs::Forks;
 use std::cell::Cell;
@@ -34,30 +34,49 @@ pub enum Kind {
     Engine,
     /// An OS thread that waits in a call of ours. Never queued; waking it is a futex call.
     OsThread,
-    /// Stands where one waits who may go before it is woken. Never queued; waking it is `Bell`'s.
+    /// Stands where one waits who may go before it is woken, or who polls. Never queued; to wake it is a function's.
     Bell,
     /// The worker's own stack: the loop that everything returns to. Never queued.
     Worker,
 }
 
 /// Set once a process stands on a stack: the dispatcher may transfer to it without a further look. Of nothing else.
-pub const STARTED: u8 = 1;
+pub const STARTED: u16 = 1;
 /// May be run by any worker now.
-pub const MOVABLE: u8 = 2;
+pub const MOVABLE: u16 = 2;
 /// Was placed by the user on its worker and stays there.
-pub const PLACED: u8 = 4;
-/// A process with thread-local storage of its own. It may move after it has started, too. Without [`AS_IS`] a *thread*.
-pub const OWN_TLS: u8 = 8;
+pub const PLACED: u16 = 4;
+/// A process with thread-local storage of its own. It may move after it has started, too. Without [`AS_IS`] and
+/// [`ANEW`] a *thread*.
+pub const OWN_TLS: u16 = 8;
 /// Runs, and not on its worker: on a spare OS thread, inside of a `blocking`).
-pub const AWAY: u8 = 16;
+pub const AWAY: u16 = 16;
 /// A process that is in a region which may be cancelled. Written by itself, as it runs.
-pub const CANCELLABLE: u8 = 32;
+pub const CANCELLABLE: u16 = 32;
 /// A thread of C: its storage outlives it until it is joined, and its control words are its own.
-pub const FOREIGN: u8 = 64;
+pub const FOREIGN: u16 = 64;
 
 /// With [`OWN_TLS`]: its storage is taken as the last process has left it, and goes back as this one leaves it.
-/// Without: it uses its worker's, and holds the OS thread through its waits, so that nobody else does meanwhile.
-pub const AS_IS: u8 = 128;
+pub const AS_IS: u16 = 128;
+/// A job that uses its worker's storage, and holds the OS thread through its waits, so that nobody else does meanwhile.
+pub const HOLDS: u16 = 256;
+/// With [`OWN_TLS`]: a process that finds first values in its storage and runs destructors at its end, as a thread
+/// does, since nothing of its run is to reach another. To reports it is a process.
+pub const ANEW: u16 = 512;
+/// A process that waits for its children. Written by itself, as it runs.
+pub const JOINS: u16 = 1024;
+/// Has never run, lies in the mail of the worker that it is for, and need not start there as long as anything else can.
+pub const LATER: u16 = 2048;
+/// A process that was passed by and has begun all the same.
+pub const PASSED: u16 = 4096;
+/// With [`PASSED`]: it has waited for a child since, and counts among the branches under way until it ends.
+pub const BRANCH: u16 = 8192;
+
+/// Whether what has these flags is a thread: it has storage of its own, and is no process.
+#[inline]
+pub const fn is_thread(flags: u16) -> bool {
+    flags & (OWN_TLS | AS_IS | ANEW) == OWN_TLS
+}
 
 /// What a dispatcher does to run it, or a waker to wake it. Called by whoever holds the right to.
 pub type Act = unsafe fn(*mut Header);
@@ -73,7 +92,7 @@ pub struct Header {
     /// What it is.
     pub kind: Kind,
     /// The bits below, from [`STARTED`] on.
-    pub flags: GlanceU8,
+    pub flags: GlanceU16,
     /// What traces call it, if it has no number of its own kind.
     pub number: Cell<u32>,
     /// Its forks that nobody has asked for; null outside of any `join` or `scope`. What is nobody's current header is
@@ -84,12 +103,12 @@ pub struct Header {
 impl Header {
     /// The header of something that no worker has yet.
     #[inline]
-    pub fn new(kind: Kind, flags: u8) -> Self {
+    pub fn new(kind: Kind, flags: u16) -> Self {
         Header {
             link: Link::new(),
             worker: GlancePtr::new(std::ptr::null_mut()),
             kind,
-            flags: GlanceU8::new(flags),
+            flags: GlanceU16::new(flags),
             number: Cell::new(0),
             forks: Cell::new(std::ptr::null()),
         }
@@ -97,7 +116,7 @@ impl Header {
 
     /// The header of what forks nothing, and is run or woken by a function of its own: a task, an OS thread, a bell.
     #[inline]
-    pub fn acting(kind: Kind, flags: u8, act: Act) -> Self {
+    pub fn acting(kind: Kind, flags: u16, act: Act) -> Self {
         let header = Header::new(kind, flags);
         header.forks.set((act as *const ()).cast());
         header
@@ -127,13 +146,13 @@ impl Header {
 
     /// The flags, for whoever looks at it without holding it.
     #[inline]
-    pub fn flags_now(&self) -> u8 {
+    pub fn flags_now(&self) -> u16 {
         self.flags.get()
     }
 
     /// Whether one of these flags is set.
     #[inline(always)]
-    pub fn is(&self, flag: u8) -> bool {
+    pub fn is(&self, flag: u16) -> bool {
         self.flags.get() & flag != 0
     }
 
@@ -145,16 +164,17 @@ impl Header {
         self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY) == STARTED
     }
 
-    /// As [`is_bound_process`](Self::is_bound_process), and nothing but what it waits for ends its waits.
+    /// Of what runs on this OS thread: whether it is a process on its worker that may leave its stack by any switch,
+    /// and nothing but what it waits for ends its waits. (A thread of C has control words to be switched, too.)
     #[inline(always)]
     pub fn waits_plainly(&self) -> bool {
-        self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY | CANCELLABLE | AS_IS) == STARTED
+        self.flags.get() & (STARTED | AWAY | CANCELLABLE | FOREIGN | HOLDS) == STARTED
     }
 
-    /// Of what runs on this OS thread: whether it is a process that holds it. See [`AS_IS`].
+    /// Of what runs on this OS thread: whether it is a process that holds it. See [`HOLDS`].
     #[inline(always)]
     pub fn holds_thread(&self) -> bool {
-        self.flags.get() & (STARTED | OWN_TLS | AWAY | AS_IS) == STARTED | AS_IS
+        self.flags.get() & (STARTED | AWAY | HOLDS) == STARTED | HOLDS
     }
 
     /// Of what runs on this OS thread: whether it is a process, and that on its worker.

@@ -71,6 +71,23 @@ impl Inbox {
         }
     }
 
+    /// Shows all that lie here, the newest first.
+    ///
+    /// # Safety
+    /// The owner, and all who take in its place, stand still.
+    #[cfg(not(loom))]
+    pub unsafe fn for_each(&self, mut each: impl FnMut(&Header)) {
+        let mut at = self.word.load(order::INBOX_TAKE());
+        if at == asleep() {
+            return;
+        }
+        // SAFETY: null, or what was pushed, and nobody takes it.
+        while let Some(header) = unsafe { at.as_ref() } {
+            each(header);
+            at = header.link.get();
+        }
+    }
+
     /// Whether there is anything to take. Costs one load of a line that only a pusher writes.
     #[inline(always)]
     pub fn has_mail(&self) -> bool {

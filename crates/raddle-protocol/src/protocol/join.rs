@@ -112,6 +112,13 @@ impl<T> JoinWord<T> {
         self.0.load(order::JOIN_SEE_DONE()) == done()
     }
 
+    /// Whether the handle has gone, so that the result is the running one's to drop. By that one, before its end.
+    #[inline]
+    pub fn is_detached(&self) -> bool {
+        // Relaxed: the word does not change any more until the end, and nothing of the handle's is looked at.
+        self.0.load(Ordering::Relaxed) == detached()
+    }
+
     /// Registers `joiner`, whose context is saved, to be woken at the end.
     #[inline]
     pub fn register(&self, joiner: *mut T) -> Registered {

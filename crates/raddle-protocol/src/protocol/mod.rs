@@ -20,6 +20,7 @@
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`shares`] | who hands places out ↔ who looks at them | how many look |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |
+//! | [`task`] | who wakes a task → who polls it next; who frees it | queued, polled, done; references |
 //! | [`token`] | who unparks → who parks | empty, parked, notified |
 //! | [`watch`] | whoever changes something → who watches | ticks, sleeps, called |
 //! | [`mutex`] | who unlocks ↔ who wants the lock | flags, and the newest who waits |
@@ -59,6 +60,7 @@ pub mod semaphore;
 pub mod shares;
 pub mod short;
 pub mod sleeper;
+pub mod task;
 pub mod token;
 pub mod turn;
 pub mod waitlist;

@@ -35,7 +35,8 @@
 //! *Giving up.* One who may be cancelled, or has a deadline, waits in a node on the heap. When it gives up it leaves
 //! the node, with a sleeper that cannot be selected any more. Whoever wakes the node finds that out and *stands in*: it
 //! does what the oldest would do, takes the lock, takes the node out, and unlocks; or, if somebody else was faster,
-//! clears `WOKEN`, so that the next unlock tries again. The owner and the one who took its node out *part*: the second
+//! clears `WOKEN`, so that the next unlock tries again; with a release, since it has looked at the node, which that
+//! unlock may lead to its end. The owner and the one who took its node out *part*: the second
 //! of them frees it. Until then, while the lock is held, nobody can take the node out: so there is a count of such
 //! nodes, of all locks, and when they are many who may give up does not come here, but looks again and again. (To let
 //! the next who comes have such a node was the other way: only its former owner knows it, and a lock that is held for
@@ -303,7 +304,7 @@ impl<S: TimedSleeper> MutexWord<S> {
                     unsafe { QueueNode::part(own_box) };
                     return self.give_back(false);
                 }
-            } else if self.exchange(seen, with_flags(seen, 0, WOKEN), Ordering::Relaxed).is_ok() {
+            } else if self.exchange(seen, with_flags(seen, 0, WOKEN), order::MUTEX_STAND_BACK()).is_ok() {
                 return None;
             }
         }

@@ -180,7 +180,7 @@ impl<P> Rendezvous<P> {
     #[inline]
     #[must_use]
     pub fn cool(&self, waiter: *mut P) -> bool {
-        // As on entering: who finds a firm waiter may queue its context, which has been saved since it looked out.
+        // As on entering: who finds a firm waiter sees its frame, and may queue it.
         let (release, relaxed) = (order::RENDEZVOUS_ENTER(), Ordering::Relaxed);
         self.0.compare_exchange(tagged(waiter, HOT), waiter, release, relaxed).is_ok()
     }

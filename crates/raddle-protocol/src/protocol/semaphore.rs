@@ -89,37 +89,59 @@ impl<S: TimedSleeper> SemaphoreWord<S> {
     #[cold]
     pub fn take_slow(&self, count: usize, sleeper: S) -> Result<(), Refused> {
         let place = WaitEntry::new(sleeper, count);
-        let mut list = self.list.lock();
-        // While the list is locked nobody sets or clears a flag but we.
-        if list.is_empty()
-            && let Some(outcome) = self.take_or_note(count)
-        {
+        if let Some(outcome) = self.take_or_enter(&place) {
             return outcome;
         }
-        list.push(&place);
-        drop(list);
         match place.sleeper.wait_timed() {
-            Some(GIVEN) => Ok(()),
-            Some(_) => Err(Refused::Closed),
+            Some(outcome) => Self::outcome(outcome),
             None => {
-                self.leave(&place);
+                self.withdraw(&place);
                 Err(Refused::TooFew)
             }
         }
     }
 
-    /// Takes one who gives up out of the list.
-    fn leave(&self, place: &WaitEntry<S>) {
+    /// Takes the permits that `place` needs. `None` if they are too few: then it is in the list, and its sleeper will
+    /// be selected, with an outcome for [`outcome`](Self::outcome).
+    #[cold]
+    pub fn take_or_enter(&self, place: &WaitEntry<S>) -> Option<Result<(), Refused>> {
         let mut list = self.list.lock();
-        list.remove(place);
+        // While the list is locked nobody sets or clears a flag but we.
+        if list.is_empty()
+            && let Some(outcome) = self.take_or_note(place.need)
+        {
+            return Some(outcome);
+        }
+        list.push(place);
+        None
+    }
+
+    /// What it means that a sleeper was selected with this.
+    #[inline]
+    pub fn outcome(selected: u32) -> Result<(), Refused> {
+        if selected == GIVEN { Ok(()) } else { Err(Refused::Closed) }
+    }
+
+    /// Has a look at one who is in the list, or has been, while nobody selects.
+    #[inline]
+    pub fn look<R>(&self, place: &WaitEntry<S>, look: impl FnOnce(&S) -> R) -> R {
+        let _list = self.list.lock();
+        look(&place.sleeper)
+    }
+
+    /// Takes one who gives up out of the list. False if it has been selected before.
+    pub fn withdraw(&self, place: &WaitEntry<S>) -> bool {
+        let mut list = self.list.lock();
+        let was_in = list.remove(place);
         if list.is_empty() {
             // Before the unlock: whoever finds the list empty next relies on it.
             self.word.fetch_and(!QUEUED, Ordering::Relaxed);
-            return;
+            return was_in;
         }
         drop(list);
         // The next may want less.
         self.give(0);
+        was_in
     }
 
     /// The list is locked and empty, and so `QUEUED` does not stand: takes, or sets it.

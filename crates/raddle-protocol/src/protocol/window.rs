@@ -8,7 +8,7 @@
 //! atomic operation for each runnable, a slot costs one for a whole chain.
 //!
 //! The owner writes slots at quantum boundaries only (50 us and more apart), so an idle worker that looks at them
-//! disturbs nobody.
+//! disturbs nobody. Who has stopped the owner, and sees what it did before, may lay out in its place.
 
 use crate::order;
 use crate::prim::{AtomicPtr, Ordering, overwrite};
@@ -36,6 +36,12 @@ impl Window {
         self.slots.iter().filter(|slot| !slot.load(Ordering::Relaxed).is_null()).count()
     }
 
+    /// Whether a slot is empty: from then on one is until the owner lays something out.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.filled() < SLOTS
+    }
+
     /// Lays out a chain in an empty slot. Gives it back if there is none. Only the owner calls it.
     #[inline]
     pub fn publish(&self, chain: Chain) -> Result<(), Chain> {
@@ -45,6 +51,22 @@ impl Window {
             overwrite!(slot, chain.into_ends().0, order::WINDOW_PUBLISH());
         }
         Ok(())
+    }
+
+    /// Shows all that are laid out.
+    ///
+    /// # Safety
+    /// The owner, and all who take, stand still, anywhere, and what they did before is seen.
+    #[cfg(not(loom))]
+    pub unsafe fn for_each(&self, mut each: impl FnMut(&Header)) {
+        for slot in &self.slots {
+            let mut at = slot.load(Ordering::Relaxed);
+            // SAFETY: null, or what was laid out, and nobody takes it.
+            while let Some(header) = unsafe { at.as_ref() } {
+                each(header);
+                at = header.link.get();
+            }
+        }
     }
 
     /// Takes a chain out of some filled slot. Empty if there was none, or somebody was faster at each.

@@ -1,7 +1,7 @@
 //! The fresh list: its owner against thieves.
 
 use crate::{ALL, check, go};
-use raddle_protocol::model::{Fresh, Things};
+use raddle_protocol::model::{Fresh, Parent, Things};
 use std::sync::Arc;
 
 const EVERYTHING: usize = usize::MAX;
@@ -76,6 +76,81 @@ fn the_owner_against_two_thieves() {
         list.fresh.run_oldest();
         thieves.into_iter().for_each(|thief| drop(thief.join().unwrap()));
         list.ends_well(3);
+    });
+}
+
+/// Two things of one who waits, then two of another one who waits.
+fn family() -> (List, [Parent; 2]) {
+    let (list, parents) = (List::with(0, 5), [Parent::new(true), Parent::new(true)]);
+    (0..4).for_each(|number| list.fresh.push_of(list.things.make(number), &parents[number / 2]));
+    (list, parents)
+}
+
+#[test]
+fn the_owner_takes_a_child_out_of_turn_while_a_thief_takes_half() {
+    check(Some(3), || {
+        let (list, parents) = family();
+        let thief = list.thief(1);
+        assert!(list.fresh.run_child(&parents[1], None).is_none_or(|taken| taken >= 2));
+        list.fresh.push_of(list.things.make(4), &parents[1]);
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(5);
+    });
+}
+
+#[test]
+fn the_owner_takes_a_child_out_of_turn_between_two_thieves() {
+    check(Some(2), || {
+        let (list, parents) = family();
+        let thieves = [list.thief(1), list.thief(1)];
+        list.fresh.run_child(&parents[1], Some((&list.things, 2)));
+        list.fresh.run_oldest();
+        thieves.into_iter().for_each(|thief| drop(thief.join().unwrap()));
+        list.fresh.push_of(list.things.make(4), &parents[1]);
+        list.ends_well(5);
+    });
+}
+
+#[test]
+fn children_go_in_order_before_those_of_others_who_wait() {
+    check(ALL, || {
+        let (list, parents) = family();
+        let wanted = |number| Some((&list.things, number));
+        assert_eq!(list.fresh.run_child(&parents[0], None), None, "the newest is none of them");
+        assert_eq!(list.fresh.run_child(&parents[1], wanted(3)), None, "an elder one is there");
+        assert_eq!(list.fresh.run_child(&parents[1], wanted(2)), Some(2));
+        assert_eq!(list.fresh.run_child(&parents[1], None), Some(3));
+        list.fresh.push_of(list.things.make(4), &parents[1]);
+        let order: Vec<usize> = std::iter::from_fn(|| list.fresh.run_oldest()).collect();
+        assert_eq!(order, [0, 1, 4]);
+    });
+}
+
+#[test]
+fn nobody_else_is_passed_by() {
+    for waits in [None, Some(false)] {
+        check(ALL, move || {
+            let list = List::with(0, 2);
+            let parents = [Parent::new(waits.is_some_and(|waits| waits)), Parent::new(true)];
+            match waits {
+                None => list.fresh.push_alone(list.things.make(0)),
+                Some(_) => list.fresh.push_of(list.things.make(0), &parents[0]),
+            }
+            list.fresh.push_of(list.things.make(1), &parents[1]);
+            assert_eq!(list.fresh.run_child(&parents[1], None), None);
+            list.ends_well(2);
+        });
+    }
+}
+
+#[test]
+fn the_oldest_of_all_goes_in_turn() {
+    check(ALL, || {
+        let (list, parent) = (List::with(0, 1), Parent::new(true));
+        list.fresh.push_of(list.things.make(0), &parent);
+        assert_eq!(list.fresh.run_child(&parent, None), None);
+        list.ends_well(1);
     });
 }
 

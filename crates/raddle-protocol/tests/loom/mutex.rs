@@ -120,3 +120,35 @@ fn who_gives_up_holds_nobody_up() {
         });
     }
 }
+
+/// Whoever finds that the woken one has given up, and another was faster, leaves the node to that other, who frees it.
+#[test]
+fn who_was_too_late_to_stand_in_looks_at_the_node_no_more() {
+    check(Some(3), || {
+        let lock = Arc::new((Mutex::default(), Guarded::default()));
+        assert!(lock.0.try_lock());
+        let gives_up = {
+            let lock = lock.clone();
+            go(move || {
+                if lock.0.lock_or_give_up() {
+                    lock.0.unlock(false);
+                }
+            })
+        };
+        let passes = {
+            let lock = lock.clone();
+            go(move || {
+                if lock.0.try_lock() {
+                    lock.1.add_one();
+                    lock.0.unlock(false);
+                }
+            })
+        };
+        lock.1.add_one();
+        lock.0.unlock(false);
+        gives_up.join().unwrap();
+        passes.join().unwrap();
+        assert!(lock.0.try_lock(), "free at the end");
+        lock.0.unlock(false);
+    });
+}

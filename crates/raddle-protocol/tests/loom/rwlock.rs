@@ -72,6 +72,23 @@ fn a_reader_that_is_let_in_by_a_reader_sees_what_the_writer_did() {
     });
 }
 
+/// It may be all that a writer finds there, and goes to sleep for.
+#[test]
+fn a_reader_that_steps_back_and_does_not_wait() {
+    two(
+        |lock| {
+            write(lock);
+            write(lock);
+        },
+        |lock| {
+            if lock.0.read_or_step_back() {
+                lock.1.read();
+                lock.0.end_read();
+            }
+        },
+    );
+}
+
 /// Whoever waits may find that the other has come before it again: then it closes the lock, and is let in.
 fn twice(passes: fn(&Lock), waits: fn(&Lock)) {
     check(Some(4), move || {

@@ -89,3 +89,18 @@ fn who_waits_while_it_is_closed_is_told() {
         assert!(!waits.join().unwrap());
     });
 }
+
+/// A future that is dropped in the list, or after it was given what it had waited for, and before it is told.
+#[test]
+fn a_future_that_is_dropped_gives_what_it_was_given_to_the_next() {
+    check(Some(2), || {
+        let shared = of(0);
+        let (dropped, waits) = (shared.clone(), shared.clone());
+        let dropped = go(move || dropped.0.take_and_drop(1));
+        let waits = go(move || assert!(waits.0.take(1, false)));
+        shared.0.give(1);
+        let _given = dropped.join().unwrap();
+        waits.join().unwrap();
+        assert_eq!(shared.0.permits(), 0);
+    });
+}

@@ -64,10 +64,9 @@ impl Session {
     }
 
     pub(crate) fn dump_seen(&self, shared: &Shared, path: &Path, seen: &mut Collected) -> io::Result<()> {
-        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner);
         target::write_whole(path, |file| {
             let mut output = Output::begin(file, &about(self, shared))?;
-            output.drain(self, shared, &births, seen)?;
+            output.drain(self, shared, seen)?;
             output.end(shared).map(drop)
         })
     }
@@ -99,10 +98,9 @@ impl Session {
     }
 
     fn stream(&self, shared: &Shared, control: &mut Control) {
-        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner);
         let Control { stream, seen, .. } = control;
         if let Some(output) = stream
-            && let Err(cause) = output.drain(self, shared, &births, seen)
+            && let Err(cause) = output.drain(self, shared, seen)
         {
             *stream = None;
             self.file.iter().for_each(|path| target::say_refused(path, &cause));
@@ -114,7 +112,9 @@ impl Session {
             control.seen.clock.push(Source::of_this_machine().read());
         }
         if control.seen.samples.len() < KEPT_MAX {
-            control.seen.samples.extend(waits.sample(shared));
+            let tick = waits.sample(shared, &mut control.seen.calls);
+            control.seen.samples.extend(tick.samples);
+            control.seen.whereabouts.extend(tick.whereabouts);
         }
         if control.stream.is_some() {
             self.stream(shared, control);

@@ -7,13 +7,15 @@ use crate::session::{Birth, Session};
 use raddle_core::runtime::Shared;
 use raddle_core::tracer::{PLACE_OF_SITE, mark_at, site_at, text_at};
 use raddle_core::worker::Worker;
+use raddle_core::worker::watching::{BlockingCall, WATCHER};
 use raddle_trace::clock::{Reading, Source};
 use raddle_trace::event::{pack, unpack};
-use raddle_trace::file::{Sample, Writer};
+use raddle_trace::file::{Sample, Whereabouts, Writer};
 use raddle_trace::{Event, Record};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::panic::Location;
+use std::sync::PoisonError;
 use std::thread;
 
 /// So many records go into a chunk: a mebibyte.
@@ -24,6 +26,9 @@ const RECORDS_A_CHUNK: usize = 1 << 16;
 pub(crate) struct Collected {
     pub(crate) clock: Vec<Reading>,
     pub(crate) samples: Vec<Sample>,
+    /// Their places are those in the list of calls, from 1.
+    pub(crate) whereabouts: Vec<Whereabouts>,
+    pub(crate) calls: Vec<BlockingCall>,
 }
 
 /// A file on its way.
@@ -35,6 +40,9 @@ pub(crate) struct Output<W: Write> {
     records_outside: usize,
     clock: usize,
     samples: usize,
+    whereabouts: usize,
+    /// The strings of the calls in which workers slept; none of ours.
+    calls: Vec<Option<u32>>,
     strings: HashMap<String, u32>,
 }
 
@@ -55,29 +63,46 @@ impl<W: Write> Output<W> {
             records_outside: 0,
             clock: 0,
             samples: 0,
+            whereabouts: 0,
+            calls: Vec::new(),
             strings: HashMap::new(),
         })
     }
 
     /// Writes what is new since the last time.
-    pub(crate) fn drain(
-        &mut self,
-        session: &Session,
-        shared: &Shared,
-        births: &[Birth],
-        seen: &Collected,
-    ) -> io::Result<()> {
+    pub(crate) fn drain(&mut self, session: &Session, shared: &Shared, seen: &Collected) -> io::Result<()> {
         self.done.resize(shared.workers().len(), Done::default());
         let clock = seen.clock.get(self.clock..).unwrap_or(&[]);
         self.clock = seen.clock.len();
         if !clock.is_empty() {
             self.writer.clock(clock)?;
         }
-        self.threads(shared, births)?;
+        // Not longer: who makes a process waits for it, and what follows reads debug information.
+        self.threads(shared, &session.births.lock().unwrap_or_else(PoisonError::into_inner))?;
         self.writer.samples(seen.samples.get(self.samples..).unwrap_or(&[]))?;
         self.samples = seen.samples.len();
+        self.whereabouts(seen)?;
         self.outside(&session.outside)?;
         shared.workers().iter().try_for_each(|worker| self.records(session, worker))
+    }
+
+    /// Where the workers' OS threads were. What has been seen names calls by their places in a list, a file by strings.
+    fn whereabouts(&mut self, seen: &Collected) -> io::Result<()> {
+        let mut new = Vec::new();
+        for call in seen.calls.get(self.calls.len()..).unwrap_or(&[]) {
+            let words = WATCHER.get().and_then(|watcher| watcher.words_of(call));
+            let string = words.map(|words| self.string(words, &mut new));
+            self.calls.push(string);
+        }
+        self.writer.strings(new.iter().map(|(number, text)| (*number, text.as_str())))?;
+        let mut whereabouts = seen.whereabouts.get(self.whereabouts..).unwrap_or(&[]).to_vec();
+        for one in whereabouts.iter_mut().filter(|one| one.place > 0) {
+            let string = self.calls.get(one.place as usize - 1).copied().flatten();
+            // A call of ours is none of the program's.
+            (one.sleeps, one.place) = (string.is_some(), string.unwrap_or(0));
+        }
+        self.whereabouts = seen.whereabouts.len();
+        self.writer.whereabouts(&whereabouts)
     }
 
     /// What OS threads did that are no workers. In the ring stand their numbers, in a file the strings of their names.
@@ -190,6 +215,12 @@ impl<W: Write> Output<W> {
     }
 }
 
+/// With one digit behind the point. What formats all floating-point numbers is 19 KB, and this would be its one use.
+fn in_tenths(number: f64) -> String {
+    let tenths = (number * 10.0).round() as u64;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
 /// What stands in the file of the program.
 pub(crate) fn about(session: &Session, shared: &Shared) -> Vec<(&'static str, String)> {
     let arguments: Vec<String> =
@@ -200,7 +231,7 @@ pub(crate) fn about(session: &Session, shared: &Shared) -> Vec<(&'static str, St
         ("workers", shared.workers().len().to_string()),
         ("cores", thread::available_parallelism().map_or(0, usize::from).to_string()),
         ("clock", Source::of_this_machine().name().to_owned()),
-        ("stamp_ns", format!("{:.1}", Source::of_this_machine().stamp_ns())),
+        ("stamp_ns", in_tenths(Source::of_this_machine().stamp_ns())),
         ("policy", format!("{:?}", shared.policy())),
         ("whole", if session.is_whole() { "yes" } else { "no" }.to_owned()),
     ];

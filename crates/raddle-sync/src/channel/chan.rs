@@ -3,16 +3,16 @@
 //! Never: the lock over a switch, or the user's code (a message's drop) inside it.
 //!
 //! Each operation first tries inside the lock, if the note says that this may succeed. To wait without a deadline it
-//! leaves its stack first, and the next context tries once more and puts its entry into the queue: so a rendezvous
-//! costs one locked instruction on either side, and whoever takes the entry out may wake at once. With a deadline, or
-//! at several channels, the entry is queued before the switch, and a [`Waiter`] says who ended the wait.
+//! tries once more, puts its entry into the queue, and leaves its stack: so a rendezvous costs one locked instruction
+//! on either side, and whoever takes the entry out may wake at once. With a deadline, or at several channels, a
+//! [`Waiter`] says who ended the wait.
 
 use super::core::{CAN_RECEIVE, CAN_SEND, Core, Received, Sent, Side, Wakes};
 use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::list::{Left, Sleeper, Ticket, WaitEntry};
 use super::place::MessageSlot;
 use super::stash::Found;
-use crate::host::park::{caller, light_caller, may_wait, wait_shown};
+use crate::host::park::{caller, may_wait, plain_caller, wait_shown};
 use crate::host::region;
 use crate::host::{CallOn, Outcome, Subject, Thing, Wait, WaitCall, WaitReason, Waiter, WakeRight};
 use raddle_protocol::protocol::short::Short;
@@ -125,7 +125,7 @@ impl<T> Chan<T> {
     #[inline(always)]
     #[track_caller]
     fn send_waiting(&self, message: T) -> Result<(), SendError<T>> {
-        if light_caller().is_none() {
+        if plain_caller().is_none() {
             // Panics in a task, and has to before the message is where nobody drops it.
             caller(SEND.name());
             if region::is_in_one() {
@@ -203,6 +203,7 @@ impl<T> Chan<T> {
     }
 
     /// Waits for a place until `deadline`, or unwinds if the caller is cancelled.
+    #[track_caller]
     fn send_or_give_up(
         &self,
         message: T,
@@ -229,6 +230,7 @@ impl<T> Chan<T> {
     }
 
     /// Waits with a deadline, if `enqueue` has put an entry into the queue of `side`. True if the deadline came first.
+    #[track_caller]
     fn wait_timed<'a>(
         &self,
         call: &'static WaitCall,
@@ -255,6 +257,7 @@ impl<T> Chan<T> {
     }
 
     #[inline]
+    #[track_caller]
     fn recv_now(&self, site: &'static Location<'static>) -> Result<T, TryRecvError> {
         match self.core.enter(|core| core.receive(may_wait)) {
             Received::Message(message, wakes) => {
@@ -272,6 +275,7 @@ impl<T> Chan<T> {
 
     /// PERF: as [`send`](Self::send).
     #[inline(always)]
+    #[track_caller]
     pub(super) fn recv(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
         loop {
             if self.core.look() & CAN_RECEIVE != 0 {
@@ -281,7 +285,7 @@ impl<T> Chan<T> {
                     Err(TryRecvError::Empty) => {}
                 }
             }
-            let received = if light_caller().is_none() && region::is_in_one() {
+            let received = if plain_caller().is_none() && self.recv_is_cancellable() {
                 self.recv_in_region(site)
             } else {
                 self.recv_waiting(site)
@@ -292,8 +296,17 @@ impl<T> Chan<T> {
         }
     }
 
+    /// Whether who receives may be cancelled. Panics in a task.
+    #[cold]
+    #[track_caller]
+    fn recv_is_cancellable(&self) -> bool {
+        caller(RECV.name());
+        region::is_in_one()
+    }
+
     /// `None` if a selection had promised a message and broke its promise.
     #[inline(always)]
+    #[track_caller]
     fn recv_waiting(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
         let wait = Wait::on(const { &RECV }, &self.ends, site);
         let (place, entry) = (MessageSlot::empty(), WaitEntry::new());
@@ -306,8 +319,8 @@ impl<T> Chan<T> {
 
     /// As [`recv_waiting`](Self::recv_waiting), for a caller that may be cancelled.
     #[cold]
+    #[track_caller]
     fn recv_in_region(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
-        caller(RECV.name());
         let wait = Wait::on(const { &RECV }, &self.ends, site);
         self.recv_or_give_up(None, &wait, site)?.map(|received| received.map_err(|_| RecvError))
     }
@@ -318,6 +331,7 @@ impl<T> Chan<T> {
         clippy::option_option,
         reason = "two reasons for nothing, of which the second means another look"
     )]
+    #[track_caller]
     fn recv_or_give_up(
         &self,
         deadline: Option<Instant>,
@@ -340,6 +354,7 @@ impl<T> Chan<T> {
         Some(self.received(&place, entry.left(), site))
     }
 
+    #[track_caller]
     fn received(
         &self,
         place: &MessageSlot<T>,
@@ -394,6 +409,7 @@ impl<T> Chan<T> {
                 Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
                 Err(TryRecvError::Empty) => {}
             }
+            caller(RECV_DEADLINE.name());
             let wait = Wait::on(const { &RECV_DEADLINE }, &self.ends, site);
             match self.recv_or_give_up(Some(deadline), &wait, site) {
                 None => return Err(RecvTimeoutError::Timeout),
@@ -404,6 +420,7 @@ impl<T> Chan<T> {
     }
 
     /// Fetches the message with this ticket, waiting for it if it was only promised. `None` if it will not come.
+    #[track_caller]
     pub(super) fn fetch(&self, ticket: Ticket, site: &'static Location<'static>) -> Option<T> {
         let wait = Wait::on(const { &RECV }, &self.ends, site);
         loop {

@@ -44,6 +44,7 @@ pub(super) trait Clock {
     }
 
     /// Waits for the next message; `None` if the deadline comes first.
+    #[track_caller]
     fn recv(&self, deadline: Option<Instant>) -> Option<Instant> {
         loop {
             if let Some(due) = self.try_recv() {
@@ -61,6 +62,7 @@ pub(super) trait Clock {
 static RECV: WaitCall = WaitCall::new("channel::Receiver::recv", WaitReason::Receive);
 
 /// Waits until then, or without an end.
+#[track_caller]
 pub(super) fn sleep(until: Option<Instant>) {
     Waiter::new(&RECV).wait(until);
     region::check();

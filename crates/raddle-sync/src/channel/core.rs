@@ -1,10 +1,11 @@
 //! Owns: `Core`, all that a channel is, as one state that changes in steps.
 //! May use: `chunks`, `host::waiter`, `raddle-core`, `raddle-protocol`.
-//! Never: waiting, the user's code: it lies inside a `Short` lock. Who is to be woken is handed out, but for watchers.
+//! Never: waiting, the user's code: it lies inside a `Short` lock. All but watchers are handed out to be woken.
 //!
 //! One structure serves every capacity. What holds between two steps:
 //!
-//! - `buffer.len() + reserved <= capacity`; a rendezvous has capacity 0, an unbounded channel `usize::MAX`.
+//! - `buffer.len() + reserved <= capacity`; a rendezvous has capacity 0, an unbounded channel `usize::MAX`. Messages
+//!   that were *given back*, by a future that had received and was dropped, come on top of that, before all others.
 //! - Receivers wait only while the buffer is empty, senders only while there is no place.
 //! - A message goes straight from frame to frame where one of the two waits already.
 //!
@@ -12,7 +13,7 @@
 //! an operation to become possible and takes nothing.
 
 use super::list::{Left, Taken, Ticket, WaitEntry, WaitList};
-use super::stash::Stash;
+use super::stash::{Fulfilled, Stash};
 use crate::chunks::ChunkedQueue;
 use crate::host::{Waiter, WakeRight};
 use raddle_protocol::protocol::short::Noted;
@@ -203,26 +204,51 @@ impl<T> Core<T> {
         None
     }
 
+    /// The message that was promised under this ticket.
+    pub(super) fn keep_promise(&mut self, ticket: Ticket, message: T) -> Sent<T> {
+        match self.stash.fulfil(ticket, message) {
+            Fulfilled::Kept(one) => Sent::Taken(Wakes { one, watchers: None }),
+            Fulfilled::Abandoned(message) => self.give_back(message),
+            Fulfilled::Refused(message) => Sent::Disconnected(message),
+        }
+    }
+
+    /// Gives a message on whose receiver is a future that was dropped: to the next who waits, or, since it is older
+    /// than all that are in the buffer, before them.
+    pub(super) fn give_back(&mut self, message: T) -> Sent<T> {
+        if self.receivers_gone {
+            return Sent::Disconnected(message);
+        }
+        match self.hand_over(message) {
+            Ok(right) => Sent::Taken(Wakes::one(right)),
+            Err(message) => {
+                self.buffer.push_front(message);
+                Sent::Taken(self.became_possible(Side::Receive))
+            }
+        }
+    }
+
     /// Puts a message into the place that was kept for it.
-    pub(super) fn send_reserved(&mut self, message: T) -> Sent<T> {
+    pub(super) fn send_reserved(&mut self, message: T) -> (Sent<T>, Vec<WakeRight>) {
         self.reserved -= 1;
         let sent = self.send(message);
         // If a receiver waited, it has the message now, and the place is free.
-        self.settle();
-        sent
+        (sent, self.settle())
     }
 
     /// The place that was kept will not be used.
-    pub(super) fn give_up_reserved(&mut self) {
+    pub(super) fn give_up_reserved(&mut self) -> Vec<WakeRight> {
         self.reserved -= 1;
-        self.settle();
+        self.settle()
     }
 
-    /// Serves those who wait on both sides of a place that was kept for somebody else, and is free.
+    /// Serves those who wait on both sides of a place that was kept for somebody else, and is free. Any number of them
+    /// may have to be woken, after the unlock: the caller's end keeps the channel.
     ///
-    /// While a place is kept the buffer may be empty and yet full: receivers wait, and senders too. Any number of them
-    /// may have to be woken, so this is done here, inside; the caller's end keeps the channel.
-    fn settle(&mut self) {
+    /// While a place is kept the buffer may be empty and yet full: receivers wait, and senders too.
+    #[must_use = "they sleep until they are woken"]
+    fn settle(&mut self) -> Vec<WakeRight> {
+        let mut rights = Vec::new();
         while !self.receivers_gone
             && self.has_place()
             && let Some(sender) = self.senders.take_first()
@@ -230,12 +256,12 @@ impl<T> Core<T> {
             if sender.place().is_null() {
                 if let Some(right) = sender.end(Left::Reserved) {
                     self.reserved += 1;
-                    right.wake();
+                    rights.push(right);
                 }
             } else if let Ok((message, right)) = take_from(sender) {
-                right.wake();
+                rights.push(right);
                 match self.hand_over(message) {
-                    Ok(right) => right.wake(),
+                    Ok(right) => rights.push(right),
                     Err(message) => self.buffer.push_back(message),
                 }
             }
@@ -246,12 +272,16 @@ impl<T> Core<T> {
         if !self.buffer.is_empty() {
             wake_all(&mut self.receive_watchers);
         }
+        rights
     }
 
     /// A place in the buffer has become free: the first sender that waits has it.
     #[inline]
     fn place_became_free(&mut self) -> Wakes {
-        while let Some(sender) = self.senders.take_first() {
+        // There may be none yet, if messages were given back.
+        while self.has_place()
+            && let Some(sender) = self.senders.take_first()
+        {
             if sender.place().is_null() {
                 if let Some(right) = sender.end(Left::Reserved) {
                     self.reserved += 1;

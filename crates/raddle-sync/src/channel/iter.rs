@@ -28,6 +28,7 @@ pub struct IntoIter<T> {
 impl<T> Iterator for Iter<'_, T> {
     type Item = T;
 
+    #[track_caller]
     fn next(&mut self) -> Option<T> {
         self.receiver.recv_at(self.site).ok()
     }
@@ -44,6 +45,7 @@ impl<T> Iterator for TryIter<'_, T> {
 impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
+    #[track_caller]
     fn next(&mut self) -> Option<T> {
         self.receiver.recv_at(self.site).ok()
     }

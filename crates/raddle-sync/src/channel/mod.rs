@@ -4,8 +4,9 @@
 //!
 //! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by light
 //! processes, threads with their own thread-local storage and plain OS threads alike, and mixed: who waits leaves its
-//! worker to others, an OS thread sleeps. In a task, `try_send` and `try_recv` work; what would wait panics. A loop of
-//! operations that never wait [starves nobody](crate#loops-that-never-wait).
+//! worker to others, an OS thread sleeps. Tasks wait by `send_async` and `recv_async`, in the same queues (with the
+//! feature `scheduler`, which `raddle` asks for); what would wait otherwise panics in a task. A loop of operations that
+//! never wait [starves nobody](crate#loops-that-never-wait).
 //!
 //! A program that uses `crossbeam-channel` moves over by `use raddle::channel as crossbeam_channel;`.
 //!
@@ -16,6 +17,7 @@
 //! | `list`, `place` | those who wait, and the messages in their frames |
 //! | `stash` | messages between the two steps of a selection |
 //! | `clock` | `after`, `at`, `tick` |
+//! | `awaits` | `send_async`, `recv_async`, streams |
 //! | `select` | the choice between operations |
 //!
 //! **Alternatives.** A ring of slots with stamps, as `crossbeam-channel` has (for each capacity another structure, and
@@ -23,6 +25,8 @@
 //! worker, where a lock that is never contended costs one locked instruction and a message goes straight from frame to
 //! frame. The one-word rendezvous of `csp::Chan`: for one sender and one receiver.
 
+#[cfg(feature = "scheduler")]
+mod awaits;
 mod chan;
 mod clock;
 mod core;
@@ -36,6 +40,8 @@ mod sender;
 mod stash;
 
 pub use crate::{select, select_biased};
+#[cfg(feature = "scheduler")]
+pub use awaits::{RecvFuture, RecvStream, SendFuture};
 pub use error::{
     ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError,
     TryReadyError, TryRecvError, TrySelectError, TrySendError,
@@ -56,6 +62,17 @@ use std::time::{Duration, Instant};
 #[doc(hidden)]
 pub mod __private {
     pub use super::select::{Case, Picked, Sending, Until, pick, recv_case, send_case};
+
+    /// What may stand in `select!`. The ends of `csp` could, but for this: so the compiler tells the way out.
+    #[diagnostic::on_unimplemented(
+        message = "an end of a `csp` channel cannot stand in `select!`",
+        label = "`{Self}` is waited for by `alt!`",
+        note = "write `raddle::csp::alt!` in its place, or make the channel by `raddle::channel::bounded(0)`"
+    )]
+    pub trait StandsInSelect {}
+
+    impl<T> StandsInSelect for super::Receiver<T> {}
+    impl<T> StandsInSelect for super::Sender<T> {}
 }
 
 fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {

@@ -7,7 +7,7 @@ use super::clock::{Alarm, Clock, Tick, sleep};
 use super::core::Side;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::iter::{Iter, TryIter};
-use crate::host::choice::{count, counted_point, now, point};
+use crate::host::choice::{count, counted_point, counted_point_at, now, point};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -44,6 +44,13 @@ impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
 
 impl<T> Receiver<T> {
+    /// What `select!` asks of an end, which may be behind a pointer. The compiler shows the name where it is none.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn receiver_of_raddle_channel(&self) -> &Receiver<T> {
+        self
+    }
+
     /// Receives without waiting. (Where a [`select!`](super::select!) has chosen to send to it at a rendezvous, it
     /// waits until the message has been computed.)
     ///
@@ -79,8 +86,9 @@ impl<T> Receiver<T> {
 
     /// As [`recv`](Self::recv), for a call that stands there in the program.
     #[inline(always)]
+    #[track_caller]
     pub(super) fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
-        counted_point("channel::Receiver::recv");
+        counted_point_at("channel::Receiver::recv", site);
         match &self.kind {
             ReceiverFlavor::Chan(chan) => chan.recv(site),
             _ => self.recv_clock(None).ok_or(RecvError),
@@ -118,6 +126,7 @@ impl<T> Receiver<T> {
         }
     }
 
+    #[track_caller]
     fn recv_clock(&self, deadline: Option<Instant>) -> Option<T> {
         match &self.kind {
             ReceiverFlavor::Alarm(alarm, message) => alarm.recv(deadline).map(message),
@@ -144,6 +153,7 @@ impl<T> Receiver<T> {
     }
 
     /// Whether there is no place in the channel. Always at a rendezvous.
+    #[track_caller]
     pub fn is_full(&self) -> bool {
         counted_point("channel::Receiver::is_full");
         match &self.kind {
@@ -154,6 +164,7 @@ impl<T> Receiver<T> {
     }
 
     /// The messages in the channel.
+    #[track_caller]
     pub fn len(&self) -> usize {
         counted_point("channel::Receiver::len");
         match &self.kind {

@@ -33,11 +33,19 @@ impl<T> UnwindSafe for Sender<T> {}
 impl<T> RefUnwindSafe for Sender<T> {}
 
 impl<T> Sender<T> {
+    /// What `select!` asks of an end, which may be behind a pointer. The compiler shows the name where it is none.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn sender_of_raddle_channel(&self) -> &Sender<T> {
+        self
+    }
+
     /// Sends without waiting.
     ///
     /// # Errors
     /// [`TrySendError::Full`] if it would have to wait, [`TrySendError::Disconnected`] if all receivers are gone.
     #[inline]
+    #[track_caller]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
         counted_point("channel::Sender::try_send");
         let sent = self.chan.try_send(msg);
@@ -109,12 +117,14 @@ impl<T> Sender<T> {
     }
 
     /// Whether there is no place in the channel. Always at a rendezvous.
+    #[track_caller]
     pub fn is_full(&self) -> bool {
         counted_point("channel::Sender::is_full");
         self.chan.is_full()
     }
 
     /// The messages in the channel.
+    #[track_caller]
     pub fn len(&self) -> usize {
         counted_point("channel::Sender::len");
         self.chan.len()

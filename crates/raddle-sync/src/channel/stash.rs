@@ -10,6 +10,7 @@
 //! | `Promised` | the sender was selected and has not sent; perhaps the receiver waits | `Here`, or `Broken` |
 //! | `Here` | the message waits for its receiver | taken |
 //! | `Broken` | the sender will not send: it panicked between the two steps | taken, by the receiver |
+//! | `Abandoned` | the receiver, a future, was dropped; the sender has not sent | given on, to any receiver |
 //! | not there | the receiver will not receive: it panicked between the two steps | - |
 //!
 //! There are hardly ever more than a few: a search is a look at the first.
@@ -21,6 +22,18 @@ enum MessageState<T> {
     Promised(Option<WakeRight>),
     Here(T),
     Broken,
+    #[cfg_attr(not(feature = "scheduler"), allow(dead_code, reason = "there are no futures then"))]
+    Abandoned,
+}
+
+/// What has become of a promise that was kept.
+pub(super) enum Fulfilled<T> {
+    /// The receiver has the message, and is woken.
+    Kept(Option<WakeRight>),
+    /// The receiver is no more: any other may have it.
+    Abandoned(T),
+    /// The receiver will not receive, and nobody else is to.
+    Refused(T),
 }
 
 /// The messages with tickets.
@@ -63,20 +76,33 @@ impl<T> Stash<T> {
         let at = self.position(ticket)?;
         match std::mem::replace(&mut self.messages[at].1, state) {
             MessageState::Promised(receiver) => receiver,
-            MessageState::Here(_) | MessageState::Broken => unreachable!("a ticket is for one message"),
+            _ => unreachable!("a ticket is for one message"),
         }
     }
 
-    /// Keeps a promise. `Err` with the message if the receiver has gone.
-    pub(super) fn fulfil(&mut self, ticket: Ticket, message: T) -> Result<Option<WakeRight>, T> {
+    /// Keeps a promise.
+    pub(super) fn fulfil(&mut self, ticket: Ticket, message: T) -> Fulfilled<T> {
         match self.position(ticket) {
-            Some(_) => Ok(self.keep(ticket, MessageState::Here(message))),
-            None => Err(message),
+            Some(at) if self.is_abandoned(at) => {
+                self.messages.swap_remove(at);
+                Fulfilled::Abandoned(message)
+            }
+            Some(_) => Fulfilled::Kept(self.keep(ticket, MessageState::Here(message))),
+            None => Fulfilled::Refused(message),
         }
+    }
+
+    fn is_abandoned(&self, at: usize) -> bool {
+        matches!(self.messages[at].1, MessageState::Abandoned)
     }
 
     /// The sender will not send.
     pub(super) fn break_promise(&mut self, ticket: Ticket) -> Option<WakeRight> {
+        let at = self.position(ticket)?;
+        if self.is_abandoned(at) {
+            self.messages.swap_remove(at);
+            return None;
+        }
         self.keep(ticket, MessageState::Broken)
     }
 
@@ -88,7 +114,7 @@ impl<T> Stash<T> {
         }
         match self.messages.swap_remove(at).1 {
             MessageState::Here(message) => Found::Here(message),
-            MessageState::Promised(_) | MessageState::Broken => Found::Broken,
+            MessageState::Promised(_) | MessageState::Broken | MessageState::Abandoned => Found::Broken,
         }
     }
 
@@ -100,6 +126,24 @@ impl<T> Stash<T> {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// The receiver, a future, is dropped before it has looked: the message, if it has come, and its right to be woken,
+    /// if that is here still.
+    #[cfg(feature = "scheduler")]
+    pub(super) fn abandon(&mut self, ticket: Ticket) -> (Option<T>, Option<WakeRight>) {
+        let Some(at) = self.position(ticket) else { return (None, None) };
+        match std::mem::replace(&mut self.messages[at].1, MessageState::Abandoned) {
+            MessageState::Promised(receiver) => (None, receiver),
+            MessageState::Here(message) => {
+                self.messages.swap_remove(at);
+                (Some(message), None)
+            }
+            MessageState::Broken | MessageState::Abandoned => {
+                self.messages.swap_remove(at);
+                (None, None)
+            }
         }
     }
 

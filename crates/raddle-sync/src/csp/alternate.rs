@@ -16,7 +16,7 @@ use raddle_core::region::{self, Ring};
 use raddle_core::wait::external::External;
 use raddle_core::wait::park::{self, Caller};
 use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait, WaitCall};
-use raddle_core::worker::choice::{counted_point, now};
+use raddle_core::worker::choice::{counted_point_at, now};
 use raddle_core::worker::timer::{Alarm, AlarmId};
 use raddle_core::worker::{self, Here, Worker};
 use raddle_protocol::header::Header;
@@ -208,8 +208,9 @@ unsafe fn ring(chooser: *const (), guard: u32) {
 /// # Safety
 /// Each channel's guard was made from an end that the caller has to itself, and no two from the same; where it aims is
 /// what its `copy` expects. The guards are not moved meanwhile.
+#[track_caller]
 pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, wait: &Wait<'_>) -> Ready {
-    counted_point("csp::alt");
+    counted_point_at("csp::alt", wait.site());
     // SAFETY: passed on to the caller.
     unsafe { choose_now(guards, first, wait) }
 }
@@ -221,6 +222,7 @@ pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, wait: 
 ///
 /// # Safety
 /// As there.
+#[track_caller]
 pub(super) unsafe fn choose_now<G: Borrow<Guard>>(guards: &[G], first: usize, wait: &Wait<'_>) -> Ready {
     let caller = park::caller(wait.name());
     let earliest = earliest(guards);
@@ -340,7 +342,7 @@ impl Chooser {
 
     /// Leaves the stack, unless `enter` says that there is nothing to wait for.
     fn sleep(&self, block: &'static Block, call: &'static WaitCall, enter: impl FnOnce() -> bool) {
-        if !meet::is_bound(block) {
+        if !meet::enters_first(block) {
             return park::wait_registered(call, |header| {
                 self.header.set(header);
                 enter()
@@ -351,7 +353,7 @@ impl Chooser {
             // SAFETY: `block` is what runs here, and leaves its stack by this only.
             let worker = unsafe { Here::of(&block.header) };
             worker.note_stop(call, 0);
-            // SAFETY: it waits in the word, and is not movable.
+            // SAFETY: it waits in the word, whose peer wakes it.
             unsafe { worker.leave_here(block) };
         }
     }

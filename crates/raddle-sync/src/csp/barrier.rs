@@ -157,12 +157,14 @@ impl Barrier {
 
     /// As [`sync`](Self::sync), for a caller that may be cancelled. It has come all the same.
     #[cold]
+    #[track_caller]
     fn sync_in_region(&mut self, site: &'static Location<'static>) {
         while !self.sync_until(None, site) {
             region::check();
         }
     }
 
+    #[track_caller]
     fn sync_until(&mut self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
         // Before anything is in a list that a panic would leave there.
         park::caller(SYNC.name());

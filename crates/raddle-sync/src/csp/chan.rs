@@ -59,6 +59,7 @@ impl<T> End<T> {
         meet::tell_over(self.word().poison());
     }
 
+    #[track_caller]
     fn is_poisoned(&self) -> bool {
         counted_look("csp::is_poisoned", || matches!(self.word().look(), Seen::Over { poisoned: true }))
     }
@@ -164,6 +165,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     /// The value: `Full` if nobody waits, `Disconnected` if the receiver is gone or the channel poisoned.
+    #[track_caller]
     pub fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
         counted_point("csp::Sender::try_send");
         let mut value = ManuallyDrop::new(value);
@@ -256,6 +258,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     /// `Empty` if nobody waits, `Disconnected` if the sender is gone or the channel poisoned.
+    #[track_caller]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         counted_point("csp::Receiver::try_recv");
         let mut value = MaybeUninit::<T>::uninit();

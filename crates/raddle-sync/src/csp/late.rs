@@ -61,6 +61,7 @@ impl Late {
     ///
     /// # Panics
     /// Inside a task.
+    #[track_caller]
     pub(super) fn wait(&self, call: &'static WaitCall, deadline: Option<Instant>) -> bool {
         let waiter = Waiter::new(call);
         let mut state = self.lock();

@@ -4,6 +4,9 @@
 //!
 //! The guards are collected one by one; each gets a variable of its own by the hygiene of macros, which gives the
 //! `guard` of every step a different meaning.
+//!
+//! `csp` exports the macros under their own names. Here they are not hidden from the documentation: `raddle`, which
+//! exports them as `raddle::csp::alt` and so on, would have no pages of them.
 
 /// Waits for the first of several guards to be ready, and runs what stands behind it: occam's `ALT`.
 ///
@@ -36,13 +39,12 @@
 /// # fn n_is_wanted() -> bool { true }
 /// # sender.join().unwrap();
 /// ```
-#[doc(hidden)]
 #[macro_export]
 macro_rules! __alt {
     ($($guards:tt)*) => { $crate::__alternation!(@next $crate::csp::Order::Fair; []; $($guards)*) };
 }
 
-/// As [`alt!`](crate::csp::alt), and if several guards are ready the first of them is taken: occam's `PRI ALT`.
+/// As [`alt!`](crate::csp::alt!), and if several guards are ready the first of them is taken: occam's `PRI ALT`.
 ///
 /// ```
 /// use raddle::csp;
@@ -62,7 +64,6 @@ macro_rules! __alt {
 ///     assert_eq!(words, ["a job", "go home"]);
 /// });
 /// ```
-#[doc(hidden)]
 #[macro_export]
 macro_rules! __pri_alt {
     ($($guards:tt)*) => { $crate::__alternation!(@next $crate::csp::Order::Priority; []; $($guards)*) };
@@ -127,6 +128,34 @@ macro_rules! __alternation {
             () => unreachable!("one of them was chosen"),
         }
     }};
+    // What is none of these.
+    (@next $order:expr; [];) => {
+        compile_error!("an alternation wants at least one guard: `recv(receiver) -> message => ...`")
+    };
+    (@next $order:expr; [$($all:tt)*]; recv($end:expr) => $($rest:tt)*) => {
+        compile_error!("`recv` wants a pattern for what is received: `recv(receiver) -> message => ...`")
+    };
+    (@next $order:expr; [$($all:tt)*]; recv($end:expr) if $($rest:tt)*) => {
+        compile_error!("`recv` wants a pattern for what is received: `recv(receiver) -> message if condition => ...`")
+    };
+    (@next $order:expr; [$($all:tt)*]; send $($rest:tt)*) => {
+        compile_error!("an alternation chooses among receivers; `raddle::select!` has `send`, for `raddle::channel`")
+    };
+    (@next $order:expr; [$($all:tt)*]; default $($rest:tt)*) => {
+        compile_error!("`default` is called `skip` here: `skip => ...`, or `after(duration) => ...`")
+    };
+    (@next $order:expr; [$($all:tt)*]; $($rest:tt)*) => {
+        compile_error!(concat!(
+            "expected a guard, `recv(receiver) -> message => ...`, `after(duration) => ...`, \
+             `at(instant) => ...` or `skip => ...`, each with `if condition` before `=>` if need be; found `",
+            stringify!($($rest)*), "`"
+        ))
+    };
+    (@body $order:expr; [$($all:tt)*]; $guard:ident $make:tt $bind:tt; $($rest:tt)*) => {
+        compile_error!(concat!(
+            "expected a body and a comma before the next guard, found `", stringify!($($rest)*), "`"
+        ))
+    };
 }
 
 /// Runs all its branches concurrently and returns, when all have ended, what they returned, as a tuple: occam's `PAR`.
@@ -145,7 +174,6 @@ macro_rules! __alternation {
 ///
 /// csp::par!(for i in 0..10 => assert!(i < 10));
 /// ```
-#[doc(hidden)]
 #[macro_export]
 macro_rules! __par {
     (for $index:pat in $range:expr => $body:expr) => {

@@ -10,9 +10,9 @@
 //! The second to arrive completes the communication and goes on; the first joins the batch of its waker. That is CCSP's
 //! policy: it saves the switch there and back when the second has more to send.
 //!
-//! *Publish after switch.* A process that is bound to its worker enters the word before it leaves its stack, which is
-//! safe for the reason that [`Here::leave_here`] gives, and saves a switch when the peer comes at that moment.
-//! Whoever may move enters the word only when its context is saved.
+//! *Publish before switch.* A process enters the word before it leaves its stack, which is safe for the reason that
+//! [`Here::leave_here`] gives, and saves a switch when the peer comes at that moment. A thread of C, whose control
+//! words are to be switched, too, enters it only when its context is saved.
 //!
 //! *Looking out.* On a runtime whose workers spin (`spin`), who finds nobody at a channel, and nothing else to run
 //! on its worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
@@ -23,9 +23,9 @@ use raddle_core::block::Block;
 use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, MEETINGS, Meeting, Wait};
-use raddle_core::worker::choice::{count, counted_point, point, settle};
+use raddle_core::worker::choice::{count, counted_point_at, point_at, settle_at};
 use raddle_core::worker::{self, Here, RECORDED, SEEDED, SPINS, Worker};
-use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
+use raddle_protocol::header::{FOREIGN, Header};
 use raddle_protocol::prim;
 use raddle_protocol::protocol::rendezvous::{Answer, Rendezvous, Seen};
 use std::cell::Cell;
@@ -79,7 +79,7 @@ impl ChanWaiter {
 /// Hands over, in the call of that number: copies between the value's place and the peer's. Waits for the peer if it is
 /// not there.
 ///
-/// PERF: what is compiled into the callers is the way of a light process on a worker that nothing
+/// PERF: what is compiled into the callers is the way of a process on a worker that nothing
 /// [watches](Worker::watched), and that tests one byte for it: bench `pingpong`. All else is out of line.
 ///
 /// # Safety
@@ -89,14 +89,14 @@ impl ChanWaiter {
 #[track_caller]
 pub(crate) unsafe fn exchange<const CALL: u32>(word: &Word, value: Value) -> Result<(), Refused> {
     let (call, site) = (const { &MEETINGS[CALL as usize] }, Location::caller());
-    let Some(block) = park::light_caller() else {
+    let Some(block) = park::plain_caller() else {
         // SAFETY: passed on to the caller.
         return unsafe { exchange_otherwise(word, value.data, call, value.copy(), site) };
     };
     // SAFETY: `block` is what runs here: its runtime lives.
     let watched = unsafe { Worker::of(&block.header) }.watched();
     if watched != 0 {
-        // SAFETY: passed on to the caller; `block` runs here and is bound.
+        // SAFETY: passed on to the caller; `block` runs here and waits plainly.
         if let Some(done) = unsafe { exchange_watched(watched, block, word, value, call, site) } {
             return done;
         }
@@ -128,7 +128,7 @@ unsafe fn exchange_recorded<const CALL: u32>(
 /// Meets the peer, or waits for it; whether that is recorded, has been looked at.
 ///
 /// # Safety
-/// As for [`exchange`]; `block` is what runs here, and is bound.
+/// As for [`exchange`]; `block` is what runs here, and waits plainly.
 #[inline(always)]
 unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
     block: &'static Block,
@@ -166,7 +166,7 @@ unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
     if IS_RECORDED {
         let wait = Wait::on(call, Meeting::at(word), site);
         let _shown = wait.show_alone(block);
-        // SAFETY: it waits in the word, and is not movable.
+        // SAFETY: it waits in the word, whose peer wakes it.
         unsafe { worker.leave_here(block) };
     } else {
         // SAFETY: as above; only `exchange` knows the number, and notes a word.
@@ -179,7 +179,7 @@ unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
 /// out for its peer, what it is about to wait for is noted. `None` if it goes on as any other.
 ///
 /// # Safety
-/// As for [`exchange`]; `block` is what runs here, and is bound.
+/// As for [`exchange`]; `block` is what runs here, and waits plainly.
 #[cold]
 #[inline(never)]
 unsafe fn exchange_watched(
@@ -193,12 +193,12 @@ unsafe fn exchange_watched(
     let (data, copy) = (value.data, value.copy());
     count();
     if watched & (SEEDED | RECORDED) != 0 {
-        point(call.name());
+        point_at(call.name(), site);
     }
     if watched & SEEDED != 0 {
         // SAFETY: passed on to the caller.
         let done = unsafe { exchange_anywhere(word, data, call, copy, site) };
-        settle(call.name());
+        settle_at(call.name(), site);
         return Some(done);
     }
     if watched & SPINS != 0 {
@@ -214,7 +214,7 @@ unsafe fn exchange_watched(
     // SAFETY: `block` is what runs here, and leaves its stack by this only.
     let worker = unsafe { Here::of(&block.header) };
     if watched & SPINS != 0 && worker.looks_out() {
-        // SAFETY: passed on to the caller; `block` runs here and is bound.
+        // SAFETY: passed on to the caller; `block` runs here and waits plainly.
         return Some(unsafe { exchange_hot(word, value, block, call, site) });
     }
     if watched & RECORDED != 0 {
@@ -226,7 +226,7 @@ unsafe fn exchange_watched(
 /// As [`exchange`], when nothing else is to run here and the peer, which runs elsewhere, is about to come.
 ///
 /// # Safety
-/// As for [`exchange`]; `block` is what runs here, and is bound.
+/// As for [`exchange`]; `block` is what runs here, and waits plainly.
 unsafe fn exchange_hot(
     word: &Word,
     value: Value,
@@ -248,7 +248,7 @@ unsafe fn exchange_hot(
             let wait = Wait::on(call, Meeting::at(word), site);
             let _shown = wait.show_at(block);
             worker.note_stop(call.call(), std::ptr::from_ref(word).addr());
-            // SAFETY: it waits in the word, and is not movable.
+            // SAFETY: it waits in the word, whose peer wakes it.
             unsafe { worker.leave_here(block) };
         } else {
             (0..).take_while(|_| !waiter.answer.is_given()).for_each(prim::give_way);
@@ -291,12 +291,13 @@ unsafe fn serve(word: &Word, peer: *mut ChanWaiter, data: *mut (), copy: Copy) -
     peer.header.get()
 }
 
-/// As [`exchange`], for a caller that may move or is no process.
+/// As [`exchange`], for a caller that is in a region, or is no process.
 ///
 /// # Safety
 /// As for [`exchange`].
 #[cold]
 #[inline(never)]
+#[track_caller]
 unsafe fn exchange_otherwise(
     word: &Word,
     data: *mut (),
@@ -304,13 +305,13 @@ unsafe fn exchange_otherwise(
     copy: Copy,
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
-    counted_point(call.name());
+    counted_point_at(call.name(), site);
     let _refuses_in_a_task = park::caller(call.name());
     // SAFETY: passed on to the caller.
     unsafe { exchange_anywhere(word, data, call, copy, site) }
 }
 
-/// As [`exchange`], in all other cases: an end, a loose peer, a caller that may move or is no process.
+/// As [`exchange`], in all other cases: an end, a loose peer, a caller in a region, or that is no process.
 ///
 /// # Safety
 /// As for [`exchange`].
@@ -462,8 +463,8 @@ pub(crate) fn tell_over(seen: Seen<ChanWaiter>) {
     }
 }
 
-/// Whether the running `block` enters a word before it leaves its stack: a light process, which stays with its worker.
+/// Whether the running `block` enters a word before it leaves its stack: all but a thread of C.
 #[inline(always)]
-pub(super) fn is_bound(block: &Block) -> bool {
-    !block.header.is(MOVABLE | OWN_TLS)
+pub(super) fn enters_first(block: &Block) -> bool {
+    !block.header.is(FOREIGN)
 }

@@ -40,13 +40,14 @@
 //!
 //! In this module read in this order: `meet` (how two ends meet in a channel's word), `chan` (its typed ends),
 //! `alternate` (waiting for the first of several), `alt`, `alternation` and `macros` (its typed faces), `par`,
-//! `barrier`, `shared`, `late` (who waits in those two with a deadline).
+//! `barrier`, `shared`, `late` (who waits in those two with a deadline), `in_select` (a message of the compiler).
 
 mod alt;
 mod alternate;
 mod alternation;
 mod barrier;
 mod chan;
+mod in_select;
 mod late;
 mod macros;
 mod meet;
@@ -58,6 +59,7 @@ pub use alt::{Alternative, Order, RecvGuard, SkipGuard, TimeGuard, choose};
 pub use alternation::Alternation;
 pub use barrier::Barrier;
 pub use chan::{IntoIter, Receiver, Sender, channel};
+#[doc(inline)]
 pub use macros::{alt, par, pri_alt};
 pub use par::{par_for, par2};
 pub use raddle_core::process::{JoinHandle, Process, ProcessId, current};

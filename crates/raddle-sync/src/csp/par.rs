@@ -20,7 +20,7 @@ use raddle_core::region;
 use raddle_core::spawn;
 use raddle_core::wait::park;
 use raddle_core::worker::Worker;
-use raddle_protocol::prim::{AtomicU64, Ordering};
+use raddle_protocol::prim::{AtomicU32, AtomicU64, Ordering};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -88,7 +88,7 @@ pub fn par_for<F: Fn(usize) + Sync>(range: Range<usize>, body: F) {
     let length = u32::try_from(length).expect("par_for runs at most 2^32 - 1 bodies");
     let all = Replicated { start: range.start, body, panic: Mutex::new(None), runners: ScopeData::open() };
     // It could panic only if the runtime refuses a runner, and must wait for the others even then.
-    let ours = catch_unwind(AssertUnwindSafe(|| all.run(Arc::new(Indices::new(0, length)), here())));
+    let ours = catch_unwind(AssertUnwindSafe(|| all.run(Arc::new(Indices::new(0, length)), (here(), 0))));
     all.runners.wait(Location::caller());
     ours.unwrap_or_else(|refused| resume_unwind(refused));
     let has_lost_bodies = all.runners.has_panicked();
@@ -104,38 +104,70 @@ fn here() -> Option<usize> {
     Worker::with_current(|worker| worker.index)
 }
 
-/// Indices that nobody has taken yet: the next in the upper half of the word, the end in the lower.
-struct Indices(AtomicU64);
+/// Indices that nobody has taken yet.
+struct Indices {
+    /// The next in the upper half, the end in the lower.
+    word: AtomicU64,
+    /// How many runners take from them.
+    runners: AtomicU32,
+}
+
+/// A runner takes from these indices while this lives.
+struct AtWork<'a>(&'a AtomicU32);
+
+impl<'a> AtWork<'a> {
+    fn begin(runners: &'a AtomicU32) -> Self {
+        runners.fetch_add(1, Ordering::Relaxed);
+        AtWork(runners)
+    }
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Indices {
     fn new(next: u32, end: u32) -> Self {
-        Indices(AtomicU64::new(u64::from(next) << 32 | u64::from(end)))
+        Indices { word: AtomicU64::new(word(next, end)), runners: AtomicU32::new(0) }
     }
 
     // Relaxed throughout: the word is all that its users share; the bodies' data comes with the processes.
 
     /// What is left, as `(next, end)`.
     fn left(&self) -> (u32, u32) {
-        parts(self.0.load(Ordering::Relaxed))
+        parts(self.word.load(Ordering::Relaxed))
     }
 
     fn take(&self) -> Option<u32> {
-        let step = |word| matches!(parts(word), (next, end) if next < end).then_some(word + (1 << 32));
-        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).ok()?;
+        let step = |before| matches!(parts(before), (next, end) if next < end).then_some(before + (1 << 32));
+        let before = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).ok()?;
         Some(parts(before).0)
     }
 
     /// Takes the upper half of what is left, and at least one.
     fn split(&self) -> Option<Indices> {
         let middle = |next, end| next + (end - next) / 2;
-        let halve = |word| match parts(word) {
-            (next, end) if next < end => Some(u64::from(next) << 32 | u64::from(middle(next, end))),
+        let halve = |before| match parts(before) {
+            (next, end) if next < end => Some(word(next, middle(next, end))),
             _ => None,
         };
-        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, halve).ok()?;
+        let before = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, halve).ok()?;
         let (next, end) = parts(before);
         Some(Indices::new(middle(next, end), end))
     }
+
+    /// Whether, since `next` was the next, each runner has taken one, or as many have been taken: they get on, and do
+    /// not wait.
+    fn get_on_since(&self, next: u32) -> bool {
+        let taken = self.left().0 - next;
+        taken > 0 && taken >= self.runners.load(Ordering::Relaxed)
+    }
+}
+
+fn word(next: u32, end: u32) -> u64 {
+    u64::from(next) << 32 | u64::from(end)
 }
 
 fn parts(word: u64) -> (u32, u32) {
@@ -152,19 +184,26 @@ struct Replicated<F> {
 }
 
 impl<F: Fn(usize) + Sync> Replicated<F> {
-    /// Runs bodies until none are left in `indices`, which belong to the worker `home`.
-    fn run(&self, indices: Arc<Indices>, home: Option<usize>) {
+    /// Runs bodies until none are left in `indices`, which belong to the worker `home`, and whose next was `next` when
+    /// this runner was spawned.
+    fn run(&self, indices: Arc<Indices>, (home, next): (Option<usize>, u32)) {
         let mut mine = indices;
         let at = here();
-        if at != home
-            && let Some(half) = mine.split()
-        {
-            // Taken by another worker: half comes along, and the rest still needs somebody to start if its runner
-            // waits. There, not here: this worker would take from it again.
-            let rest = std::mem::replace(&mut mine, Arc::new(half));
-            self.spawn_successor(rest, home, Settings::later_at(home));
+        if at != home {
+            if let Some(half) = mine.split() {
+                // Taken by another worker: half comes along, and the rest still needs somebody to start if its runner
+                // waits. There, not here: this worker would take from it again.
+                let rest = std::mem::replace(&mut mine, Arc::new(half));
+                self.spawn_successor(rest, home, Settings::later_at(home));
+            }
+        } else if mine.get_on_since(next) {
+            // It begins since it has waited for long, but others are getting on. PERF: bench `granularity`, two
+            // workers: else one more body is under way every half millisecond, and all of them end at once, on one
+            // worker earlier than on the other.
+            return self.spawn_successor(mine, at, Settings::LATER);
         }
         let Some(mut index) = mine.take() else { return };
+        let _running = AtWork::begin(&mine.runners);
         self.spawn_successor(mine.clone(), at, Settings::LATER);
         loop {
             self.run_body(index);
@@ -182,8 +221,9 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
             return;
         }
         let entered = self.runners.enter();
+        let run = move || self.run(indices, (home, next));
         // SAFETY: `par_for` waits for all who have entered, and `self` lives until then.
-        let runner = unsafe { spawn::spawn_with(set, &self.runners, move || self.run(indices, home)) };
+        let runner = unsafe { spawn::spawn_with(set, &self.runners, run) };
         drop(message::started(runner));
         entered.keep();
     }
@@ -197,5 +237,27 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
             // Outside of the lock: its drop is the user's code, and may wait.
             drop(unwanted);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runners_get_on_if_each_has_taken_one() {
+        let indices = Indices::new(0, 100);
+        let _first = AtWork::begin(&indices.runners);
+        assert!(!indices.get_on_since(0));
+        indices.take();
+        assert!(indices.get_on_since(0) && !indices.get_on_since(1));
+        // A second one has taken its first: the first may wait.
+        let second = AtWork::begin(&indices.runners);
+        indices.take();
+        assert!(!indices.get_on_since(1));
+        indices.take();
+        assert!(indices.get_on_since(1));
+        drop(second);
+        assert!(indices.get_on_since(2));
     }
 }

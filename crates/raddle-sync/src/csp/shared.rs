@@ -138,6 +138,7 @@ impl<E> Shared<E> {
 
     /// As [`claim`](Self::claim), for a caller that may be cancelled.
     #[cold]
+    #[track_caller]
     fn claim_in_region(&self, site: &'static Location<'static>) -> Claimed<'_, E> {
         loop {
             if let Some(claimed) = self.claim_until(None, site) {
@@ -147,6 +148,7 @@ impl<E> Shared<E> {
         }
     }
 
+    #[track_caller]
     fn claim_until(
         &self,
         deadline: Option<Instant>,

@@ -2,7 +2,7 @@
 //! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: remembering a notification.
 
-use super::sleepers::{Timed, deadline};
+use super::sleepers::{Timed, deadline, refuse_to_wait_in_task};
 use super::{LockResult, MutexGuard, PoisonError};
 use crate::host::choice::{counted_point, now, settle};
 use crate::host::region;
@@ -89,6 +89,7 @@ impl Condvar {
         until: Option<Instant>,
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
         counted_point("Condvar::wait");
+        refuse_to_wait_in_task(WAIT.name());
         let site = Location::caller();
         let (guard, notified) = guard.without_lock(site, |mutex| {
             let wait = Wait::on(const { &WAIT }, self, site);
@@ -202,6 +203,7 @@ impl Condvar {
 
     /// Wakes the one who has waited longest, if anybody waits.
     #[inline]
+    #[track_caller]
     pub fn notify_one(&self) {
         counted_point("Condvar::notify_one");
         self.word.notify_one();
@@ -210,6 +212,7 @@ impl Condvar {
 
     /// Wakes all who wait.
     #[inline]
+    #[track_caller]
     pub fn notify_all(&self) {
         counted_point("Condvar::notify_all");
         self.word.notify_all();

@@ -3,9 +3,10 @@
 //! Never: deciding who runs; a wait while a list is locked.
 //!
 //! A program moves over by writing `raddle::sync` for `std::sync`: names, bounds, poisoning and output are the same,
-//! and what does not wait (`Arc`, atomics, the error types) *is* the standard library's. What waits parks the user-
-//! level thread and leaves its worker to others. All of it may be used by processes, by OS threads, by both at once,
-//! in a program that never starts a runtime, and in one that has [none](crate#the-feature-scheduler).
+//! and what does not wait (`Arc`, the error types) *is* the standard library's, but for [`atomic`], whose accesses an
+//! exploration of schedules sees. What waits parks the user-level thread and leaves its worker to others. All of it
+//! may be used by processes, by OS threads, by both at once, in a program that never starts a runtime, and in one that
+//! has [none](crate#the-feature-scheduler).
 //!
 //! | what | waits in | who comes next |
 //! |---|---|---|
@@ -21,11 +22,15 @@
 //!
 //! A loop of operations that never wait [starves nobody](crate#loops-that-never-wait): they, too, may let others run.
 //!
-//! A **task** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`
-//! and its like are always allowed. A process that **unwinds** from a panic and has to wait in a `drop` blocks its
-//! worker meanwhile: if what it waits for is held by another process of the same worker, it waits for ever (see
-//! `csp`). A guard belongs to the thread, process or OS thread that made it.
+//! A **task** (a Rust future that a worker polls) must not wait here: what would wait panics, at the line of the
+//! program, and says what to write instead; `try_lock` and its like are always allowed. A semaphore has
+//! `acquire_async`; a mutex whose guard is held over an `.await` is in `raddle::task`. A process that **unwinds** from
+//! a panic and has to wait in a `drop` blocks its worker meanwhile: if what it waits for is held by another process of
+//! the same worker, it waits for ever (see `csp`). A guard belongs to the thread, process or OS thread that made it.
 
+pub mod atomic;
+#[cfg(feature = "scheduler")]
+mod awaits;
 mod barrier;
 mod clh;
 mod condvar;
@@ -47,6 +52,8 @@ mod ticket;
 mod timed;
 
 pub use crate::host::Held;
+#[cfg(feature = "scheduler")]
+pub use awaits::AcquireFuture;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use clh::{ClhGuard, ClhLock};
 pub use condvar::{Condvar, WaitTimeoutResult};
@@ -63,4 +70,4 @@ pub use spin::{SpinGuard, SpinLock};
 pub use ticket::{TicketGuard, TicketLock};
 
 // What does not wait is the standard library's own.
-pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak, atomic};
+pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};

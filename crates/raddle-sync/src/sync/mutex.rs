@@ -10,9 +10,9 @@
 //!
 //! Why the queue is there and not in a table, `crates/raddle-protocol/src/protocol/mutex.rs` says.
 
-use super::sleepers::Looks;
+use super::sleepers::{Looks, in_task, refuse_to_wait_in_task};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::host::choice::{self, count, counted_point, is_on, is_used_up, now, point};
+use crate::host::choice::{self, count, counted_point, is_on, is_used_up, now, point_at};
 use crate::host::region;
 use crate::host::{CallOn, Subject, Wait, WaitCall, WaitReason, Waiter};
 use crate::host::{Held, Holder, Running};
@@ -71,6 +71,7 @@ impl RawMutex {
     /// Slow path of `lock`; returns whether it is poisoned.
     #[cold]
     #[inline(never)]
+    #[track_caller]
     fn lock(&self, site: &'static Location<'static>) -> bool {
         count();
         if Running::here().has_points() { self.lock_with_points(site) } else { self.lock_slow(site) }
@@ -80,25 +81,30 @@ impl RawMutex {
     ///
     /// Not at the unlock: a second branch, and a call in the guard's drop, would cost a lock without a seed more.
     #[cold]
+    #[track_caller]
     fn lock_with_points(&self, site: &'static Location<'static>) -> bool {
-        point("Mutex::lock");
+        point_at("Mutex::lock", site);
         let poisoned = self.lock_slow(site);
         if Running::here().is_seeded() {
-            point("what follows Mutex::lock");
+            point_at("what follows Mutex::lock", site);
         }
         poisoned
     }
 
     /// Where the caller runs may be another worker afterwards: who holds it is found out anew.
     #[cold]
+    #[track_caller]
     fn lock_slow(&self, site: &'static Location<'static>) -> bool {
-        let wait = || self.wait_for_lock(None, site).expect("without a deadline it is taken");
-        let poisoned = self.word.try_lock().unwrap_or_else(wait);
+        let poisoned = match self.word.try_lock() {
+            Some(poisoned) => poisoned,
+            None => self.wait_for_lock(None, site).expect("without a deadline it is taken"),
+        };
         self.holder.note(site);
         poisoned
     }
 
     /// Waits for the lock and takes it; `None` if `deadline` passed first.
+    #[track_caller]
     pub(super) fn wait_for_lock(
         &self,
         deadline: Option<Instant>,
@@ -108,6 +114,14 @@ impl RawMutex {
         let wait = Wait::on(call, self, site);
         let _shown = wait.show();
         let mut looks = Looks::default();
+        if in_task() {
+            while looks.again(&self.holder, false) {
+                if let Some(poisoned) = self.word.try_lock() {
+                    return Some(poisoned);
+                }
+            }
+            refuse_to_wait_in_task(LOCK.name());
+        }
         let spin = |only: bool| looks.again(&self.holder, only);
         if deadline.is_none() && !region::is_in_one() {
             return Some(self.word.lock_slow(call.call(), spin));

@@ -2,6 +2,7 @@
 //! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: what is done.
 
+use super::sleepers::refuse_to_wait_in_task;
 use crate::host::choice::{counted_look, counted_point};
 use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder};
@@ -132,6 +133,7 @@ impl Once {
 
     /// Whether it has been done; then all sees what was done.
     #[inline]
+    #[track_caller]
     pub fn is_completed(&self) -> bool {
         counted_look("Once::is_completed", || self.word.is_complete())
     }
@@ -164,6 +166,7 @@ impl Once {
     #[cold]
     #[track_caller]
     fn wait_slow(&self, call: &'static CallOn<Once>, forced: bool) -> bool {
+        refuse_to_wait_in_task(call.name());
         let wait = Wait::on(call, self, Location::caller());
         let _shown = wait.show();
         self.word.wait(call.call(), forced)

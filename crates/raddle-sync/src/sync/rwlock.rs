@@ -3,7 +3,7 @@
 //! Never: waiting itself; the word does.
 
 use super::mutex::result;
-use super::sleepers::Looks;
+use super::sleepers::{Looks, in_task, refuse_to_wait_in_task};
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::host::choice::{self, counted_point, point};
 use crate::host::region;
@@ -30,9 +30,35 @@ pub(super) struct RawRwLock {
 }
 
 impl RawRwLock {
+    /// Enters as a reader; says whether it is poisoned.
+    #[cold]
+    #[track_caller]
+    fn wait_to_read(&self, site: &'static Location<'static>) -> bool {
+        self.read_slow(None, site);
+        self.word.is_poisoned()
+    }
+
+    /// Enters as the writer; says whether it is poisoned.
+    #[cold]
+    #[track_caller]
+    fn wait_to_write(&self, site: &'static Location<'static>) -> bool {
+        self.write_slow(None, site);
+        self.word.is_poisoned()
+    }
+
     /// Enters as a reader; false if `deadline` passed first.
     #[cold]
+    #[track_caller]
     pub(super) fn read_slow(&self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
+        if in_task() {
+            let mut looks = Looks::default();
+            while looks.again(&self.holder, false) {
+                if self.word.try_read().is_some() {
+                    return true;
+                }
+            }
+            refuse_to_wait_in_task(READ.name());
+        }
         let wait = Wait::on(const { &READ }, self, site);
         let _shown = wait.show();
         until_entered(deadline, || {
@@ -43,7 +69,17 @@ impl RawRwLock {
 
     /// Enters as the writer; false if `deadline` passed first.
     #[cold]
+    #[track_caller]
     pub(super) fn write_slow(&self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
+        if in_task() {
+            let mut looks = Looks::default();
+            while looks.again(&self.holder, false) {
+                if self.word.try_write().is_some() {
+                    return true;
+                }
+            }
+            refuse_to_wait_in_task(WRITE.name());
+        }
         let wait = Wait::on(const { &WRITE }, self, site);
         let _shown = wait.show();
         until_entered(deadline, || {
@@ -159,11 +195,13 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         counted_point("RwLock::read");
-        if !self.raw.word.try_read() {
-            self.raw.read_slow(None, Location::caller());
-        }
-        self.raw.holder.note(Location::caller());
-        self.reader()
+        let site = Location::caller();
+        let poisoned = match self.raw.word.read_or_step_back() {
+            Some(poisoned) => poisoned,
+            None => self.raw.wait_to_read(site),
+        };
+        self.raw.holder.note(site);
+        self.reader(poisoned)
     }
 
     /// Locks for reading if that needs no wait.
@@ -175,11 +213,9 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         counted_point("RwLock::try_read");
-        if !self.raw.word.try_read() {
-            return Err(TryLockError::WouldBlock);
-        }
+        let poisoned = self.raw.word.try_read().ok_or(TryLockError::WouldBlock)?;
         self.raw.holder.note(Location::caller());
-        Ok(self.reader()?)
+        Ok(self.reader(poisoned)?)
     }
 
     /// Waits until there is neither reader nor writer, and locks for writing.
@@ -193,11 +229,13 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         counted_point("RwLock::write");
-        if !self.raw.word.try_write() {
-            self.raw.write_slow(None, Location::caller());
-        }
-        self.raw.holder.note(Location::caller());
-        self.writer()
+        let site = Location::caller();
+        let poisoned = match self.raw.word.try_write() {
+            Some(poisoned) => poisoned,
+            None => self.raw.wait_to_write(site),
+        };
+        self.raw.holder.note(site);
+        self.writer(poisoned)
     }
 
     /// Locks for writing if that needs no wait.
@@ -209,20 +247,20 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         counted_point("RwLock::try_write");
-        if !self.raw.word.try_write() {
-            return Err(TryLockError::WouldBlock);
-        }
+        let poisoned = self.raw.word.try_write().ok_or(TryLockError::WouldBlock)?;
         self.raw.holder.note(Location::caller());
-        Ok(self.writer()?)
+        Ok(self.writer(poisoned)?)
     }
 
-    pub(super) fn reader(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        result(RwLockReadGuard::of(self), self.is_poisoned())
+    #[inline]
+    pub(super) fn reader(&self, poisoned: bool) -> LockResult<RwLockReadGuard<'_, T>> {
+        result(RwLockReadGuard::of(self), poisoned)
     }
 
-    pub(super) fn writer(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+    #[inline]
+    pub(super) fn writer(&self, poisoned: bool) -> LockResult<RwLockWriteGuard<'_, T>> {
         let guard = RwLockWriteGuard { lock: self, panicking: thread::panicking(), not_send: PhantomData };
-        result(guard, self.is_poisoned())
+        result(guard, poisoned)
     }
 
     /// Who writes, or of those who read who came last, and where it was taken; `None` if it is free. Not part of
@@ -274,6 +312,7 @@ impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
     /// let reads = RwLockWriteGuard::downgrade(lock.write().unwrap());
     /// assert_eq!(*reads + *lock.read().unwrap(), 2);
     /// ```
+    #[track_caller]
     pub fn downgrade(s: Self) -> RwLockReadGuard<'rwlock, T> {
         point("RwLock::downgrade");
         let lock = s.lock;

@@ -2,8 +2,12 @@
 //! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: passing one who has waited longer.
 
+#[cfg(feature = "scheduler")]
+use super::awaits::PermitSleeper;
 use super::holders::{HolderPlace, Holders};
-use super::sleepers::{Timed, deadline};
+#[cfg(not(feature = "scheduler"))]
+use super::sleepers::Timed as PermitSleeper;
+use super::sleepers::deadline;
 use crate::host::Held;
 use crate::host::choice::{counted_look, counted_point, point, settle};
 use crate::host::region;
@@ -28,7 +32,7 @@ use std::time::{Duration, Instant};
 /// # Ok::<(), raddle::sync::AcquireError>(())
 /// ```
 pub struct Semaphore {
-    word: SemaphoreWord<Timed>,
+    pub(super) word: SemaphoreWord<PermitSleeper>,
     holders: Holders,
 }
 
@@ -175,6 +179,7 @@ impl Semaphore {
     }
 
     #[cold]
+    #[track_caller]
     fn take_slow(
         &self,
         count: usize,
@@ -183,7 +188,7 @@ impl Semaphore {
     ) -> Result<(), Refused> {
         let wait = Wait::on(const { &ACQUIRE }, self, site);
         let _shown = wait.show();
-        let taken = self.word.take_slow(count, Timed::until(ACQUIRE.call(), until));
+        let taken = self.word.take_slow(count, PermitSleeper::until(ACQUIRE.call(), until));
         if taken == Err(Refused::TooFew) {
             region::check();
         }
@@ -191,7 +196,7 @@ impl Semaphore {
     }
 
     #[inline]
-    fn permit(&self, count: usize, site: &'static Location<'static>) -> Permit<'_> {
+    pub(super) fn permit(&self, count: usize, site: &'static Location<'static>) -> Permit<'_> {
         Permit { semaphore: self, count, holder: self.holders.note(site) }
     }
 
@@ -199,6 +204,7 @@ impl Semaphore {
     ///
     /// # Panics
     /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS) then.
+    #[track_caller]
     pub fn add_permits(&self, count: usize) {
         counted_point("Semaphore::add_permits");
         assert!(count <= PERMITS_MAX, "a semaphore with more permits than it can count");
@@ -206,13 +212,24 @@ impl Semaphore {
         settle("Semaphore::add_permits");
     }
 
+    /// As the drop of a [`Permit`], of permits that have no holder: the caller has them until then, and does not give
+    /// way before.
+    #[cfg(feature = "scheduler")]
+    pub(crate) fn give_back(&self, count: usize) {
+        point("Semaphore::release");
+        self.word.give(count);
+        settle("Semaphore::release");
+    }
+
     /// How many permits there are now. May be out of date at once.
+    #[track_caller]
     pub fn available_permits(&self) -> usize {
         counted_point("Semaphore::available_permits");
         self.word.permits()
     }
 
     /// Refuses every request from now on, those that wait included. Permits in use may still be given back.
+    #[track_caller]
     pub fn close(&self) {
         counted_point("Semaphore::close");
         self.word.close();
@@ -220,8 +237,16 @@ impl Semaphore {
     }
 
     /// Whether it has been closed.
+    #[track_caller]
     pub fn is_closed(&self) -> bool {
         counted_look("Semaphore::is_closed", || self.word.is_closed())
+    }
+}
+
+impl AcquireError {
+    #[cfg(feature = "scheduler")]
+    pub(super) fn closed() -> AcquireError {
+        AcquireError(())
     }
 }
 

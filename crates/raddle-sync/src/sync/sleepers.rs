@@ -21,6 +21,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
+    #[track_caller]
     pub(super) fn until(call: &'static WaitCall, deadline: Option<Instant>) -> Timed {
         Timed { waiter: Waiter::new(call), deadline }
     }
@@ -209,6 +210,7 @@ pub(super) fn keeps_others_waiting() -> bool {
 
 /// Panics in a task, which must not wait.
 #[inline(always)]
+#[track_caller]
 pub(super) fn refuse_to_wait_in_task(what: &str) {
     if in_task() {
         refuse(what);
@@ -216,6 +218,7 @@ pub(super) fn refuse_to_wait_in_task(what: &str) {
 }
 
 #[cold]
+#[track_caller]
 fn refuse(what: &str) {
     let _process = crate::host::park::caller(what);
 }

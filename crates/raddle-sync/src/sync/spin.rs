@@ -50,6 +50,7 @@ impl<T: ?Sized> SpinLock<T> {
     /// # Panics
     /// If it has to wait inside a task.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> SpinGuard<'_, T> {
         counted_point("SpinLock::lock");
         // Acquire pairs with the release in the guard's drop.

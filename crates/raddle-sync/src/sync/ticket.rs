@@ -55,6 +55,7 @@ impl<T: ?Sized> TicketLock<T> {
     /// # Panics
     /// Inside a task, which must not wait: a ticket cannot be given back.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> TicketGuard<'_, T> {
         counted_point("TicketLock::lock");
         refuse_to_wait_in_task("TicketLock::lock");

@@ -47,8 +47,10 @@ impl<T: ?Sized> Mutex<T> {
     fn lock_by(&self, deadline: Option<Instant>) -> TryLockResult<MutexGuard<'_, T>> {
         counted_point("Mutex::try_lock_until");
         let site = Location::caller();
-        let wait = || self.raw.wait_for_lock(deadline, site);
-        let poisoned = self.raw.word.try_lock().or_else(wait).ok_or(TryLockError::WouldBlock)?;
+        let poisoned = match self.raw.word.try_lock() {
+            Some(poisoned) => poisoned,
+            None => self.raw.wait_for_lock(deadline, site).ok_or(TryLockError::WouldBlock)?,
+        };
         self.raw.holder.note(site);
         // SAFETY: the lock has just been taken.
         Ok(unsafe { MutexGuard::new(self, poisoned) }?)
@@ -94,11 +96,11 @@ impl<T: ?Sized> RwLock<T> {
     fn read_by(&self, deadline: Option<Instant>) -> TryLockResult<RwLockReadGuard<'_, T>> {
         counted_point("RwLock::try_read_until");
         let site = Location::caller();
-        if !self.raw.word.try_read() && !self.raw.read_slow(deadline, site) {
+        if self.raw.word.try_read().is_none() && !self.raw.read_slow(deadline, site) {
             return Err(TryLockError::WouldBlock);
         }
         self.raw.holder.note(site);
-        Ok(self.reader()?)
+        Ok(self.reader(self.is_poisoned())?)
     }
 
     /// As [`write`](Self::write), waiting at most until `deadline`.
@@ -129,10 +131,10 @@ impl<T: ?Sized> RwLock<T> {
     fn write_by(&self, deadline: Option<Instant>) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         counted_point("RwLock::try_write_until");
         let site = Location::caller();
-        if !self.raw.word.try_write() && !self.raw.write_slow(deadline, site) {
+        if self.raw.word.try_write().is_none() && !self.raw.write_slow(deadline, site) {
             return Err(TryLockError::WouldBlock);
         }
         self.raw.holder.note(site);
-        Ok(self.writer()?)
+        Ok(self.writer(self.is_poisoned())?)
     }
 }

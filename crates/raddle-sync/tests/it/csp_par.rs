@@ -177,6 +177,34 @@ fn replicas_may_wait_for_each_other() {
     }
 }
 
+/// Where something else is fresh at each quantum, those that are to start later have their turn, too.
+#[test]
+fn replicas_have_their_turn_beside_those_that_spawn_without_end() {
+    for workers in [1, 2] {
+        runtime(workers).run(|| {
+            let over = AtomicBool::new(false);
+            let spawns = || {
+                let begun = std::time::Instant::now();
+                while !over.load(Ordering::Relaxed) {
+                    drop(csp::spawn(|| ()));
+                    csp::yield_now();
+                    assert!(begun.elapsed() < Duration::from_secs(60), "a replica never begins");
+                }
+            };
+            csp::scope(|s| {
+                for _ in 0..2 * workers {
+                    s.spawn(spawns);
+                }
+                let met = raddle::sync::Barrier::new(2);
+                csp::par_for(0..2, |_| {
+                    met.wait();
+                });
+                over.store(true, Ordering::Relaxed);
+            });
+        });
+    }
+}
+
 #[test]
 fn an_os_thread_replicates_too() {
     let sum = AtomicUsize::new(0);

@@ -3,6 +3,7 @@
 //! None of it depends on the machine; an emulator takes long to say so.
 #![cfg(not(any(loom, target_arch = "aarch64")))]
 
+mod channel_awaits;
 mod channel_histories;
 mod channel_places;
 mod crowd;
@@ -12,6 +13,8 @@ mod csp_par;
 mod described;
 mod gives_up;
 mod slices;
+mod streams;
+mod task_locks;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
 mod child;

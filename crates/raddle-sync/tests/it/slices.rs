@@ -10,9 +10,10 @@ use raddle::sync::{
 };
 use raddle::{Runtime, channel, csp, task, thread};
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// How long the one sleeps for whom the loop waits.
@@ -39,6 +40,11 @@ fn held<L, G>(lock: L, take: impl Fn(&'static L) -> G) -> &'static L {
 fn waits_for_ever(context: &mut Context<'_>) -> Poll<()> {
     std::mem::forget(context.waker().clone());
     Poll::Pending
+}
+
+/// Whether a future is ready, for one who asks again and again.
+fn by_hand(future: &mut (impl Future + Unpin)) -> bool {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
 /// A set of one operation.
@@ -194,6 +200,24 @@ const OPERATIONS: &[(&str, Make)] = operations! {
     "thread::JoinHandle::is_finished": { let waits = thread::spawn(thread::park); } assert!(!waits.is_finished());
     "task::JoinHandle::is_finished": { let waits = task::spawn(poll_fn(waits_for_ever)); }
         assert!(!waits.is_finished());
+    "task::JoinHandle by hand": { let mut waits = task::spawn(poll_fn(waits_for_ever)); } assert!(!by_hand(&mut waits));
+    "task::AbortHandle::is_finished": { let waits = task::spawn(poll_fn(waits_for_ever)).abort_handle(); }
+        assert!(!waits.is_finished());
+    "task::JoinSet::try_join_next": {
+        let mut set = task::JoinSet::new();
+        let _waits = set.spawn(poll_fn(waits_for_ever));
+    }
+        assert!(set.try_join_next().is_none());
+    "task::Notify": { let notify = task::Notify::new(); }
+        { notify.notify_one(); task::block_on(notify.notified()) };
+    "task::Notify by hand": { let notify = kept(task::Notify::new()); let mut notified = notify.notified(); }
+        assert!(!by_hand(&mut notified));
+    "channel: recv_async by hand": { let (s, r) = kept(bounded::<u8>(0)); let mut future = r.recv_async(); }
+        (assert!(!by_hand(&mut future)), s.same_channel(s));
+    "channel: send_async by hand": { let (s, r) = kept(bounded::<u8>(0)); let mut future = s.send_async(1); }
+        (assert!(!by_hand(&mut future)), r.same_channel(r));
+    "Semaphore: acquire_async by hand": { let none = kept(Semaphore::new(0)); let mut future = none.acquire_async(); }
+        assert!(!by_hand(&mut future));
     "Token::is_cancelled": { let token = Token::new(); } assert!(!token.is_cancelled());
     "cancel::is_cancelled": {} assert!(!cancel::is_cancelled());
 };

@@ -9,5 +9,7 @@ mod threads;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
 mod child;
+#[path = "../support/library.rs"]
+mod library;
 #[path = "../../../raddle-core/tests/support/watch.rs"]
 mod watch;

@@ -334,20 +334,24 @@ fn fair_moves(threads: usize, moves: u64) {
 
 #[test]
 fn processes_may_all_be_threads() {
-    let runtime = Runtime::builder().workers(2).scatter_threads(true).build().unwrap();
-    runtime.run(|| {
-        let all: Vec<_> = (0..20)
-            .map(|n| {
-                csp::spawn(move || {
-                    assert_eq!(NUMBER.replace(n), 7);
-                    (0..20).for_each(|_| csp::yield_now());
-                    assert_eq!(NUMBER.get(), n);
-                })
-            })
-            .collect();
-        all.into_iter().for_each(|p| p.join().unwrap());
-    });
-    assert!(migrations(&runtime) > 100);
+    let _dog = watched("a hundred migrations of processes");
+    let runtime = scattering();
+    let changes_places = move |n| {
+        move || {
+            assert_eq!(NUMBER.replace(n), 7);
+            (0..20).for_each(|_| csp::yield_now());
+            // Whoever gets this storage next finds what is left there.
+            assert_eq!(NUMBER.replace(7), n);
+        }
+    };
+    // Four hundred yields, each of which sends the process to the other worker. While that has no processor, the first
+    // takes back what it has sent there, and such a way back is no migration.
+    while migrations(&runtime) <= 100 {
+        runtime.run(|| {
+            let all: Vec<_> = (0..20).map(|n| csp::spawn(changes_places(n))).collect();
+            all.into_iter().for_each(|p| p.join().unwrap());
+        });
+    }
 }
 
 #[test]

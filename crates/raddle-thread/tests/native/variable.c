@@ -1,8 +1,12 @@
 // A thread-local variable of a library that is loaded while threads live; with STATIC at a fixed place in each thread.
+#ifndef FIRST
+#define FIRST 99
+#endif
+
 #ifdef STATIC
-static __thread int variable __attribute__((tls_model("initial-exec"))) = 99;
+static __thread int variable __attribute__((tls_model("initial-exec"))) = FIRST;
 #else
-static __thread int variable = 99;
+static __thread int variable = FIRST;
 #endif
 
 int *place_of_variable(void) {

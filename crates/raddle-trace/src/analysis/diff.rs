@@ -37,6 +37,9 @@ pub struct Diff {
     pub outside: [u64; 2],
     /// Whether wakes across workers slow the second trace down, and not the first.
     pub crosses: bool,
+    /// If the same work took much longer in the second trace, on more workers: the label of which that is most true,
+    /// and how many times as long all running took.
+    pub slower: Option<(String, f64)>,
     /// What to do about the second.
     pub advice: Advice,
     /// In whose words to say that.
@@ -56,6 +59,7 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         wall_ns: [one.wall_ns, two.wall_ns],
         workers: [one.workers.len(), two.workers.len()],
         changes,
+        slower: slower(one, two),
         crosses: two.verdict.crossed.is_some() && one.verdict.crossed.is_none(),
         crossing: both(&|a| wakes(a, false)),
         outside: both(&|a| wakes(a, true)),
@@ -75,6 +79,24 @@ impl Diff {
         }
         self
     }
+}
+
+/// From so many times as long on, work is said to be slower; what the recording of wakes across workers adds is less.
+const SLOWER: f64 = 1.5;
+
+/// Whether the same work took much longer on more workers, which no wake explains. Time in which others had the core,
+/// or in which it slept in the kernel, is no running time.
+fn slower(one: &Analysis, two: &Analysis) -> Option<(String, f64)> {
+    let times = two.running_ns() as f64 / one.running_ns().max(1) as f64;
+    let is_fit = two.workers.len() > one.workers.len() && two.verdict.crossed.is_none();
+    if !is_fit || times < SLOWER {
+        return None;
+    }
+    let more = |(label, ns): (&String, &u64)| {
+        let before = one.ran.get(label).copied().unwrap_or(0);
+        (ns.saturating_sub(before), label.clone())
+    };
+    two.ran.iter().map(more).max().map(|(_, label)| (label, times))
 }
 
 /// How many wakes crossed workers, or came from outside.
@@ -102,6 +124,10 @@ impl fmt::Display for Diff {
                 "the cause: {}: {now} wakes crossed workers ({before} before), {more} more worker time",
                 Class::HandOff.words()
             )?;
+        }
+        if let Some((label, times)) = &self.slower {
+            let why = "shared cache lines or memory bandwidth, unless others used the machine";
+            writeln!(f, "the same work took {times:.1} times as long, above all {label}: {why}")?;
         }
         match self.changes.first().filter(|change| change.more_ns() > 0) {
             Some(most) => writeln!(

@@ -6,15 +6,16 @@
 //!
 //! | class | the part of a gap in which |
 //! |---|---|
-//! | hand-off | the thread that ends the gap was woken by another worker or OS thread, and did not run yet |
+//! | hand-off | the thread that ends the gap was woken meanwhile by another worker or OS thread, and did not run yet |
 //! | hand-off | every ready thread had been handed to an idle worker that was still waking up |
-//! | stealing | threads were queued at other workers, and this worker stole one of them |
+//! | stealing | threads were queued at other workers, and this worker stole one of them in the end |
 //! | misplaced | threads were queued at other workers, and this worker got none |
 //! | starved | no thread was ready anywhere |
 //!
-//! The kernel's share is found by `kernel`.
+//! The kernel's share is found by `kernel`, and sleep in the kernel, which is no gap, by `blocked`.
 
-use super::timeline::WorkerTime;
+use super::readied::{EndedBy, Readied, ReadiedThreads, Way};
+use super::timeline::{Gap, WorkerTime};
 use crate::event::{Event, StopReason, unpack};
 use crate::log::At;
 use std::collections::HashMap;
@@ -32,12 +33,17 @@ pub enum Class {
     Stealing,
     /// The kernel gave the core to another OS thread.
     Kernel,
+    /// What ran slept in a call that blocks its worker.
+    Blocked,
 }
 
 impl Class {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Class; 5] =
-        [Class::HandOff, Class::Misplaced, Class::Starved, Class::Stealing, Class::Kernel];
+    pub const ALL: [Class; 6] =
+        [Class::HandOff, Class::Misplaced, Class::Starved, Class::Stealing, Class::Kernel, Class::Blocked];
+
+    /// Those that a change of the program could win back.
+    pub(super) const OWN: [Class; 4] = [Class::HandOff, Class::Misplaced, Class::Starved, Class::Stealing];
 
     /// A description, for messages.
     pub fn words(self) -> &'static str {
@@ -47,6 +53,7 @@ impl Class {
             Class::Starved => "idle for lack of ready threads",
             Class::Stealing => "fetching work from other workers",
             Class::Kernel => "taken by the kernel for others",
+            Class::Blocked => "blocked in the kernel",
         }
     }
 
@@ -58,6 +65,7 @@ impl Class {
             Class::Starved => "starved",
             Class::Stealing => "stealing",
             Class::Kernel => "kernel",
+            Class::Blocked => "blocked",
         }
     }
 }
@@ -234,56 +242,41 @@ impl Ready {
     }
 }
 
-/// Divides each gap into classes.
+/// Divides each gap into classes, and says what ended it.
 pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready: &Ready) {
-    let wakes = wakes_by_thread(by_time);
+    let readied = ReadiedThreads::of(by_time);
     for worker in workers {
         let number = worker.number;
         for gap in &mut worker.gaps {
-            let woken = gap_ending_wake(&wakes, gap.after, number, gap.end_ns);
-            let handed_at = woken.map_or(gap.end_ns, |ns| ns.max(gap.begin_ns));
-            let mut parts: Vec<(Class, u64)> = Vec::new();
-            for (ns, work) in ready.intervals(gap.begin_ns, handed_at) {
-                let class = match work {
-                    Work::None => Class::Starved,
-                    Work::InTransit => Class::HandOff,
-                    Work::Queued => Class::Misplaced,
-                };
-                parts.push((class, ns));
-            }
-            if handed_at < gap.end_ns {
-                parts.push((Class::HandOff, gap.end_ns - handed_at));
-            }
-            if gap.stole
-                && let Some(last) = parts.last_mut().filter(|(class, _)| *class != Class::Starved)
-            {
-                last.0 = Class::Stealing;
-            }
-            gap.parts = parts;
+            let last = readied.before(gap.after, gap.end_ns);
+            gap.ended_by = last.map_or(EndedBy::Unknown, |last| last.ended(gap.begin_ns));
+            gap.parts = parts(gap, last.filter(|last| last.by != number), ready);
         }
     }
 }
 
-/// The wakes of each thread: time, and the worker that did it.
-fn wakes_by_thread(by_time: &[(u32, At)]) -> HashMap<u32, Vec<(u64, u32)>> {
-    let mut wakes: HashMap<u32, Vec<(u64, u32)>> = HashMap::new();
-    for (worker, at) in by_time {
-        if at.event.makes_ready() {
-            wakes.entry(at.a).or_default().push((at.ns, *worker));
-        }
+/// The classes of a gap; `last` made ready what ran after it, if another worker or an OS thread did that.
+///
+/// A gap may end with a steal although the thief has waited for something else: for the wake of a thread that it then
+/// took from its waker. Only what could be stolen all the time, or was made to be taken, was waiting for the thief.
+fn parts(gap: &Gap, last: Option<Readied>, ready: &Ready) -> Vec<(Class, u64)> {
+    let made = last.map_or(gap.end_ns, |last| last.ns.clamp(gap.begin_ns, gap.end_ns));
+    let waits_for_thief = last.is_some_and(|last| last.way != Way::Woken || last.ns <= gap.begin_ns);
+    let mut parts: Vec<(Class, u64)> = Vec::new();
+    let mut put = |class, ns| match parts.last_mut() {
+        Some((before, sum)) if *before == class => *sum += ns,
+        _ if ns > 0 => parts.push((class, ns)),
+        _ => (),
+    };
+    for (ns, work) in ready.intervals(gap.begin_ns, made) {
+        let class = match work {
+            Work::None => Class::Starved,
+            Work::InTransit => Class::HandOff,
+            Work::Queued if gap.stole => Class::Stealing,
+            Work::Queued => Class::Misplaced,
+        };
+        put(class, ns);
     }
-    wakes
-}
-
-/// When the thread that ran after a gap of `worker` was last woken, if another worker woke it.
-fn gap_ending_wake(
-    wakes: &HashMap<u32, Vec<(u64, u32)>>,
-    thread: u32,
-    worker: u32,
-    before: u64,
-) -> Option<u64> {
-    let wakes = wakes.get(&thread)?;
-    let place = wakes.partition_point(|(ns, _)| *ns <= before);
-    let (ns, by) = *wakes.get(place.checked_sub(1)?)?;
-    (by != worker).then_some(ns)
+    put(if gap.stole && waits_for_thief { Class::Stealing } else { Class::HandOff }, gap.end_ns - made);
+    parts
 }

@@ -63,8 +63,10 @@ impl fmt::Display for InLanguage<'_> {
                 f.write_str("have more processes than workers, each with more to do between two messages")
             }
             Advice::Migrate => f.write_str("let idle workers take them: --migration on --balance steal"),
-            Advice::MoreWork => {
-                f.write_str("have more processes that can run at once, or fewer workers: --workers")
+            Advice::MoreWork => f.write_str("have more processes that can run at once"),
+            Advice::Blocking(label, place) => {
+                let place = place.as_deref().unwrap_or("a call that blocks its worker");
+                write!(f, "{label} waits in {place}: read or write more at a time, less often")
             }
             Advice::FewerWorkers(n) => {
                 write!(f, "use no more workers than there are free cores: --workers {n}")
@@ -75,7 +77,9 @@ impl fmt::Display for InLanguage<'_> {
                     "{to} waits for input or output, which {from} does: read or write more at a time, less often"
                 )
             }
-            Advice::None | Advice::Split(..) | Advice::Coarser => advice.fmt(f),
+            Advice::None | Advice::Split(..) | Advice::Coarser | Advice::Larger(..) | Advice::Elsewhere => {
+                advice.fmt(f)
+            }
         }
     }
 }
@@ -99,6 +103,9 @@ mod tests {
             Advice::Split(text("stage"), 1000),
             Advice::MoreWork,
             Advice::Coarser,
+            Advice::Larger(text("main"), 1000, 300),
+            Advice::Elsewhere,
+            Advice::Blocking(text("client"), None),
             Advice::FewerWorkers(1),
             Advice::Inside(text("OS thread main"), text("stage")),
         ];

@@ -8,6 +8,7 @@
 //! simulation in `simulate`). For reading there are also the critical path (`path`) and the program's own events
 //! (`user_events`).
 
+mod blocked;
 mod diff;
 mod edges;
 mod idle;
@@ -19,6 +20,7 @@ mod order;
 mod path;
 mod placement;
 mod predict;
+mod readied;
 mod simulate;
 mod spread;
 mod text;
@@ -26,6 +28,7 @@ mod timeline;
 mod user_events;
 mod verdict;
 
+pub use blocked::Stay;
 pub use diff::{Change, Diff, diff};
 pub use edges::{Edge, WaitObject};
 pub use idle::{Class, Decades};
@@ -33,6 +36,7 @@ pub use jobs::Jobs;
 pub use language::{InLanguage, Language};
 pub use path::Path;
 pub use predict::{Forecast, Range};
+pub use readied::EndedBy;
 pub use spread::Spread;
 pub use text::{duration, json, report};
 pub use timeline::{Gap, Slice, WorkerTime};
@@ -40,6 +44,7 @@ pub use user_events::{Point, Span, UserEvents};
 pub use verdict::{Advice, Verdict};
 
 use crate::log::Log;
+use std::collections::BTreeMap;
 
 /// The analysis of a trace.
 #[derive(Clone, Debug)]
@@ -54,6 +59,12 @@ pub struct Analysis {
     pub waits: Vec<WaitObject>,
     /// The thread spread of each label.
     pub spreads: Vec<Spread>,
+    /// How long the threads of each label ran, in nanoseconds, the kernel's share and sleep in the kernel included.
+    pub ran: BTreeMap<String, u64>,
+    /// Sleep in the kernel, by label and call, in nanoseconds of all workers; longest first.
+    pub stays: Vec<(String, Option<String>, u64)>,
+    /// Idle time by what ended it, in words and nanoseconds of all workers; longest first.
+    pub ends: Vec<(String, u64)>,
     /// How often a thread that had run moved to another worker.
     pub migrations: u64,
     /// How often a worker stole something.
@@ -81,12 +92,16 @@ impl Analysis {
         let ready = idle::Ready::of(&by_time, log.begin_ns);
         idle::classify(&mut workers, &by_time, &ready);
         workers.iter_mut().for_each(kernel::charge);
+        for (worker, recorded) in workers.iter_mut().zip(&log.workers) {
+            blocked::charge(worker, &recorded.whereabouts);
+        }
         let edges = edges::crossing(log, &workers, &by_time);
-        let mut verdict = verdict::of(log, &workers, &edges);
+        let path = path::of(log, &workers);
+        let mut verdict = verdict::of(log, &workers, &edges, &path);
         let mut predicted = predict::followed(log, &verdict.advice, &workers);
         if verdict.advice.moves()
             && predicted.is_some_and(|forecast| !forecast.is_worth_it(log.wall_ns()))
-            && let split @ Advice::Split(..) = verdict::longest_alone(log, &workers)
+            && let split @ Advice::Split(..) = verdict::alone(log, &workers)
             && let Some(of_split) = predict::followed(log, &split, &workers)
             && of_split.is_worth_it(log.wall_ns())
         {
@@ -98,10 +113,13 @@ impl Analysis {
             wall_ns: log.wall_ns(),
             waits: edges::waits(log, &by_time),
             spreads: spread::of(log, &workers),
+            ran: timeline::ran_by_label(log, &workers),
+            stays: blocked::totals(log, &workers),
+            ends: readied::totals(log, &workers),
             migrations: count(log, crate::Event::Migrate),
             steals: count(log, crate::Event::Steal),
             together_ns: timeline::together_ns(&workers),
-            path: path::of(log, &workers),
+            path,
             jobs: jobs::of(&by_time),
             user: user_events::of(&by_time),
             predicted: predicted.filter(|_| verdict.language.has_placement() || !verdict.advice.is_place()),

@@ -24,6 +24,17 @@ pub struct Path {
     pub ns: u64,
     /// Its parts: running time by label, and the ways of waiting; longest first.
     pub parts: Vec<(String, u64)>,
+    /// When something runs on it: from, until; by time, and apart from each other.
+    pub(super) runs: Vec<(u64, u64)>,
+}
+
+impl Path {
+    /// For how much of the time from `begin` to `end` something runs on it.
+    pub(super) fn runs_within(&self, begin: u64, end: u64) -> u64 {
+        let first = self.runs.partition_point(|(_, until)| *until <= begin);
+        let within = self.runs[first..].iter().take_while(|(from, _)| *from < end);
+        within.map(|(from, until)| (*until).min(end) - (*from).max(begin)).sum()
+    }
 }
 
 /// From a wake by another worker to the slice.
@@ -134,6 +145,11 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
         path.steps += 1;
         path.ns = end - slice.begin_ns.min(end);
         *running.entry(slice.thread).or_default() += until.saturating_sub(slice.begin_ns);
+        // Where clocks disagree, it may go forward.
+        let end_ns = path.runs.last().map_or(until, |(later, _)| until.min(*later));
+        if end_ns > slice.begin_ns {
+            path.runs.push((slice.begin_ns, end_ns));
+        }
         let mut after_wake = 0;
         let (why, since, next) = match cause(&threads, workers, run) {
             Some(Cause::Woken(ns, by)) if by.0 == run.0 => (READY.into(), ns, Some(by)),
@@ -166,6 +182,7 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
         let Some(next) = next else { break };
         (run, until) = (next, since);
     }
+    path.runs.reverse();
     let mut parts: HashMap<String, u64> = HashMap::new();
     for (thread, ns) in running {
         *parts.entry(format!("{} runs", labels::split(&log.name(thread)).0)).or_default() += ns;
@@ -196,6 +213,9 @@ mod tests {
         let parts = [("sink runs", 700), ("source runs", 170), (HAND_OFF, 60), (READY, 30)];
         assert_eq!(path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
         assert_eq!(path.parts.iter().map(|(_, ns)| ns).sum::<u64>(), path.ns);
+        // The source to its yield and to its wake, then the sink.
+        assert_eq!(path.runs, [(0, 100), (130, 200), (260, 960)]);
+        assert_eq!((path.runs_within(50, 300), path.runs_within(210, 250)), (50 + 70 + 40, 0));
     }
 
     #[test]

@@ -19,6 +19,17 @@ pub(super) enum PinnedLoad {
     Unevenly(String),
 }
 
+/// Which threads waited while a worker was idle, for the most part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum WaitedBeside {
+    /// Those that the program has placed.
+    Placed(PinnedLoad),
+    /// Those that stay where they have begun; or it was not recorded.
+    Light,
+    /// Those that may move at any time.
+    Movable,
+}
+
 /// The placement of each thread when it was spawned.
 pub(super) struct Placements {
     /// Its worker, if it has one, and whether it may leave that.
@@ -52,33 +63,37 @@ impl Placements {
         self.spawned.get(&thread).filter(|made| made.1 == Freedom::Placed).and_then(|made| made.0)
     }
 
-    /// Looks at the time that threads waited while a worker was idle. If most of it was of threads that the program had
-    /// placed, returns how those are distributed.
-    pub(super) fn pinned_while_idle(&self, log: &Log, workers: &[WorkerTime]) -> Option<PinnedLoad> {
+    /// Looks at the time that threads waited while a worker was idle, and says what could have moved most of it.
+    pub(super) fn waited_while_idle(&self, log: &Log, workers: &[WorkerTime]) -> WaitedBeside {
         let (idle, threads) = (IdleSum::of(workers), Threads::of(log, workers));
         // Many long waits beside many idle workers do not fit into 64 bits.
-        let (mut all, mut by_thread) = (0_u128, HashMap::<u32, u128>::new());
+        let mut by_thread = HashMap::<u32, u128>::new();
         for (place, worker) in workers.iter().enumerate() {
             for (at, slice) in worker.slices.iter().enumerate() {
                 let since = ready_ns(&threads, workers, (place, at));
-                let waited = u128::from(idle.between(since, slice.begin_ns));
-                all += waited;
-                *by_thread.entry(slice.thread).or_default() += waited;
+                *by_thread.entry(slice.thread).or_default() +=
+                    u128::from(idle.between(since, slice.begin_ns));
             }
         }
+        let sum_of = |wanted: &dyn Fn(u32) -> bool| -> u128 {
+            by_thread.iter().filter(|(thread, _)| wanted(**thread)).map(|(_, waited)| waited).sum()
+        };
+        let is_placed = |thread: u32| self.home(thread).is_some();
+        let (all, placed) = (sum_of(&|_| true), sum_of(&is_placed));
+        let movable = sum_of(&|thread| self.freedom(thread) == Freedom::Always);
         let mut by_label: HashMap<String, u128> = HashMap::new();
-        by_thread.retain(|thread, _| self.home(*thread).is_some());
-        let placed: u128 = by_thread.values().sum();
-        for (thread, waited) in by_thread {
-            *by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default() += waited;
+        for (thread, waited) in by_thread.iter().filter(|(thread, _)| is_placed(**thread)) {
+            *by_label.entry(labels::split(&log.name(*thread)).0.to_owned()).or_default() += waited;
         }
         let most = by_label.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
-        most.filter(|_| placed > all - placed).map(|(label, _)| {
-            match self.is_even(log, &label, workers.len()) {
-                true => PinnedLoad::Evenly,
-                false => PinnedLoad::Unevenly(label),
+        match most.filter(|_| placed > all - placed) {
+            Some((label, _)) if self.is_even(log, &label, workers.len()) => {
+                WaitedBeside::Placed(PinnedLoad::Evenly)
             }
-        })
+            Some((label, _)) => WaitedBeside::Placed(PinnedLoad::Unevenly(label)),
+            None if movable > all - movable => WaitedBeside::Movable,
+            None => WaitedBeside::Light,
+        }
     }
 
     /// Whether the program placed about as many threads of a label on each worker.
@@ -211,8 +226,8 @@ mod tests {
         let log = script.log();
         let workers = Analysis::of(&log).workers;
         assert_eq!(
-            Placements::of(&log).pinned_while_idle(&log, &workers),
-            Some(PinnedLoad::Unevenly("thread".to_owned()))
+            Placements::of(&log).waited_while_idle(&log, &workers),
+            WaitedBeside::Placed(PinnedLoad::Unevenly("thread".to_owned()))
         );
     }
 }

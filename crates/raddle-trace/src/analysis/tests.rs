@@ -136,20 +136,36 @@ fn ready_threads_that_nobody_takes_are_misplaced() {
     assert_eq!(analysis.verdict.advice, Advice::Migrate);
 }
 
-#[test]
-fn what_the_kernel_took_is_no_running_time() {
+/// Two workers with work for the whole time, of which the kernel gives `took` to others.
+fn short_of_cores(took: u64, cores: &'static str) -> Analysis {
     let mut script = Script::new(2, 1_000_000);
+    script.about.push(("cores", cores));
     for worker in [0, 1] {
         script.switch(worker, 0, StopReason::None, worker + 1);
-        for (ticks, kernel_wait_ns) in [(1000, 70), (900_000, 400_070)] {
+        for (ticks, kernel_wait_ns) in [(1000, 70), (900_000, 70 + took)] {
             script.samples.push(Sample { ticks, worker, ready: 1, backlog_ns: 5, kernel_wait_ns });
         }
         script.switch(worker, 1_000_000, StopReason::Exit, 0);
     }
     let analysis = Analysis::of(&script.log());
     conserved(&analysis);
+    analysis
+}
+
+#[test]
+fn what_the_kernel_took_is_no_running_time() {
+    let analysis = short_of_cores(400_000, "1");
     assert_eq!(analysis.workers[0].running_ns, 600_000);
     assert_eq!(analysis.verdict.advice, Advice::FewerWorkers(1));
+}
+
+/// With one worker instead of two the work of both, 1.2 ms, would take longer than the 1 ms that it took.
+#[test]
+fn nobody_is_told_to_use_fewer_workers_where_that_takes_longer() {
+    let analysis = short_of_cores(400_000, "2");
+    assert_eq!(analysis.verdict.worst.map(|worst| worst.0), Some(Class::Kernel));
+    assert_eq!(analysis.verdict.advice, Advice::Elsewhere);
+    assert_eq!(short_of_cores(600_000, "2").verdict.advice, Advice::FewerWorkers(1), "0.8 ms");
 }
 
 /// Two workers in turn: one runs for `run` and wakes the other's next, which is on its way for `gap`; for so long of
@@ -210,6 +226,7 @@ fn small_shares_that_are_much_together_are_worth_saying() {
             Class::Misplaced => 0.03,
             Class::Kernel => kernel,
             Class::Starved | Class::Stealing => 0.01,
+            Class::Blocked => 0.0,
         }
     };
     assert_eq!(verdict::worst(shares(0.0)), Some((Class::HandOff, 0.04)));
@@ -309,7 +326,7 @@ fn who_waits_for_an_os_thread_is_told_to_do_without_it() {
         script.idle(0, begin, begin + 1900, IdleCause::Mail).wake_outside(begin, 2, 1, 0);
         script.switch(0, begin + 1900, StopReason::None, 1).switch(0, begin + 2000, StopReason::Receive, 0);
     }
-    script.switch(1, 0, StopReason::None, 3);
+    script.switch(1, 0, StopReason::None, 3).switch(1, 4_000, StopReason::Exit, 0);
     let verdict = Analysis::of(&script.log()).verdict;
     assert_eq!(verdict.advice, Advice::Inside("OS thread main".to_owned(), "sink".to_owned()));
     let said = verdict.to_string();
@@ -358,4 +375,134 @@ fn few_wakes_that_all_cross_are_no_cause() {
     let analysis = Analysis::of(&script.log());
     conserved(&analysis);
     assert_eq!((analysis.edges.len(), analysis.verdict.crossed), (1, None));
+}
+
+/// A producer makes an item each 30 us, and its consumer, which takes 5 us for one, is woken on the other worker each
+/// time: after `latency`.
+fn produced(latency: u64) -> Analysis {
+    let mut script = Script::new(2, 0);
+    script.name(1, "producer").name(2, "consumer").switch(0, 0, StopReason::None, 1);
+    let mut idle_since = 0;
+    for item in 1..=2000 {
+        let ns = item * 30_000;
+        script.wake(0, ns, 2, 1).idle(1, idle_since, ns + latency, IdleCause::Mail);
+        script.switch(1, ns + latency, StopReason::None, 2);
+        script.switch(1, ns + latency + 5_000, StopReason::Receive, 0);
+        idle_since = ns + latency + 5_000;
+    }
+    // It closes the channel, and ends.
+    script.switch(0, 2002 * 30_000, StopReason::Exit, 0);
+    Analysis::of(&script.log())
+}
+
+/// However the idle time is divided between the production of an item and the wake for it: it is the producer's.
+#[test]
+fn who_waits_for_a_producer_is_told_so_however_long_the_wakes_take() {
+    for latency in [1_000, 12_000, 24_000] {
+        let analysis = produced(latency);
+        conserved(&analysis);
+        let verdict = &analysis.verdict;
+        let expected = (Some(Class::Starved), Advice::Split("producer".to_owned(), 0));
+        let advice = match &verdict.advice {
+            Advice::Split(name, _) => Advice::Split(name.clone(), 0),
+            other => other.clone(),
+        };
+        assert_eq!((verdict.worst.map(|worst| worst.0), advice), expected, "{latency}: {verdict}");
+        assert_eq!(analysis.ends[0].0, "a wake by producer");
+    }
+}
+
+/// `main` spawns pieces of 400 ns, which the other worker steals; how often, is left to chance.
+#[test]
+fn pieces_that_are_too_fine_are_told_apart_from_a_long_thread() {
+    for stolen_of_four in [1, 3] {
+        let mut script = Script::new(2, 0);
+        script.name(1, "main").switch(0, 0, StopReason::None, 1);
+        let mut idle_since = 0;
+        for piece in 0..1000_u32 {
+            let (thread, ns) = (piece + 2, u64::from(piece) * 2_000);
+            script.put(0, ns + 100, Event::Spawn, thread, 0);
+            if piece % 4 < stolen_of_four {
+                script.put(1, idle_since, Event::IdleBegin, 0, 0).put(1, ns + 900, Event::Steal, 1, 0);
+                script.put(1, ns + 1000, Event::IdleEnd, IdleCause::Stole as u32, 0);
+                script.switch(1, ns + 1000, StopReason::None, thread).switch(
+                    1,
+                    ns + 1400,
+                    StopReason::Exit,
+                    0,
+                );
+                idle_since = ns + 1400;
+            } else {
+                script.switch(0, ns + 1000, StopReason::Yield, thread).switch(
+                    0,
+                    ns + 1400,
+                    StopReason::Exit,
+                    1,
+                );
+            }
+        }
+        script.switch(0, 2_000_000, StopReason::Exit, 0);
+        let verdict = Analysis::of(&script.log()).verdict;
+        assert_eq!(verdict.advice, Advice::Larger("main".to_owned(), 1000, 400), "{verdict}");
+    }
+}
+
+/// Two equal groups, of which now one thread and now another one is the last: what is to be split is their label.
+#[test]
+fn a_static_split_is_told_by_its_label_whichever_thread_is_the_last() {
+    let mut script = Script::new(2, 100_000);
+    for thread in 1..=4 {
+        script.name(thread, &format!("part {thread}"));
+    }
+    script.switch(0, 0, StopReason::None, 1).switch(0, 40_000, StopReason::Exit, 2);
+    script.switch(0, 100_000, StopReason::Exit, 0);
+    script.switch(1, 0, StopReason::None, 3).switch(1, 10_000, StopReason::Exit, 0);
+    script.idle(1, 10_000, 100_000, IdleCause::Stop);
+    let verdict = Analysis::of(&script.log()).verdict;
+    assert_eq!(verdict.advice, Advice::Split("part".to_owned(), 90_000), "{verdict}");
+}
+
+/// The consumer waits for its turn on the producer's worker, beside an idle one, which steals it in the end: were it
+/// stolen at once, the program would take as long as its producer all the same.
+#[test]
+fn a_consumer_on_its_producers_worker_waits_for_the_producer() {
+    let mut script = Script::new(2, 0);
+    script.name(1, "producer").name(2, "consumer").put(1, 0, Event::IdleBegin, 0, 0);
+    let mut ns = 0;
+    for item in 0..500 {
+        script.switch(0, ns, if item == 0 { StopReason::None } else { StopReason::Receive }, 1);
+        script.wake(0, ns + 30_000, 2, 0).switch(0, ns + 120_000, StopReason::Send, 2);
+        script.wake(0, ns + 130_000, 1, 0);
+        ns += 140_000;
+    }
+    script.switch(0, ns, StopReason::Receive, 1).wake(0, ns + 30_000, 2, 0);
+    script.put(1, ns + 40_000, Event::Steal, 1, 0).switch(0, ns + 50_000, StopReason::Exit, 0);
+    script.put(1, ns + 41_000, Event::IdleEnd, IdleCause::Stole as u32, 0);
+    script.switch(1, ns + 41_000, StopReason::None, 2).switch(1, ns + 50_000, StopReason::Exit, 0);
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    assert_eq!(analysis.verdict.cause(), "starved: split producer", "{}", analysis.verdict);
+}
+
+/// Two threads that run for 100 us each, one after the other; and on two workers at once, as long as `each`.
+fn counted_together(each: u64) -> String {
+    let mut one = Script::new(1, 200_000);
+    one.name(1, "counter 1").name(2, "counter 2").switch(0, 0, StopReason::None, 1);
+    one.switch(0, 100_000, StopReason::Exit, 2).switch(0, 200_000, StopReason::Exit, 0);
+    let mut two = Script::new(2, each);
+    two.name(1, "counter 1").name(2, "counter 2");
+    for worker in [0, 1] {
+        two.switch(worker, 0, StopReason::None, worker + 1).switch(worker, each, StopReason::Exit, 0);
+    }
+    diff(&Analysis::of(&one.log()), &Analysis::of(&two.log())).to_string()
+}
+
+#[test]
+fn work_that_takes_longer_on_two_cores_is_told_so() {
+    let said = counted_together(270_000);
+    let expected =
+        "the same work took 2.7 times as long, above all counter: shared cache lines or memory bandwidth";
+    assert!(said.lines().nth(1).is_some_and(|line| line.starts_with(expected)), "{said}");
+    let said = counted_together(110_000);
+    assert!(!said.contains("the same work"), "{said}");
 }

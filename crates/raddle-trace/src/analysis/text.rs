@@ -154,6 +154,20 @@ fn counter_table(text: &mut String, log: &Log) {
 
 fn lists(text: &mut String, analysis: &Analysis) {
     let _ = writeln!(text, "\nmigrations {}, steals {}", analysis.migrations, analysis.steals);
+    if !analysis.ends.is_empty() {
+        let _ = writeln!(text, "\nidle time by what ended it");
+    }
+    let idle = analysis.ends.iter().map(|(_, ns)| ns).sum();
+    for (what, ns) in analysis.ends.iter().take(ROWS) {
+        let _ = writeln!(text, "{:>9}  {what}", percent(*ns, idle));
+    }
+    if !analysis.stays.is_empty() {
+        let _ = writeln!(text, "\nblocked in the kernel");
+    }
+    for (label, place, ns) in analysis.stays.iter().take(ROWS) {
+        let place = place.as_ref().map_or_else(String::new, |place| format!(": {place}"));
+        let _ = writeln!(text, "{:>9}  {label}{place}", duration(*ns));
+    }
     edges(text, analysis, false, "wakes across workers");
     edges(text, analysis, true, "wakes by OS threads that are not workers");
     if !analysis.waits.is_empty() {
@@ -210,6 +224,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
     json!({
         "verdict": analysis.verdict.to_string(),
         "finding": analysis.verdict.finding(),
+        "cause": analysis.verdict.cause(),
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.advice.in_language(analysis.verdict.language).to_string(),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
@@ -229,6 +244,10 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "edges": analysis.edges.iter().map(|edge| json!({
             "from": edge.from, "to": edge.to, "count": edge.count, "latency_ns": edge.latency_ns,
             "outside": edge.outside,
+        })).collect::<Vec<_>>(),
+        "ends": analysis.ends.iter().map(|(what, ns)| json!({ "what": what, "ns": ns })).collect::<Vec<_>>(),
+        "blocked": analysis.stays.iter().map(|(label, place, ns)| json!({
+            "label": label, "place": place, "ns": ns,
         })).collect::<Vec<_>>(),
         "waits": analysis.waits.iter().map(|wait| json!({
             "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects,

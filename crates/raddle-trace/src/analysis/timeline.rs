@@ -2,9 +2,13 @@
 //! May use: `event`, `log`.
 //! Never: the cause of a gap; that is in `idle`.
 
+use super::blocked::Stay;
 use super::idle::{Class, Decades};
+use super::labels;
+use super::readied::EndedBy;
 use crate::event::{Event, IdleCause, StopReason, unpack};
-use crate::log::{At, Worker};
+use crate::log::{At, Log, Worker};
+use std::collections::{BTreeMap, HashMap};
 
 /// A thread ran without interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub struct Gap {
     pub after: u32,
     /// Whether it ended with a steal.
     pub stole: bool,
+    /// What made ready the thread that ran after.
+    pub ended_by: EndedBy,
     /// Its time by class; the sum is its length.
     pub parts: Vec<(Class, u64)>,
 }
@@ -49,8 +55,14 @@ pub struct WorkerTime {
     pub slices: Vec<Slice>,
     /// The gaps, in order.
     pub gaps: Vec<Gap>,
-    /// The time of all slices without the kernel's share.
+    /// The time of all slices without the kernel's share, and without sleep in the kernel.
     pub running_ns: u64,
+    /// The time of slices in which the thread slept in the kernel.
+    pub blocked_ns: u64,
+    /// In which calls it did.
+    pub stays: Vec<Stay>,
+    /// When it did, between two notes: from, until, nanoseconds.
+    pub asleep: Vec<(u64, u64, u64)>,
     /// The kernel's share of the slices.
     pub kernel_ns: u64,
     /// The kernel's share by sampling window: from, until, nanoseconds.
@@ -64,8 +76,17 @@ pub struct WorkerTime {
 impl WorkerTime {
     /// Its idle time of this class.
     pub fn idle_ns(&self, class: Class) -> u64 {
-        let parts = self.gaps.iter().flat_map(|gap| &gap.parts).filter(|(c, _)| *c == class);
-        parts.map(|(_, ns)| ns).sum::<u64>() + if class == Class::Kernel { self.kernel_ns } else { 0 }
+        let in_slices = match class {
+            Class::Kernel => self.kernel_ns,
+            Class::Blocked => self.blocked_ns,
+            _ => 0,
+        };
+        self.idle_ns_in_gaps(class) + in_slices
+    }
+
+    /// The part of it in gaps.
+    pub(super) fn idle_ns_in_gaps(&self, class: Class) -> u64 {
+        self.gaps.iter().flat_map(|gap| &gap.parts).filter(|(c, _)| *c == class).map(|(_, ns)| ns).sum()
     }
 
     /// Its whole idle time.
@@ -98,6 +119,9 @@ pub(super) fn of_worker(worker: &Worker, begin: u64, end: u64) -> WorkerTime {
     WorkerTime {
         number: worker.number,
         running_ns: in_slices,
+        blocked_ns: 0,
+        stays: Vec::new(),
+        asleep: Vec::new(),
         kernel_ns: 0,
         took: builder.took,
         overhead_ns: (end - begin).saturating_sub(in_slices + in_gaps),
@@ -196,7 +220,8 @@ impl TimelineBuilder {
     fn gap(&mut self, begin_ns: u64, end_ns: u64, stole: bool) {
         if end_ns > begin_ns {
             let before = self.last_thread;
-            self.gaps.push(Gap { begin_ns, end_ns, before, after: 0, stole, parts: Vec::new() });
+            let (ended_by, parts) = (EndedBy::Unknown, Vec::new());
+            self.gaps.push(Gap { begin_ns, end_ns, before, after: 0, stole, ended_by, parts });
             self.awaits_thread = true;
         }
     }
@@ -211,6 +236,19 @@ impl TimelineBuilder {
             self.gap(self.begin, end, false);
         }
     }
+}
+
+/// How long the threads of each label ran.
+pub(super) fn ran_by_label(log: &Log, workers: &[WorkerTime]) -> BTreeMap<String, u64> {
+    let mut by_thread: HashMap<u32, u64> = HashMap::new();
+    for slice in workers.iter().flat_map(|worker| &worker.slices) {
+        *by_thread.entry(slice.thread).or_default() += slice.ns();
+    }
+    let mut by_label: BTreeMap<String, u64> = BTreeMap::new();
+    for (thread, ns) in by_thread {
+        *by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default() += ns;
+    }
+    by_label
 }
 
 /// How long at least two of the workers ran at the same time.

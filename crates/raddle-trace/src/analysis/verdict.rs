@@ -2,12 +2,14 @@
 //! May use: `event`, `log`.
 //! Never: advice without the figure that it is based on.
 
+use super::blocked;
 use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
 use super::language::Language;
-use super::placement::{PinnedLoad, Placements};
-use super::timeline::WorkerTime;
+use super::path::Path;
+use super::placement::{PinnedLoad, Placements, WaitedBeside};
+use super::timeline::{Slice, WorkerTime};
 use crate::event::Event;
 use crate::log::Log;
 use std::collections::{BTreeMap, HashMap};
@@ -15,6 +17,9 @@ use std::fmt;
 
 /// Losses below this share of the workers' time are not reported.
 const WORTH_SAYING: f64 = 0.05;
+
+/// With so large losses of its own, a program is told of these first: what others took changes from run to run.
+const MUCH_OF_ITS_OWN: f64 = 0.15;
 
 /// The finding and the advice.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +61,14 @@ pub enum Advice {
     MoreWork,
     /// Steal less often: make the pieces larger.
     Coarser,
+    /// The members of this label spawn so many threads, which run for so many nanoseconds each: make them larger.
+    Larger(String, u64, u64),
+    /// The members of this label make a call that blocks their worker, at this place, if that is known.
+    Blocking(String, Option<String>),
     /// Use so many workers.
     FewerWorkers(usize),
+    /// Nothing of this program: others take its cores.
+    Elsewhere,
     /// Let a process do the work of this OS thread, which wakes members of that label.
     Inside(String, String),
 }
@@ -102,8 +113,21 @@ impl fmt::Display for Advice {
             Advice::Split(thread, ns) => {
                 write!(f, "split {thread}, which ran alone for {}", crate::analysis::duration(*ns))
             }
-            Advice::MoreWork => f.write_str("give it more parallel work, or fewer workers: RADDLE_WORKERS"),
+            Advice::MoreWork => f.write_str("give it more parallel work"),
             Advice::Coarser => f.write_str("make the pieces of work larger: stealing one costs more than it saves"),
+            Advice::Larger(label, count, ns) => {
+                let each = crate::analysis::duration(*ns);
+                write!(f, "make the pieces of work larger: {label} spawned {count} that ran for {each} each")
+            }
+            Advice::Blocking(label, place) => {
+                let place = place.as_deref().unwrap_or("the call");
+                if place.starts_with("`futex`") {
+                    write!(f, "{label} waits for what is none of Raddle's, in {place}: use locks and channels ")?;
+                    return f.write_str("that let others run, `raddle::sync` and `raddle::channel`");
+                }
+                write!(f, "let others run meanwhile: `raddle::blocking` around {place}, which blocks {label}")
+            }
+            Advice::Elsewhere => f.write_str("end the other programs, or trace again when they have ended"),
             Advice::FewerWorkers(n) => {
                 write!(f, "use no more workers than there are free cores: RADDLE_WORKERS={n}")
             }
@@ -115,6 +139,29 @@ impl fmt::Display for Advice {
 }
 
 impl Verdict {
+    /// The cause and the kind of advice, without figures: two traces of one program are to have the same.
+    pub fn cause(&self) -> String {
+        let class =
+            if self.crossed.is_some() { Some(Class::HandOff) } else { self.worst.map(|worst| worst.0) };
+        let label = |name: &str| labels::split(name).0.to_owned();
+        let advice = match &self.advice {
+            Advice::None => "nothing".to_owned(),
+            Advice::Segments(one, _) => format!("segments of {one}"),
+            Advice::Together(one, two) => format!("{one} and {two} together"),
+            Advice::Migrate => "migrate".to_owned(),
+            Advice::MakeMovable => "make movable".to_owned(),
+            Advice::Spread(of) => format!("spread {of}"),
+            Advice::Split(name, _) => format!("split {}", label(name)),
+            Advice::MoreWork => "more work".to_owned(),
+            Advice::Coarser | Advice::Larger(..) => "larger pieces".to_owned(),
+            Advice::FewerWorkers(_) => "fewer workers".to_owned(),
+            Advice::Elsewhere => "end others".to_owned(),
+            Advice::Blocking(label, _) => label.clone(),
+            Advice::Inside(from, to) => format!("{} inside, for {to}", label(from)),
+        };
+        format!("{}: {advice}", class.map_or("none", Class::name))
+    }
+
     /// The finding, without the advice.
     pub fn finding(&self) -> String {
         let mut text = format!("{:.2} of {} workers busy", self.busy, self.workers);
@@ -149,34 +196,47 @@ impl fmt::Display for Verdict {
     }
 }
 
-pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
+pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge], path: &Path) -> Verdict {
     let wall = log.wall_ns().max(1) as f64;
     let all = wall * workers.len().max(1) as f64;
     let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
-    let share = |class| workers.iter().map(|worker| worker.idle_ns(class)).sum::<u64>() as f64 / all;
-    let worst = worst(share).filter(|_| workers.len() > 1);
+    let ns_of = |class| workers.iter().map(|worker| worker.idle_ns(class)).sum::<u64>();
+    let (beside, own) = (hand_offs_beside(workers, path), Class::OWN.map(ns_of).iter().sum::<u64>());
+    let is_serial = unavoidable_ns(workers) * 2 >= own;
+    let share = |class| {
+        let ns = match class {
+            Class::Kernel | Class::Blocked => ns_of(class),
+            Class::Starved if is_serial => own,
+            _ if is_serial => 0,
+            Class::HandOff => ns_of(class) - beside,
+            Class::Starved => ns_of(class) + beside,
+            _ => ns_of(class),
+        };
+        ns as f64 / all
+    };
+    let blocked = Some(ns_of(Class::Blocked)).filter(|ns| {
+        let is_much = *ns >= running || Class::OWN.iter().all(|class| *ns >= ns_of(*class));
+        is_much && *ns as f64 >= WORTH_SAYING * all
+    });
+    // What a blocked worker keeps waiting is booked elsewhere: so this comes first.
+    let blocked = blocked.map(|ns| (Class::Blocked, ns as f64 / all));
+    let worst = blocked.or_else(|| worst(share).filter(|_| workers.len() > 1));
     let kernel = Some(share(Class::Kernel)).filter(|share| *share >= WORTH_SAYING);
     let kernel = kernel.filter(|_| worst.is_some_and(|(class, _)| class != Class::Kernel));
-    let crossed = crossed(log, workers, edges);
+    let crossed = crossed(log, workers, edges).filter(|_| blocked.is_none());
     let inner = edges.iter().find(|edge| !edge.outside);
     let advice = match worst {
+        Some((Class::Blocked, _)) => blocking(log, workers),
         _ if crossed.is_some() => together(log, workers, inner),
         Some((Class::HandOff, _)) => match edges.first() {
             Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
             _ => together(log, workers, inner),
         },
-        Some((Class::Misplaced, _)) => match Placements::of(log).pinned_while_idle(log, workers) {
-            Some(PinnedLoad::Unevenly(label)) => Advice::Spread(label),
-            // These threads may not move, and are distributed evenly already.
-            Some(PinnedLoad::Evenly) => longest_alone(log, workers),
-            None if moves_already(log) => Advice::MakeMovable,
-            None => Advice::Migrate,
-        },
-        Some((Class::Starved, _)) => longest_alone(log, workers),
-        Some((Class::Stealing, _)) => Advice::Coarser,
-        Some((Class::Kernel, share)) => {
-            Advice::FewerWorkers(((workers.len() as f64 * (1.0 - share)).floor() as usize).max(1))
-        }
+        Some((Class::Misplaced, _)) => misplaced(log, workers),
+        Some((Class::Starved, _)) => alone(log, workers),
+        Some((Class::Stealing, _)) if costs_more_than_it_saves(workers) => coarser(log, workers),
+        Some((Class::Stealing, _)) => alone(log, workers),
+        Some((Class::Kernel, share)) => fewer(log, workers, share),
         None => Advice::None,
     };
     Verdict {
@@ -190,14 +250,94 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
     }
 }
 
+/// The time of hand-offs while something ran on the critical path. However fast they were, the program would not have
+/// ended sooner: these workers waited for what ran there. A consumer that its producer keeps waiting is woken for each
+/// item, and how much of its idle time the wakes take differs between two runs; what it waits for does not.
+fn hand_offs_beside(workers: &[WorkerTime], path: &Path) -> u64 {
+    let mut beside = 0;
+    for gap in workers.iter().flat_map(|worker| &worker.gaps) {
+        let mut at = gap.begin_ns;
+        for (class, ns) in &gap.parts {
+            if *class == Class::HandOff {
+                beside += path.runs_within(at, at + ns);
+            }
+            at += ns;
+        }
+    }
+    beside
+}
+
+/// The idle time that would be there if every hand-off and every steal took no time: a thread can use one worker only,
+/// and so the program takes as long as its longest thread runs.
+fn unavoidable_ns(workers: &[WorkerTime]) -> u64 {
+    let mut by_thread: HashMap<u32, u64> = HashMap::new();
+    for slice in workers.iter().flat_map(|worker| &worker.slices) {
+        *by_thread.entry(slice.thread).or_default() += slice.ns();
+    }
+    let (longest, all) = (by_thread.values().max().copied().unwrap_or(0), by_thread.values().sum::<u64>());
+    longest.saturating_mul(workers.len() as u64).saturating_sub(all)
+}
+
+/// What to do about threads that waited beside an idle worker.
+fn misplaced(log: &Log, workers: &[WorkerTime]) -> Advice {
+    let placements = Placements::of(log);
+    match placements.waited_while_idle(log, workers) {
+        WaitedBeside::Placed(PinnedLoad::Unevenly(label)) => Advice::Spread(label),
+        // These threads may not move, and are distributed evenly already.
+        WaitedBeside::Placed(PinnedLoad::Evenly) => alone(log, workers),
+        _ if !moves_already(log) => Advice::Migrate,
+        WaitedBeside::Light => Advice::MakeMovable,
+        // They could move, and it took too long.
+        WaitedBeside::Movable => coarser(log, workers),
+    }
+}
+
+/// Whether to steal takes about as long as what is stolen then runs.
+fn costs_more_than_it_saves(workers: &[WorkerTime]) -> bool {
+    let (mut stealing, mut ran) = (0, 0);
+    for worker in workers {
+        for gap in worker.gaps.iter().filter(|gap| gap.stole) {
+            let slice = worker.slices.partition_point(|slice| slice.begin_ns < gap.end_ns);
+            ran += worker.slices.get(slice).map_or(0, Slice::ns);
+            stealing += gap
+                .parts
+                .iter()
+                .filter(|(class, _)| *class == Class::Stealing)
+                .map(|part| part.1)
+                .sum::<u64>();
+        }
+    }
+    stealing * 2 >= ran
+}
+
+/// What to do about calls that block their worker: those that took most, at the place that took most of it.
+fn blocking(log: &Log, workers: &[WorkerTime]) -> Advice {
+    let totals = blocked::totals(log, workers);
+    let Some((label, ..)) = totals.first() else { return Advice::None };
+    let place = totals.iter().filter(|(of, ..)| of == label).find_map(|(_, place, _)| place.clone());
+    Advice::Blocking(label.clone(), place)
+}
+
+/// What to do about other programs. With fewer workers all of this one's work is on these: that helps only if there
+/// are too few cores in any case, or if the figures say so.
+fn fewer(log: &Log, workers: &[WorkerTime], share: f64) -> Advice {
+    let cores = log.about("cores").and_then(|cores| cores.parse::<usize>().ok()).filter(|cores| *cores > 0);
+    if let Some(cores) = cores.filter(|cores| *cores < workers.len()) {
+        return Advice::FewerWorkers(cores);
+    }
+    let free = ((workers.len() as f64 * (1.0 - share)).floor() as usize).max(1);
+    let work: u64 = workers.iter().map(|worker| worker.running_ns + worker.overhead_ns).sum();
+    let wall = log.wall_ns();
+    if work / (free as u64) < wall - wall / 20 { Advice::FewerWorkers(free) } else { Advice::Elsewhere }
+}
+
 /// What cost the most. Other programs are blamed only if they took more than everything that a change of this program
-/// could win back: a wait for a core makes hand-offs longer, and would be taken for their cause.
+/// could win back, and that is little: a wait for a core makes hand-offs longer, and would be taken for their cause.
 pub(super) fn worst(share: impl Fn(Class) -> f64) -> Option<(Class, f64)> {
-    let own = Class::ALL.into_iter().filter(|class| *class != Class::Kernel);
-    let own: Vec<(Class, f64)> = own.map(|class| (class, share(class))).collect();
+    let own = Class::OWN.map(|class| (class, share(class)));
     let kernel = share(Class::Kernel);
     let sum: f64 = own.iter().map(|(_, share)| share).sum();
-    if kernel > sum && kernel >= WORTH_SAYING {
+    if kernel > sum && kernel >= WORTH_SAYING && sum < MUCH_OF_ITS_OWN {
         return Some((Class::Kernel, kernel));
     }
     // Each may be too small to report, and yet the sum is not.
@@ -211,18 +351,18 @@ const SHORT_NS: u64 = 10_000;
 /// on everything that another core has touched.
 const MUCH_CROSSING: f64 = 0.2;
 
-/// The share of wakes that crossed workers, if it is large and the slices are short.
+/// The share of wakes that crossed workers, if it is large and most of the time went into short slices.
 fn crossed(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Option<f64> {
     let events = log.workers.iter().flat_map(|worker| &worker.events);
     let wakes = events.filter(|at| at.event == Event::Wake && at.ns >= log.begin_ns).count();
     let crossing: u64 = edges.iter().filter(|edge| !edge.outside).map(|edge| edge.count).sum();
-    let slices: usize = workers.iter().map(|worker| worker.slices.len()).sum();
-    let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
+    let slices = || workers.iter().flat_map(|worker| &worker.slices);
+    let (count, ran) = (slices().count(), slices().map(Slice::ns).sum::<u64>());
     let share = crossing as f64 / wakes.max(1) as f64;
-    let short = running / (slices as u64).max(1) < SHORT_NS;
+    let in_short: u64 = slices().map(Slice::ns).filter(|ns| *ns < SHORT_NS).sum();
     // Threads that only yield are rarely woken, so wakes cost them little.
-    let often = crossing as f64 >= MUCH_CROSSING * slices as f64;
-    (share >= MUCH_CROSSING && often && short && slices >= SLICES_MIN).then_some(share)
+    let often = crossing as f64 >= MUCH_CROSSING * count as f64;
+    (share >= MUCH_CROSSING && often && in_short * 2 > ran && count >= SLICES_MIN).then_some(share)
 }
 
 /// With fewer slices the shares are not reliable.
@@ -241,7 +381,10 @@ fn moves_already(log: &Log) -> bool {
 fn together(log: &Log, workers: &[WorkerTime], worst: Option<&Edge>) -> Advice {
     let Some(worst) = worst else { return Advice::MoreWork };
     if worst.neighbours * 10 < worst.count * 8 {
-        return Advice::Together(worst.from.clone(), worst.to.clone());
+        // Who takes longer to come, on the way there or back, is left to chance.
+        let [one, two] =
+            if worst.from <= worst.to { [&worst.from, &worst.to] } else { [&worst.to, &worst.from] };
+        return Advice::Together(one.clone(), two.clone());
     }
     let threads: BTreeMap<u64, ()> = threads_of(log, workers, &worst.from).map(|n| (n, ())).collect();
     let numbers: Vec<u64> = threads.into_keys().collect();
@@ -260,18 +403,40 @@ fn threads_of<'a>(log: &'a Log, workers: &'a [WorkerTime], label: &'a str) -> im
     })
 }
 
-/// The thread that ran longest while no other did, if that explains most of the lost time.
-pub(super) fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Advice {
+/// What to do about workers that had nothing to run: split what ran alone, or have it make larger pieces.
+pub(super) fn alone(log: &Log, workers: &[WorkerTime]) -> Advice {
+    match longest_alone(log, workers) {
+        Some(alone) => larger(log, workers, &alone).unwrap_or(Advice::Split(alone.name, alone.ns)),
+        None => Advice::MoreWork,
+    }
+}
+
+/// What to do about pieces of work that are not worth a steal: who makes them is told, if the trace says who.
+fn coarser(log: &Log, workers: &[WorkerTime]) -> Advice {
+    longest_alone(log, workers).and_then(|alone| larger(log, workers, &alone)).unwrap_or(Advice::Coarser)
+}
+
+/// What ran while no other thread did.
+struct Alone {
+    label: String,
+    /// The thread, if most of that time was its own, else the label.
+    name: String,
+    ns: u64,
+}
+
+/// The label that ran longest while no other thread did, if that explains much of the lost time. The label, and not a
+/// thread: which of several equal threads is the last differs between two runs.
+fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Option<Alone> {
     let slices = workers.iter().flat_map(|worker| &worker.slices);
     let mut edges: Vec<(u64, bool, u32)> =
         slices.flat_map(|s| [(s.begin_ns, true, s.thread), (s.end_ns, false, s.thread)]).collect();
     edges.sort_unstable();
     let mut running: Vec<u32> = Vec::new();
-    let mut alone: HashMap<u32, u64> = HashMap::new();
+    let mut by_thread: HashMap<u32, u64> = HashMap::new();
     let mut since = 0;
     for (ns, begins, thread) in edges {
         if let [only] = running[..] {
-            *alone.entry(only).or_default() += ns - since;
+            *by_thread.entry(only).or_default() += ns - since;
         }
         since = ns;
         if begins {
@@ -280,12 +445,50 @@ pub(super) fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Advice {
             running.swap_remove(place);
         }
     }
-    let lost = |worker: &WorkerTime| worker.idle_ns(Class::Starved) + worker.idle_ns(Class::Misplaced);
-    let lost: u64 = workers.iter().map(lost).sum();
-    match alone.into_iter().max_by_key(|(thread, ns)| (*ns, *thread)) {
-        Some((thread, ns)) if ns * 2 >= lost / (workers.len() as u64 - 1).max(1) => {
-            Advice::Split(log.name(thread), ns)
-        }
-        _ => Advice::MoreWork,
+    // Of each label: the sum, and the thread with the most of it.
+    let mut by_label: BTreeMap<String, (u64, u64, u32)> = BTreeMap::new();
+    for (thread, ns) in by_thread {
+        let of = by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default();
+        *of = (of.0 + ns, of.1.max(ns), if (ns, thread) > (of.1, of.2) { thread } else { of.2 });
     }
+    let (label, (ns, most, thread)) = by_label.into_iter().max_by_key(|(_, of)| of.0)?;
+    let lost = |worker: &WorkerTime| worker.idle_total_ns() - worker.idle_ns_in_gaps(Class::Kernel);
+    let lost: u64 = workers.iter().map(lost).sum();
+    let name = if most >= ns - ns / 4 { log.name(thread) } else { label.clone() };
+    (ns >= lost / (workers.len() as u64 - 1).max(1) / 4).then_some(Alone { label, name, ns })
+}
+
+/// From so many pieces on, their mean is reliable.
+const PIECES_MIN: u64 = 200;
+
+/// The advice to make larger pieces, if what ran alone did little but spawn threads that run for a moment.
+fn larger(log: &Log, workers: &[WorkerTime], alone: &Alone) -> Option<Advice> {
+    let mut is_spawner: HashMap<u32, bool> = HashMap::new();
+    let mut pieces: HashMap<u32, u64> = HashMap::new();
+    for worker in &log.workers {
+        let mut running = 0;
+        for at in &worker.events {
+            match at.event {
+                Event::Switch => running = at.a,
+                Event::Spawn => {
+                    let is_it = is_spawner
+                        .entry(running)
+                        .or_insert_with(|| labels::split(&log.name(running)).0 == alone.label);
+                    if *is_it {
+                        pieces.insert(at.a, 0);
+                    }
+                }
+                _ => (),
+            }
+        }
+    }
+    for slice in workers.iter().flat_map(|worker| &worker.slices) {
+        if let Some(ran) = pieces.get_mut(&slice.thread) {
+            *ran += slice.ns();
+        }
+    }
+    let count = pieces.len() as u64;
+    let mean = pieces.values().sum::<u64>() / count.max(1);
+    let is_fine = count >= PIECES_MIN && mean < SHORT_NS && alone.ns / count < SHORT_NS;
+    is_fine.then(|| Advice::Larger(alone.label.clone(), count, mean))
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | 4 | tag |
 //! | 4 | bytes of the payload, little-endian as all numbers |
-//! | 4 | CRC-32 (IEEE) of tag, length and payload |
+//! | 4 | CRC-32 (IEEE) of tag, length as u64, worker and payload |
 //! | 4 | the worker it is of, or 2^32 - 1 |
 //! | ... | the payload, then zeros up to a multiple of 8 |
 //!
@@ -53,6 +53,8 @@ pub enum Tag {
     Threads,
     /// Samples of the workers, once per tick.
     Samples,
+    /// Where the workers' OS threads were, once per tick.
+    Whereabouts,
     /// Records of one worker.
     Records,
     /// Records of OS threads that are not workers.
@@ -64,7 +66,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    const ALL: [(Tag, [u8; 4]); 11] = [
+    const ALL: [(Tag, [u8; 4]); 12] = [
         (Tag::Version, *b"VERS"),
         (Tag::About, *b"ABOU"),
         (Tag::Schema, *b"SCHM"),
@@ -72,6 +74,7 @@ impl Tag {
         (Tag::Strings, *b"STRS"),
         (Tag::Threads, *b"THRD"),
         (Tag::Samples, *b"SMPL"),
+        (Tag::Whereabouts, *b"WHER"),
         (Tag::Records, *b"RECS"),
         (Tag::Outside, *b"OUTS"),
         (Tag::Counters, *b"CNTR"),
@@ -100,6 +103,23 @@ pub struct Sample {
     /// How long they would take to run, as it last published.
     pub backlog_ns: u64,
     /// How long its OS thread has been runnable without a core, in total.
+    pub kernel_wait_ns: u64,
+}
+
+/// Where the OS thread of a worker was until one moment, and at that moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// When, in the trace's ticks.
+    pub ticks: u64,
+    /// The worker.
+    pub worker: u32,
+    /// Whether it slept in the kernel, although its worker was not idle.
+    pub sleeps: bool,
+    /// The string of the call in which it slept and the place in the program, 0 if that is not known.
+    pub place: u32,
+    /// How long it has been on a core, in total.
+    pub on_core_ns: u64,
+    /// How long it has been runnable without a core, in total.
     pub kernel_wait_ns: u64,
 }
 

@@ -5,7 +5,9 @@
 //! Chunks that cannot be read are left out and reported as damage. A file is refused only if it is not an `.rdt` file,
 //! is of a newer version, or holds no clock reading.
 
-use super::{HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, Sample, Tag, VERSION, WORKERS_MAX, checksum};
+use super::{
+    HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, Sample, Tag, VERSION, WORKERS_MAX, Whereabouts, checksum,
+};
 use crate::clock::Reading;
 use crate::event::Record;
 use std::collections::BTreeMap;
@@ -46,6 +48,8 @@ pub struct Contents {
     pub threads: BTreeMap<u32, u32>,
     /// Samples of the workers, in the order of the file.
     pub samples: Vec<Sample>,
+    /// Where the workers' OS threads were, in the order of the file.
+    pub whereabouts: Vec<Whereabouts>,
     /// Records, in the order of the file.
     pub runs: Vec<RecordRange>,
     /// Records of OS threads that are not workers, in the order of the file.
@@ -162,6 +166,18 @@ impl Contents {
             Tag::Samples => fill(&mut rest, &mut self.samples, |r| {
                 let (ticks, worker, ready) = (r.u64()?, r.u32()?, r.u32()?);
                 Some(Sample { ticks, worker, ready, backlog_ns: r.u64()?, kernel_wait_ns: r.u64()? })
+            }),
+            Tag::Whereabouts => fill(&mut rest, &mut self.whereabouts, |r| {
+                let (ticks, worker, sleeps) = (r.u64()?, r.u32()?, r.u32()? & 1 != 0);
+                let (on_core_ns, kernel_wait_ns) = (r.u64()?, r.u64()?);
+                Some(Whereabouts {
+                    ticks,
+                    worker,
+                    sleeps,
+                    on_core_ns,
+                    kernel_wait_ns,
+                    place: u32::try_from(r.u64()?).unwrap_or(0),
+                })
             }),
             Tag::Records | Tag::Outside => {
                 let Some(first) = rest.u64() else { return Ok(true) };

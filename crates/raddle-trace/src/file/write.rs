@@ -2,7 +2,7 @@
 //! May use: `clock`, `event`.
 //! Never: buffering, which a crash would lose; a chunk is one write.
 
-use super::{MAGIC, NO_WORKER, Sample, Tag, VERSION, checksum};
+use super::{MAGIC, NO_WORKER, Sample, Tag, VERSION, Whereabouts, checksum};
 use crate::clock::Reading;
 use crate::event::{Event, Record};
 use std::io::{self, Write};
@@ -72,6 +72,20 @@ impl<W: Write> Writer<W> {
             payload.extend(sample.kernel_wait_ns.to_le_bytes());
         }
         if payload.is_empty() { Ok(()) } else { self.chunk(Tag::Samples, NO_WORKER, &payload) }
+    }
+
+    /// Where the workers' OS threads were.
+    pub fn whereabouts(&mut self, samples: &[Whereabouts]) -> io::Result<()> {
+        let mut payload = Vec::with_capacity(samples.len() * 40);
+        for sample in samples {
+            payload.extend(sample.ticks.to_le_bytes());
+            payload.extend(sample.worker.to_le_bytes());
+            payload.extend(u32::from(sample.sleeps).to_le_bytes());
+            payload.extend(sample.on_core_ns.to_le_bytes());
+            payload.extend(sample.kernel_wait_ns.to_le_bytes());
+            payload.extend(u64::from(sample.place).to_le_bytes());
+        }
+        if payload.is_empty() { Ok(()) } else { self.chunk(Tag::Whereabouts, NO_WORKER, &payload) }
     }
 
     /// Records of one worker; `first` is the number of the first.

@@ -5,7 +5,8 @@
 //! | per worker | columns |
 //! |---|---|
 //! | slices | begin since the last end, length, thread, why it stopped, where it stopped |
-//! | gaps | begin since the last end, length, then five parts by class |
+//! | gaps | begin since the last end, length, then a part of each class |
+//! | sleep in slices | begin since the last end, length, how much of it |
 //! | wakes | time since the last, thread, target worker |
 //!
 //! A thread is its index in the list of names. *Where* is its index in the list of strings plus 1, or 0 if unknown.
@@ -65,6 +66,9 @@ impl Columns {
                 };
                 columns.column(time.gaps.iter().map(|gap| of_class(&gap.parts)));
             }
+            columns.since(time.asleep.iter().map(|(from, until, _)| (*from, *until)), log.begin_ns);
+            columns.column(time.asleep.iter().map(|(from, until, _)| until - from));
+            columns.column(time.asleep.iter().map(|(.., ns)| *ns));
             let wakes = || worker.events.iter().filter(|at| at.event == Event::Wake && at.ns >= log.begin_ns);
             let known = || wakes().filter(|at| places.contains_key(&at.a));
             columns.since(known().map(|at| (at.ns, at.ns)), log.begin_ns);

@@ -36,6 +36,7 @@ async function unpack() {
     w.thread = column(); w.why = column(); w.site = column();
     w.gap = times(true);
     w.gap.parts = F.classes.map(column);
+    w.asleep = times(true); w.asleep.ns = column();
     w.wake = { at: times(false).begin, thread: column(), to: column() };
     w.busy = sums(w.begin, w.end);
     w.gap.sums = w.gap.parts.map(part => { const s = new Float64Array(part.length + 1); part.forEach((ns, i) => { s[i + 1] = s[i] + ns; }); return s; });

@@ -5,7 +5,7 @@ DARK.addEventListener('change', () => location.reload());
 const P = DARK.matches
   ? { paper: '#14191f', panel: '#1f262e', empty: '#232b34', grid: '#29323c', ink: '#e4e9ee', soft: '#98a5b3', mark: '#fff', busy: '#3c6a53' }
   : { paper: '#fff', panel: '#f6f8fa', empty: '#eef1f4', grid: '#e8edf2', ink: '#1c2530', soft: '#5d6b7a', mark: '#111', busy: '#9cc3ae' };
-const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: DARK.matches ? '#46525f' : '#d3dae1', stealing: '#8a6fb8',
+const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: DARK.matches ? '#46525f' : '#d3dae1', stealing: '#8a6fb8', blocked: '#a8508c',
   kernel: DARK.matches ? '#7f8fa0' : '#4c5b6b' };
 const LEFT = 130, RIGHT = 14, AXIS = 22, PROFILE = 34, TRACK = 44, BAR = 28, TRACKS_MAX = 40;
 
@@ -81,6 +81,7 @@ function workerTrack(w, y) {
   const width = right() - LEFT;
   const s0 = Math.max(0, indexFrom(w.begin, from) - 1), s1 = indexFrom(w.begin, to);
   const g0 = Math.max(0, indexFrom(w.gap.begin, from) - 1), g1 = indexFrom(w.gap.begin, to);
+  asleepBars(w, y);
   if (s1 - s0 + g1 - g0 > width * 3) return crowded(w, y);
   for (let i = g0; i < g1; i++) gapBar(w, i, y);
   for (let i = s0; i < s1; i++) {
@@ -96,6 +97,18 @@ function label(text, x, x2, y, colour) {
   if (x2 - x < 30) return;
   g.save(); g.beginPath(); g.rect(x, y, x2 - x - 3, BAR); g.clip();
   g.fillStyle = colour; g.fillText(short(text), x + 4, y + 18); g.restore();
+}
+
+// Sleep in the kernel within slices, below them. How much there was is known from one note to the next: the more, the
+// stronger the colour.
+function asleepBars(w, y) {
+  const a = w.asleep;
+  g.fillStyle = COLOURS.blocked;
+  for (let i = Math.max(0, indexFrom(a.begin, from) - 1); i < a.begin.length && a.begin[i] < to; i++) {
+    g.globalAlpha = Math.min(1, a.ns[i] / Math.max(1, a.end[i] - a.begin[i]));
+    bar(a.begin[i], a.end[i], y + BAR + 3, 6, .8);
+  }
+  g.globalAlpha = 1;
 }
 
 // A gap, coloured by class: starved or misplaced first, hand-off last.

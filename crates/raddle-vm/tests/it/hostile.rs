@@ -5,38 +5,18 @@
 //!
 //! `RADDLE_FUZZ_ROUNDS=1000000` makes each a long run.
 
+use crate::patience::Patience;
 use crate::random::{Dice, acceptable, instruction, program};
 use raddle_bytecode::build::ModuleBuilder;
 use raddle_bytecode::{Module, verify};
-use raddle_vm::solo::{self, Event, Until, World};
-use raddle_vm::{Machine, Port, WorkerLocal};
+use raddle_vm::solo;
+use raddle_vm::{Machine, WorkerLocal};
+
+/// A program may look around so often.
+const LOOKS_MAX: u32 = 20;
 
 pub(crate) fn rounds(usual: u64) -> u64 {
     std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
-}
-
-/// Ends the program after so many looks around.
-struct Patience(u32);
-
-impl World for Patience {
-    fn now(&mut self) -> u64 {
-        u64::from(self.0)
-    }
-
-    fn wait(&mut self, until: Until, keys: bool) -> Event {
-        self.0 += if let Until::At(_) = until { 1000 } else { 1 };
-        match self.0 {
-            0..20 if keys && self.0.is_multiple_of(3) => Event::Key(self.0 as u8),
-            0..20 => Event::Nothing,
-            _ => Event::Quit,
-        }
-    }
-
-    fn output(&mut self, _: Port, _: &[u8]) {}
-
-    fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        (number < 4).then_some(words)
-    }
 }
 
 /// Runs it if it is accepted, and counts that.
@@ -45,7 +25,7 @@ fn run(module: Module, seed: u64) -> bool {
     let mut local = WorkerLocal::default();
     let machine: Result<Machine<()>, _> = Machine::new(verified, 1 << 16, &mut local);
     if let Ok(machine) = machine {
-        match solo::run(&machine, Patience(0), &mut local, seed) {
+        match solo::run(&machine, Patience::of(LOOKS_MAX), &mut local, seed) {
             Err(solo::Failure::Deadlock) => assert!(!machine.report_deadlock().to_string().is_empty()),
             Err(solo::Failure::Fault(fault)) => assert!(!machine.report_fault(fault).to_string().is_empty()),
             Ok(_) | Err(solo::Failure::Quit) => {}

@@ -3,6 +3,8 @@
 mod channels;
 mod hostile;
 mod interrupted;
+#[path = "../support/patience.rs"]
+mod patience;
 #[path = "../support/random.rs"]
 mod random;
 mod slack;

@@ -154,6 +154,50 @@ fn an_oversubscribed_machine_is_named() {
     assert!(said.contains("use no more workers than there are free cores: RADDLE_WORKERS=1"), "{said}");
 }
 
+/// Reads a pipe that stays empty until the trace has shown it.
+#[test]
+#[cfg(all(target_arch = "x86_64", not(any(raddle_tsan, raddle_twin))))]
+fn a_call_that_blocks_its_worker_is_named_with_its_place() {
+    use std::io::Read as _;
+    #[inline(never)]
+    fn ask_for_a_byte(pipe: &mut impl std::io::Read) -> u8 {
+        let mut byte = [0];
+        pipe.read_exact(&mut byte).expect("somebody writes");
+        byte[0]
+    }
+    let path = file("blocked");
+    let (pipe, mut writer) = std::io::pipe().expect("there are descriptors");
+    let runtime = Runtime::builder().workers(2).trace_level(Level::Sched).stack_size(8 << 20);
+    let runtime = runtime.build().expect("a runtime");
+    let asks = runtime.spawn(move || ask_for_a_byte(&mut pipe.take(1)));
+    // The watcher may have looked before the read had begun: it is asked until it has been wrong for long.
+    let mut notes = 0;
+    let mut shown = || {
+        runtime.dump_trace(&path).expect("something is recorded");
+        let log = Log::read(&std::fs::read(&path).expect("it has been written")).expect("it is a trace");
+        let analysis = Analysis::of(&log);
+        let is_it = |place: &Option<String>| {
+            place
+                .as_ref()
+                .is_some_and(|place| place.contains("`read` in ") && place.contains("ask_for_a_byte"))
+        };
+        notes = log.workers.iter().flat_map(|worker| &worker.whereabouts).filter(|note| note.sleeps).count();
+        let found = analysis.stays.iter().any(|(_, place, ns)| is_it(place) && *ns > 0);
+        assert!(found || notes < 500, "it has slept at {notes} looks: {:?}", analysis.stays);
+        found.then(|| analysis.idle_ns(Class::Blocked))
+    };
+    let blocked = loop {
+        match shown() {
+            Some(blocked) => break blocked,
+            None => std::thread::yield_now(),
+        }
+    };
+    assert!(blocked > 0);
+    writer.write_all(b"x").expect("somebody reads");
+    assert_eq!(asks.join().expect("it does not panic"), b'x');
+    std::fs::remove_file(&path).expect("it is ours");
+}
+
 #[test]
 fn the_programs_own_events_have_names() {
     static HALF: Mark = Mark::new("half way");

@@ -1,5 +1,5 @@
-//! Owns: tests of locks and channels in a program without a scheduler: OS threads alone.
-//! May use: `raddle-sync`, `std::thread`.
+//! Owns: tests of locks, channels and transactions in a program without a scheduler: OS threads alone.
+//! May use: `raddle-stm`, `raddle-sync`, `std::thread`.
 //! Never: the crate `raddle`, which would bring the scheduler.
 
 mod channels;
@@ -8,3 +8,4 @@ mod locks;
 mod queue_locks;
 mod select;
 mod sleepers;
+mod transactions;

@@ -37,7 +37,7 @@ pub fn figures(run: &Run) -> Vec<Figure> {
 /// The figure of 2007: time against granularity by the number of workers, and with OS threads, as then.
 fn by_workers(run: &Run) -> String {
     let mut lines = Vec::new();
-    for (runtime, name, first) in [("raddle", "light processes", 0), ("std", "OS threads", 4)] {
+    for (runtime, name, first) in [("raddle", "processes", 0), ("std", "OS threads", 4)] {
         for (colour, workers) in run.workers().into_iter().enumerate() {
             let point =
                 |grain| Some((grain as f64, find(run, runtime, workers, grain, "kind=process")?.median("")?));

@@ -50,6 +50,16 @@ pub(super) fn descriptor_from_pointer(bytes: usize) -> isize {
     -bytes.cast_signed()
 }
 
+/// Of a block with a descriptor of so many bytes, how many lie below its thread pointer: the descriptor.
+pub(super) fn below_pointer(_fixed: usize, descriptor: usize) -> Option<usize> {
+    Some(descriptor)
+}
+
+/// And how many above: the two words, all variables, and the room for those of libraries that are loaded later.
+pub(super) fn above_pointer(fixed: usize, _descriptor: usize) -> usize {
+    fixed
+}
+
 /// Nothing to fill.
 ///
 /// # Safety

@@ -6,7 +6,7 @@
 //!
 //! | glibc, for a thread | here |
 //! |---|---|
-//! | `_dl_allocate_tls`: memory, first values of all libraries' variables | the same |
+//! | `_dl_allocate_tls`: memory, first values of all libraries' variables | the same, in memory of `room` |
 //! | fields of `struct pthread`: self, number, keys, robust list, stack | [`TlsPool::take`] |
 //! | canary, pointer guard | copied from the OS thread that makes the block: they are the program's |
 //! | registers the area for restartable sequences | marks it unregistered: the kernel knows the OS thread's |
@@ -18,6 +18,7 @@ use super::anchor;
 use super::facts::{self, Facts, NULL};
 use super::host;
 use super::machine;
+use super::room::{self, BlockForm};
 use super::used::UsedBlocks;
 use crate::current;
 use crate::stack::{Stack, StackError};
@@ -49,6 +50,25 @@ impl TlsBlock {
     pub fn base(&self) -> usize {
         self.0.addr().get()
     }
+}
+
+/// Whose block is in `place`, if one is there, is soon to run: what it touches first may be on its way to this
+/// processor's cache meanwhile. The place may change at any time.
+///
+/// ```
+/// use raddle_context::tls::{self, TlsBlock};
+/// let none: Option<TlsBlock> = None;
+/// // SAFETY: it may be read.
+/// unsafe { tls::announce(&raw const none) };
+/// ```
+///
+/// # Safety
+/// The place may be read.
+#[inline(always)]
+pub unsafe fn announce(place: *const Option<TlsBlock>) {
+    const { assert!(size_of::<Option<TlsBlock>>() == size_of::<usize>()) };
+    // SAFETY: passed on to the caller; it is the base, or 0.
+    unsafe { current::announce(place.cast()) };
 }
 
 /// Blocks of ended contexts, kept for the next ones; one pool a worker.
@@ -84,6 +104,7 @@ pub(super) static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
 /// Holds our locks over a fork, in the parent and in the child, until it is dropped.
 pub struct ForkGuard {
     _depot: MutexGuard<'static, Depot>,
+    _slab: room::HeldSlab,
     _probing: MutexGuard<'static, ()>,
     list: Option<anchor::ListLock<'static>>,
     /// Of a caller on storage of ours: that of its OS thread, if it is known.
@@ -100,12 +121,13 @@ impl ForkGuard {
     /// ```
     pub fn take() -> ForkGuard {
         let depot = DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
+        let slab = room::HeldSlab::take();
         let probing = facts::probing();
         let list = facts::known().map(|facts| facts.anchors.hold());
         // Asked before the fork: in the child the descriptor and the OS thread have other numbers.
         let is_ours = facts::known().is_some_and(|facts| facts.is_ours(machine::thread_pointer()));
         let left = is_ours.then(host::storage_of_this);
-        ForkGuard { _depot: depot, _probing: probing, list, left }
+        ForkGuard { _depot: depot, _slab: slab, _probing: probing, list, left }
     }
 
     /// In the forked child: puts our blocks back into glibc's list, so that it does not reuse their memory. If the
@@ -276,8 +298,9 @@ impl Facts {
     /// Makes a new block.
     #[cold]
     fn make(&self) -> Option<NonNull<u8>> {
-        // SAFETY: null asks for memory, too.
-        let block = NonNull::new(unsafe { (self.call.allocate)(NULL) })?;
+        let memory = self.form.and_then(BlockForm::cut).map_or(NULL, NonNull::as_ptr);
+        // SAFETY: memory for a block, all zero, at its thread pointer; null asks for memory, too.
+        let block = NonNull::new(unsafe { (self.call.allocate)(memory) })?;
         block.as_ptr().expose_provenance();
         let descriptor = self.descriptor(block);
         // SAFETY: a new block, complete but for its head.

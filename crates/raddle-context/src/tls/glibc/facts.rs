@@ -6,6 +6,7 @@
 //! exports none, the field is recognised by its value in a thread whose values are known, and it must be the only one.
 
 use super::anchor::{self, Anchors};
+use super::room::BlockForm;
 use super::{ends, machine, setuid};
 use crate::tls::Unsupported;
 use core::ffi::{CStr, c_int, c_void};
@@ -68,6 +69,8 @@ pub(super) struct Facts {
     pub(super) rseq: Option<isize>,
     /// glibc's own variables, from a thread pointer: malloc's cache is among them.
     pub(super) libc: Range<isize>,
+    /// What memory a block is made in; if that is not known, malloc's.
+    pub(super) form: Option<BlockForm>,
     pub(super) anchors: Anchors,
 }
 
@@ -245,6 +248,39 @@ fn libc_variables() -> Found<Range<isize>> {
     search.found.filter(holds_errno).ok_or("glibc's own thread-local variables were not found")
 }
 
+unsafe extern "C" fn add_variables(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: `dl_iterate_phdr` passes a valid description.
+    let info = unsafe { &*info };
+    // SAFETY: and what `form` gave it.
+    let all = unsafe { &mut *data.cast::<Range<isize>>() };
+    // SAFETY: the headers are mapped as long as the object is.
+    let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    if let Some(tls) = headers.iter().find(|h| h.p_type == libc::PT_TLS)
+        && !info.dlpi_tls_data.is_null()
+    {
+        let from = info.dlpi_tls_data.addr().wrapping_sub(machine::thread_pointer()).cast_signed();
+        // Those of a library that was loaded later may lie in memory of their own.
+        if from.unsigned_abs() < 1 << 20 {
+            *all = all.start.min(from)..all.end.max(from + tls.p_memsz as isize);
+        }
+    }
+    0
+}
+
+/// The form of a block, if this glibc tells it: `_dl_get_tls_static_info`.
+fn form(descriptor: usize) -> Option<BlockForm> {
+    // SAFETY: glibc:elf/dl-tls.c: void _dl_get_tls_static_info (size_t *sizep, size_t *alignp).
+    let ask: unsafe extern "C" fn(*mut usize, *mut usize) =
+        unsafe { function(c"_dl_get_tls_static_info") }.ok()?;
+    let (mut bytes, mut align) = (0, 0);
+    // SAFETY: two numbers of ours.
+    unsafe { ask(&raw mut bytes, &raw mut align) };
+    let mut variables = 0..0;
+    // SAFETY: the function is called for each object before this returns.
+    unsafe { libc::dl_iterate_phdr(Some(add_variables), (&raw mut variables).cast()) };
+    BlockForm::new((bytes, align), descriptor, variables)
+}
+
 /// Where the area lies that the kernel is told of for restartable sequences; absent before glibc 2.35.
 ///
 /// It is there, and must say that it is not registered, even if this program registers none (`__rseq_size` is 0 then):
@@ -300,6 +336,7 @@ fn probe() -> Found<Facts> {
         keys,
         rseq: rseq(),
         libc: libc_variables()?,
+        form: form(size),
         anchors,
     })
 }

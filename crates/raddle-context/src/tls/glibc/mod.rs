@@ -13,10 +13,11 @@ mod keys;
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
+mod room;
 mod setuid;
 mod used;
 
-pub use block::{ForkGuard, TlsBlock, TlsPool, begin, end};
+pub use block::{ForkGuard, TlsBlock, TlsPool, announce, begin, end};
 pub use early::pthread_self;
 pub use ends::{ThreadEnds, set_ends};
 pub use host::Host;
@@ -45,6 +46,19 @@ pub fn supported() -> Result<(), Unsupported> {
 #[inline(always)]
 pub fn base() -> usize {
     machine::thread_pointer()
+}
+
+/// Whether the word at `address` is the one in which the C library keeps the number of an OS thread, and at which one
+/// waits who joins it: then it lies where such a word does in a `struct pthread`, whose neighbours in the library's
+/// list of threads point back to it. `peek` reads a word if there is one.
+pub fn is_number_of_thread(address: usize, peek: impl Fn(usize) -> Option<usize>) -> bool {
+    let Some(facts) = facts::known() else { return false };
+    let entry = address.wrapping_sub(facts.tid).wrapping_add(facts.list);
+    let at = |address: usize, second: usize| peek(address.wrapping_add(second * size_of::<usize>()));
+    let (next, before) = (at(entry, 0), at(entry, 1));
+    let points_back =
+        |neighbour: Option<usize>, second| neighbour.and_then(|it| at(it, second)) == Some(entry);
+    points_back(next, 1) && points_back(before, 0)
 }
 
 /// A context whose own storage is over goes on with its OS thread's, at `base`.

@@ -57,6 +57,17 @@ pub(super) fn descriptor_from_pointer(_bytes: usize) -> isize {
     0
 }
 
+/// Of the `fixed` bytes of a block with a descriptor of so many, how many lie below its thread pointer: all variables,
+/// and the room for those of libraries that are loaded later.
+pub(super) fn below_pointer(fixed: usize, descriptor: usize) -> Option<usize> {
+    fixed.checked_sub(descriptor)
+}
+
+/// And how many above: the descriptor.
+pub(super) fn above_pointer(_fixed: usize, descriptor: usize) -> usize {
+    descriptor
+}
+
 /// Fills the head of a new block; see the module.
 ///
 /// # Safety

@@ -9,6 +9,9 @@
 //! job, its worker's loop runs on the job's stack, and what that begins ends before the job goes on, as with Rayon.
 //! For anything else it blocks the OS thread, as with Rayon.
 //!
+//! A join with a deadline, or in a region that may be cancelled, is such a wait, too. It comes back late if what was
+//! begun meanwhile takes longer: the deadline, or the cancellation, only has the loop begin nothing more.
+//!
 //! | home of the worker | whose context that is |
 //! |---|---|
 //! | at first | the worker's own |
@@ -18,13 +21,21 @@
 //! turn. So not its own header is registered but that of a [`NestedWait`], whose wake says that the wait is over and
 //! has the worker look.
 
+mod patience;
 pub(super) mod wait;
 
+use super::choice::now;
+use super::timer::Alarm;
 use super::{Here, LocalWorker};
 use crate::block::Block;
+pub(crate) use patience::Patience;
 use raddle_context::transfer_with;
 use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::{Header, Runnable};
+use raddle_protocol::prim;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
 use wait::NestedWait;
 
 impl Here<'_> {
@@ -45,11 +56,56 @@ impl Here<'_> {
             return;
         }
         self.note_stop(call, object);
-        let outer = self.own().nested.set(&raw const wait);
         // SAFETY: as this function.
-        unsafe { self.run_nested(block, || if wait.is_over() { None } else { self.next_or_wait() }) };
+        unsafe { self.run_until_over(block, &wait) };
+    }
+
+    /// As [`wait_nested`](Self::wait_nested), until `deadline` has passed or `patience` has ended: if `withdraw` says
+    /// then that nobody will wake the header any more, this returns false.
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn wait_nested_loosely(
+        self,
+        block: &'static Block,
+        call: &'static WaitCall,
+        (patience, deadline): (&Arc<Patience>, Option<Instant>),
+        register: impl FnOnce(*mut Header) -> bool,
+        withdraw: impl FnOnce(*mut Header) -> bool,
+    ) -> bool {
+        let wait = NestedWait::patiently(self.public(), patience.has_ended());
+        self.let_go(&block.header);
+        if !register(wait.header()) {
+            return true;
+        }
+        self.note_stop(call, 0);
+        let keeper = self.public();
+        let alarm = deadline.map(|deadline| {
+            let at_ns = self.deadline(deadline.saturating_duration_since(now()));
+            keeper.timers().set(at_ns, Alarm::Waker(Waker::from(patience.clone())))
+        });
+        // SAFETY: as this function.
+        unsafe { self.run_until_over(block, &wait) };
+        // If it is about to ring, it holds what it tells.
+        alarm.into_iter().for_each(|alarm| _ = keeper.timers().cancel(alarm));
+        if !wait.is_over() && withdraw(wait.header()) {
+            return false;
+        }
+        // Between taking the header out of its word and the wake there are a few instructions, and no switch.
+        (0..).take_while(|_| !wait.is_over()).for_each(prim::give_way);
+        true
+    }
+
+    /// This worker goes on, on the caller's stack, until it is over with the wait.
+    ///
+    /// # Safety
+    /// As [`wait_nested`](Self::wait_nested), and the wait is registered.
+    unsafe fn run_until_over(self, block: &'static Block, wait: &NestedWait) {
+        let outer = self.own().nested.set(wait);
+        // SAFETY: passed on to the caller.
+        unsafe { self.run_nested(block, || if wait.goes_on() { None } else { self.next_or_wait() }) };
         self.own().nested.set(outer);
-        if !wait.is_over() {
+        if !wait.goes_on() {
             // The runtime ends, and nobody will: the job is abandoned.
             let home = self.go_home();
             // SAFETY: as this function; who stands there waits for what it has begun, and nobody will enter this one.

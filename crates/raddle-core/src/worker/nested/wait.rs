@@ -6,6 +6,7 @@ use crate::worker::Worker;
 use raddle_protocol::header::{Header, Kind};
 use std::cell::Cell;
 use std::ptr::null;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// In the frame of the one who waits.
@@ -14,13 +15,21 @@ pub(super) struct NestedWait {
     header: Header,
     worker: *const Worker,
     is_over: AtomicBool,
+    /// Of one who may give up: whether it is time to. See [`Patience`](super::Patience).
+    patience: Option<Arc<AtomicBool>>,
 }
 
 impl NestedWait {
     /// Of one who waits on the OS thread of `worker`, and stays until it is over.
     pub(super) fn at(worker: &Worker) -> NestedWait {
         let header = Header::acting(Kind::Bell, 0, NestedWait::end);
-        NestedWait { header, worker, is_over: AtomicBool::new(false) }
+        NestedWait { header, worker, is_over: AtomicBool::new(false), patience: None }
+    }
+
+    /// As [`at`](Self::at), of one who stays until it is over or, after the end of its patience, until it has seen to
+    /// it that nobody wakes it.
+    pub(super) fn patiently(worker: &Worker, patience: Arc<AtomicBool>) -> NestedWait {
+        NestedWait { patience: Some(patience), ..NestedWait::at(worker) }
     }
 
     /// What is woken.
@@ -37,6 +46,9 @@ impl NestedWait {
         let worker = unsafe { &*wait.worker };
         // When that goes on it may end, and its runtime with it.
         let (runtime, index) = (worker.hold_runtime(), worker.index);
+        // Only jobs of a runtime whose jobs hold their OS threads wait so, and such a runtime has no extra workers
+        // (`runtime::builder`): the worker is one of the idle set.
+        debug_assert!(index < runtime.workers().len(), "a job holds the OS thread of an extra worker");
         // Release pairs with the acquire in `is_over`: what was done before the wake is seen. After it the frame may be
         // gone.
         wait.is_over.store(true, Ordering::Release);
@@ -46,6 +58,12 @@ impl NestedWait {
     pub(super) fn is_over(&self) -> bool {
         // Acquire pairs with the release in `end`.
         self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Whether the one who waits goes on: it is over, or its patience is.
+    pub(super) fn goes_on(&self) -> bool {
+        // Relaxed: as in `Patience::end`.
+        self.is_over() || self.patience.as_ref().is_some_and(|ended| ended.load(Ordering::Relaxed))
     }
 }
 
@@ -66,6 +84,6 @@ impl Innermost {
     /// Whether the loop is to go back to the one who waits.
     pub(in crate::worker) fn is_over(&self) -> bool {
         // SAFETY: null, or in the frame of one who stays until it has set this back.
-        unsafe { self.0.get().as_ref() }.is_some_and(NestedWait::is_over)
+        unsafe { self.0.get().as_ref() }.is_some_and(NestedWait::goes_on)
     }
 }

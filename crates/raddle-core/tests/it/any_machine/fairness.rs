@@ -152,11 +152,12 @@ fn a_yield_with_nobody_else_returns() {
 }
 
 /// A round of the batch takes longer than the quantum after which what is movable is laid out for thieves, and nobody
-/// comes for it: it has its turns all the same.
+/// comes for it: it has its turns all the same. So it has where each slice takes longer than that, and threads join the
+/// batch after each.
 #[test]
 fn long_slices_do_not_keep_what_nobody_steals_from_running() {
-    const SLICE: Duration = Duration::from_micros(20);
-    for workers in [1, 2] {
+    for (workers, slice_us) in [(1, 20), (2, 20), (1, 200), (2, 200)] {
+        let slice = Duration::from_micros(slice_us);
         let _dog = Watchdog::new(format!("long slices, {workers} workers"), Progress::default(), || {
             String::from("the tasks starve")
         });
@@ -166,7 +167,7 @@ fn long_slices_do_not_keep_what_nobody_steals_from_running() {
                 move || {
                     while !over.load(Ordering::Relaxed) {
                         let begun = Instant::now();
-                        while begun.elapsed() < SLICE {}
+                        while begun.elapsed() < slice {}
                         csp::yield_now();
                     }
                 }
@@ -183,6 +184,202 @@ fn long_slices_do_not_keep_what_nobody_steals_from_running() {
             }
             over.store(true, Ordering::Relaxed);
             busy.into_iter().for_each(|process| process.join().unwrap());
+        });
+    }
+}
+
+/// How those of a tree wait for their children.
+#[derive(Clone, Copy, Debug)]
+enum Waits {
+    /// They join them in order.
+    Joins,
+    /// At the end of a scope.
+    Scope,
+}
+
+/// A tree of `size` leaves, each node of which makes ten children. `[live, most]` counts who has begun and not ended.
+fn tree(waits: Waits, size: usize, counts: &[AtomicUsize; 2]) -> usize {
+    let live = counts[0].fetch_add(1, Ordering::Relaxed) + 1;
+    counts[1].fetch_max(live, Ordering::Relaxed);
+    let sum = AtomicUsize::new(usize::from(size == 1));
+    if size > 1 {
+        let child = || {
+            sum.fetch_add(tree(waits, size / 10, counts), Ordering::Relaxed);
+        };
+        csp::scope(|s| {
+            let children: Vec<_> = (0..10).map(|_| s.spawn(child)).collect();
+            match waits {
+                Waits::Joins => children.into_iter().for_each(|child| child.join().unwrap()),
+                Waits::Scope => {}
+            }
+        });
+    }
+    counts[0].fetch_sub(1, Ordering::Relaxed);
+    sum.into_inner()
+}
+
+/// Else all of a level would begin before any of the next: 1111 parents would wait at a time.
+#[test]
+fn a_tree_whose_parents_wait_for_their_children_is_walked_depth_first() {
+    for workers in [1, 2] {
+        for waits in [Waits::Joins, Waits::Scope] {
+            let case = format!("{waits:?}, {workers} workers");
+            let _dog = Watchdog::new(case.clone(), Progress::default(), String::new);
+            let counts = [AtomicUsize::new(0), AtomicUsize::new(0)];
+            let rt = runtime(workers);
+            let begun = Instant::now();
+            let sum = rt.run(|| tree(waits, 10_000, &counts));
+            assert_eq!(sum, 10_000, "{case}");
+            let most = counts[1].load(Ordering::Relaxed) as u128;
+            // Once in half a millisecond one more branch, which is four deep, has its turn; and if a thief is at work.
+            let bound = 100 + 4 * (begun.elapsed().as_micros() / 500);
+            assert!(most < bound, "{case}: {most} at a time, not below {bound}");
+        }
+    }
+}
+
+/// Children of others who wait may be passed by, but not for ever: a server that joins one child after the other lets
+/// its elder sister begin.
+#[test]
+fn who_is_passed_by_for_children_that_are_waited_for_has_its_turn() {
+    let _dog = Watchdog::new(String::from("passed by"), Progress::default(), || String::from("it starves"));
+    runtime(1).run(move || {
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let seen = has_begun.clone();
+        let server = csp::spawn(move || {
+            while !seen.load(Ordering::Relaxed) {
+                csp::spawn(|| ()).join().unwrap();
+            }
+        });
+        let sister = csp::spawn(move || has_begun.store(true, Ordering::Relaxed));
+        server.join().unwrap();
+        sister.join().unwrap();
+    });
+}
+
+/// Many of them soon have it, if they are no trees of their own: not only one now and then.
+#[test]
+fn many_that_are_passed_by_begin_while_few_are_waited_for() {
+    const DETACHED: usize = 5000;
+    let _dog =
+        Watchdog::new(String::from("many passed by"), Progress::default(), || String::from("they starve"));
+    runtime(1).run(move || {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let seen = begun.clone();
+        let server = csp::spawn(move || {
+            let mut joined = 0;
+            while seen.load(Ordering::Relaxed) < DETACHED {
+                csp::spawn(|| ()).join().unwrap();
+                joined += 1;
+            }
+            joined
+        });
+        for _ in 0..DETACHED {
+            let begun = begun.clone();
+            drop(csp::spawn(move || tick(&begun)));
+        }
+        let joined = server.join().unwrap();
+        assert!(joined < 100 * DETACHED, "{joined} were joined before {DETACHED} others had begun");
+    });
+}
+
+/// Nor do all of them hold a stack at once, if each waits for a child of its own, which stands behind all others.
+#[test]
+fn those_that_are_passed_by_and_join_a_child_end_as_they_begin() {
+    const DETACHED: usize = 5000;
+    let _dog =
+        Watchdog::new(String::from("many that join"), Progress::default(), || String::from("they starve"));
+    runtime(1).run(move || {
+        let (ended, under_way, most) = <(Arc<AtomicUsize>, Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        let seen = ended.clone();
+        let server = csp::spawn(move || {
+            let mut joined = 0;
+            while seen.load(Ordering::Relaxed) < DETACHED {
+                csp::spawn(|| ()).join().unwrap();
+                joined += 1;
+            }
+            joined
+        });
+        for _ in 0..DETACHED {
+            let (ended, under_way, most) = (ended.clone(), under_way.clone(), most.clone());
+            drop(csp::spawn(move || {
+                most.fetch_max(under_way.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                csp::spawn(|| ()).join().unwrap();
+                under_way.fetch_sub(1, Ordering::Relaxed);
+                tick(&ended);
+            }));
+        }
+        let joined = server.join().unwrap();
+        assert!(joined < 100 * DETACHED, "{joined} were joined before {DETACHED} others had ended");
+        let most = most.load(Ordering::Relaxed);
+        assert!(most < DETACHED / 2, "{most} of {DETACHED} were under way at once");
+    });
+}
+
+/// Who is not waited for is passed by by nobody: else a loop of one such and one that is joined would make more and
+/// more of them.
+#[test]
+fn nobody_is_passed_by_who_is_not_waited_for() {
+    type Makes = fn(&Arc<AtomicUsize>);
+    let makes: [(&str, Makes); 4] = [
+        ("a process", |begun| {
+            let begun = begun.clone();
+            drop(csp::spawn(move || tick(&begun)));
+        }),
+        ("a process of one that has ended", |begun| {
+            let begun = begun.clone();
+            csp::spawn(move || drop(csp::spawn(move || tick(&begun)))).join().unwrap();
+        }),
+        ("a task", |begun| {
+            let begun = begun.clone();
+            drop(task::spawn(async move { tick(&begun) }));
+        }),
+        ("a thread", |begun| {
+            let begun = begun.clone();
+            drop(raddle::thread::spawn(move || tick(&begun)));
+        }),
+    ];
+    let waits: [(&str, fn()); 3] = [
+        ("join", || csp::spawn(|| ()).join().unwrap()),
+        ("scope", || csp::scope(|s| drop(s.spawn(|| ())))),
+        ("tree", || {
+            csp::spawn(|| (0..3).for_each(|_| csp::spawn(|| ()).join().unwrap())).join().unwrap();
+        }),
+    ];
+    for (what, make) in makes {
+        for (how, wait) in waits {
+            let _dog = Watchdog::new(format!("{what}, {how}"), Progress::default(), String::new);
+            runtime(1).run(move || {
+                let begun = Arc::new(AtomicUsize::new(0));
+                for made in 1..=3000 {
+                    make(&begun);
+                    wait();
+                    let waiting = made - begun.load(Ordering::Relaxed);
+                    assert!(waiting < 100, "{what}, {how}: {waiting} of {made} have not begun");
+                }
+            });
+        }
+    }
+}
+
+/// Children of one parent begin in the order in which they were spawned, whichever is waited for: one may even spin
+/// until an elder one has done something.
+#[test]
+fn no_child_goes_before_an_elder_one() {
+    let waits: [fn(csp::JoinHandle<()>); 2] =
+        [|child| child.join().unwrap(), |child| csp::scope(|_| child.join().unwrap())];
+    for (number, wait) in waits.into_iter().enumerate() {
+        let _dog = Watchdog::new(format!("elder {number}"), Progress::default(), || String::from("it spins"));
+        runtime(1).run(move || {
+            csp::spawn(move || {
+                let flag = Arc::new(AtomicBool::new(false));
+                let (sets, spins) = (flag.clone(), flag);
+                let elder = csp::spawn(move || sets.store(true, Ordering::Relaxed));
+                wait(csp::spawn(move || while !spins.load(Ordering::Relaxed) {}));
+                elder.join().unwrap();
+            })
+            .join()
+            .unwrap();
         });
     }
 }

@@ -1,6 +1,6 @@
 //! `scope`, `spawn`, `fork` and the loops: what rayon-core promises of the first two, and that all of them may wait.
 
-use crate::child::{assert_said, in_child};
+use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
 use raddle::{

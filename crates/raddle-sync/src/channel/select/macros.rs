@@ -98,7 +98,7 @@ macro_rules! __channel_select {
         [recv ($r:expr $(,)?) ($res:pat) $body:tt] $($rest:tt)*) => {
         match $r {
             ref end => {
-                let end: &$crate::channel::Receiver<_> = end;
+                let end = end.receiver_of_raddle_channel();
                 $crate::__channel_select!(@bind $biased
                     ($($bound)* [recv_case end ($($n)*) () ($res) $body]) $default ($($n)* + 1) $($rest)*)
             }
@@ -108,7 +108,7 @@ macro_rules! __channel_select {
         [send ($s:expr, $m:expr $(,)?) ($res:pat) $body:tt] $($rest:tt)*) => {
         match $s {
             ref end => {
-                let end: &$crate::channel::Sender<_> = end;
+                let end = end.sender_of_raddle_channel();
                 $crate::__channel_select!(@bind $biased
                     ($($bound)* [send_case end ($($n)*) ($m) ($res) $body]) $default ($($n)* + 1) $($rest)*)
             }

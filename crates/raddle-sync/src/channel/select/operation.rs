@@ -14,7 +14,7 @@ use super::super::list::{Left, Sleeper, WaitEntry};
 use super::super::receiver::{Receiver, ReceiverFlavor};
 use super::super::sender::Sender;
 use crate::host::park::may_wait;
-use crate::host::{Thing, Waiter};
+use crate::host::{Thing, Waiter, WakeRight};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::panic::Location;
@@ -153,29 +153,24 @@ impl<T> Operation for Sender<T> {
     }
 
     fn cancel(&self, left: Left) {
-        let wakes = self.chan.core.enter(|core| match left {
-            Left::Reserved => {
-                core.give_up_reserved();
-                Wakes::default()
-            }
-            Left::Ticket(ticket) => Wakes { one: core.stash.break_promise(ticket), watchers: None },
-            Left::Nothing | Left::Done | Left::Disconnected => Wakes::default(),
+        let rights = self.chan.core.enter(|core| match left {
+            Left::Reserved => core.give_up_reserved(),
+            Left::Ticket(ticket) => core.stash.break_promise(ticket).into_iter().collect(),
+            Left::Nothing | Left::Done | Left::Disconnected => Vec::new(),
         });
-        self.chan.wake(wakes);
+        rights.into_iter().for_each(WakeRight::wake);
     }
 }
 
 /// Completes a send that was agreed on.
 pub(super) fn complete_send<T>(sender: &Sender<T>, left: Left, message: T) -> Result<(), SendError<T>> {
     let chan = &*sender.chan;
-    let sent = chan.core.enter(|core| match left {
+    let (sent, rights) = chan.core.enter(|core| match left {
         Left::Reserved => core.send_reserved(message),
-        Left::Ticket(ticket) => match core.stash.fulfil(ticket, message) {
-            Ok(one) => Sent::Taken(Wakes { one, watchers: None }),
-            Err(message) => Sent::Disconnected(message),
-        },
-        Left::Nothing | Left::Done | Left::Disconnected => Sent::Disconnected(message),
+        Left::Ticket(ticket) => (core.keep_promise(ticket, message), Vec::new()),
+        Left::Nothing | Left::Done | Left::Disconnected => (Sent::Disconnected(message), Vec::new()),
     });
+    rights.into_iter().for_each(WakeRight::wake);
     match sent {
         Sent::Taken(wakes) => {
             chan.wake(wakes);

@@ -2,6 +2,7 @@
 //! May use: nothing.
 //! Never: an instruction in a program, but for reading the time.
 
+use std::panic::Location;
 use std::time::Instant;
 
 /// Whether somebody follows a seed.
@@ -14,9 +15,21 @@ pub(crate) const fn is_on() -> bool {
 #[inline(always)]
 pub(crate) const fn point(_operation: &'static str) {}
 
+/// An operation begins, at that place of the program.
+#[inline(always)]
+pub(crate) const fn point_at(_operation: &'static str, _site: &'static Location<'static>) {}
+
+/// One variable is about to be read or written.
+#[inline(always)]
+pub(crate) const fn access(_operation: &'static str) {}
+
 /// An operation begins that may come in a loop, and does not wait: the kernel sees to it that others have their turns.
 #[inline(always)]
 pub(crate) const fn counted_point(_operation: &'static str) {}
+
+/// As [`counted_point`], at that place of the program.
+#[inline(always)]
+pub(crate) const fn counted_point_at(_operation: &'static str, _site: &'static Location<'static>) {}
 
 /// A look that programs repeat until it is true.
 #[inline(always)]

@@ -64,7 +64,7 @@ pub(crate) const fn caller(_what: &str) -> Caller {
 
 /// The caller, if its waits are compiled into the program's own code.
 #[inline(always)]
-pub(crate) const fn light_caller() -> Option<Caller> {
+pub(crate) const fn plain_caller() -> Option<Caller> {
     None
 }
 

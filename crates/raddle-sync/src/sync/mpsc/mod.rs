@@ -17,7 +17,7 @@
 
 mod shared;
 
-use crate::host::choice::{counted_point, point, settle};
+use crate::host::choice::{counted_point, counted_point_at, point, settle};
 use shared::MpscShared;
 use std::fmt;
 use std::marker::PhantomData;
@@ -101,6 +101,7 @@ impl<T> SyncSender<T> {
     ///
     /// # Errors
     /// If it would have to wait, or the receiver has gone: the error holds `t`.
+    #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
         counted_point("SyncSender::try_send");
         let sent = self.shared.try_send(t);
@@ -114,6 +115,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     /// If there is none, or there are no senders any more either.
+    #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         counted_point("mpsc::Receiver::try_recv");
         self.shared.try_recv()
@@ -132,8 +134,9 @@ impl<T> Receiver<T> {
     }
 
     /// As [`recv`](Self::recv), for a call that stands there in the program.
+    #[track_caller]
     fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
-        counted_point("mpsc::Receiver::recv");
+        counted_point_at("mpsc::Receiver::recv", site);
         self.shared.recv("Receiver::recv", None, site).map_err(|_| RecvError)
     }
 

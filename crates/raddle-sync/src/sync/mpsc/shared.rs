@@ -73,6 +73,7 @@ impl<T> MpscShared<T> {
         }
         let mut state = self.state.lock();
         while state.receiver_is_there && self.bound.is_some_and(|bound| state.queue.len() >= bound) {
+            refuse_to_wait_in_task(SEND.name());
             let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
             let _shown = wait.show();
             let (again, told) = self.room.wait(&self.state, state, SEND.call(), None);
@@ -162,6 +163,7 @@ impl<T> MpscShared<T> {
         }
     }
 
+    #[track_caller]
     pub(super) fn recv(
         &self,
         what: &'static str,

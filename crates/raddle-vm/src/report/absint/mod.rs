@@ -39,6 +39,8 @@ const STATES_MAX: usize = 48;
 const DEPTH_MAX: u32 = 12;
 /// So many instructions are interpreted for one process.
 const STEPS_MAX: u32 = 50_000;
+/// To keep so many words of a state costs as much as a step: it is 20 bytes each, for 48 states of each place.
+const WORDS_PER_STEP: u32 = 16;
 /// More ranges that are written than this become one.
 const WRITES_MAX: usize = 2048;
 
@@ -172,10 +174,14 @@ impl<'m> AbstractInterpreter<'m> {
             self.summary.unknown = true;
             return None;
         }
-        self.steps -= 1;
-        self.all_steps -= 1;
         let (at, mut state) = (state.at, state);
-        if self.targets.get(at as usize).copied().unwrap_or(false) {
+        let is_target = self.targets.get(at as usize).copied().unwrap_or(false);
+        let jumps = self.module.code.get(at as usize).is_some_and(|insn| insn.op.form().jumps());
+        // Where ways meet or part the state is kept, and joined: that costs as much time and memory as it has words.
+        let kept = if is_target || jumps { state.count_words() / WORDS_PER_STEP } else { 0 };
+        self.steps = self.steps.saturating_sub(1 + kept);
+        self.all_steps = self.all_steps.saturating_sub(1 + kept);
+        if is_target {
             let here = seen.entry((at, state.fp)).or_default();
             state = self.visit(here, state)?;
         }

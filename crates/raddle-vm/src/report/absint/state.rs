@@ -45,6 +45,11 @@ impl AbstractState {
         }
     }
 
+    /// How many words it knows to be others.
+    pub(super) fn count_words(&self) -> u32 {
+        u32::try_from(self.words.len()).unwrap_or(u32::MAX)
+    }
+
     /// The same elsewhere.
     pub(super) fn at(&self, at: u32) -> AbstractState {
         AbstractState { at, ..self.clone() }

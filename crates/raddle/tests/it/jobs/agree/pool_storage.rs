@@ -2,9 +2,11 @@
 
 use super::*;
 use jobs::ThreadPoolBuilder;
+use raddle::{cancel, csp};
 use std::cell::Cell;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 thread_local! {
     static PREPARED: Cell<usize> = const { Cell::new(0) };
@@ -127,12 +129,94 @@ fn processes_of_such_a_pool_wait_as_always() {
     let pool = prepared(1);
     let sum = pool.install(|| {
         let (sender, receiver) = raddle::channel::bounded(0);
-        let sends = raddle::csp::spawn(move || (0..100).for_each(|n| sender.send(n).unwrap()));
-        let sums = raddle::csp::spawn(move || receiver.iter().sum::<i32>());
+        let sends = csp::spawn(move || (0..100).for_each(|n| sender.send(n).unwrap()));
+        let sums = csp::spawn(move || receiver.iter().sum::<i32>());
         sends.join().unwrap();
         sums.join().unwrap()
     });
     assert_eq!(sum, 4950);
+}
+
+/// A join with a deadline has the thread begin what it waits for, as one without has.
+#[test]
+fn a_timed_join_is_nested() {
+    let pool = prepared(1);
+    let sum = pool.install(|| {
+        let joins =
+            |n: u32| csp::spawn(move || n).join_timeout(Duration::from_secs(60)).expect("it runs").unwrap();
+        let sum = (1..=10).map(joins).sum::<u32>();
+        is_at_home();
+        sum
+    });
+    assert_eq!(sum, 55);
+}
+
+#[test]
+fn a_join_in_a_region_is_nested() {
+    let pool = prepared(1);
+    let sum = pool.install(|| {
+        let joins = |n: u32| cancel::Token::new().run(|| csp::spawn(move || n).join().unwrap()).unwrap();
+        (1..=10).map(joins).sum::<u32>()
+    });
+    assert_eq!(sum, 55);
+}
+
+#[test]
+fn a_timed_join_that_is_nested_gives_up() {
+    for threads in [1, 2] {
+        prepared(threads).install(|| {
+            let mut waits = csp::spawn(csp::park);
+            for _ in 0..20 {
+                waits = waits.join_timeout(Duration::from_millis(1)).expect_err("it waits");
+                waits = waits.join_timeout(Duration::ZERO).expect_err("it waits");
+            }
+            waits.process().unpark();
+            waits.join().unwrap();
+            is_at_home();
+        });
+    }
+}
+
+#[test]
+fn a_nested_join_ends_when_its_region_is_cancelled() {
+    for threads in [1, 2] {
+        let pool = prepared(threads);
+        for _ in 0..50 {
+            pool.install(|| {
+                let (token, waits) = (cancel::Token::new(), csp::spawn(csp::park));
+                let (cancels, woken) = (token.clone(), waits.process());
+                let cancels = csp::spawn(move || cancels.cancel());
+                let outcome = token.run(|| waits.join().map_err(|_| ()));
+                assert!(outcome.is_err(), "{outcome:?}");
+                // Cancelled before it begins to wait, too.
+                assert!(token.run(|| csp::spawn(csp::yield_now).join().is_ok()).is_err());
+                cancels.join().unwrap();
+                woken.unpark();
+                is_at_home();
+            });
+        }
+    }
+}
+
+/// Deadline, end and cancellation come at once, from another thread of the pool.
+#[test]
+fn a_nested_join_is_ended_once() {
+    let pool = prepared(2);
+    pool.install(|| {
+        for n in 0..500 {
+            let token = cancel::Token::new();
+            let (child, cancels) =
+                (csp::spawn(move || (0..n % 7).for_each(|_| csp::yield_now())), token.clone());
+            let cancels = csp::spawn(move || cancels.cancel());
+            let _either = token.run(|| {
+                if let Err(handle) = child.join_timeout(Duration::from_micros(n % 50)) {
+                    handle.join().unwrap();
+                }
+            });
+            cancels.join().unwrap();
+            is_at_home();
+        }
+    });
 }
 
 #[test]
@@ -153,8 +237,8 @@ fn jobs_of_a_plain_pool_have_storage_of_their_own() {
             s.spawn(move |_| {
                 let before = DEPTH.replace(n);
                 let index = jobs::current_thread_index();
-                raddle::csp::yield_now();
-                jobs::scope(|s| (0..3).for_each(|_| s.spawn(|_| raddle::csp::yield_now())));
+                csp::yield_now();
+                jobs::scope(|s| (0..3).for_each(|_| s.spawn(|_| csp::yield_now())));
                 assert_eq!((DEPTH.replace(before), jobs::current_thread_index()), (n, index));
             });
         }

@@ -1,0 +1,92 @@
+//! Owns: what transactions are measured on, whoever runs them: a counter, a transfer, 16 reads, a bank.
+//! May use: `raddle-measure`.
+//! Never: a transaction.
+
+use raddle_measure::{Job, Sample};
+
+/// Accounts of the bank, and what is in each.
+pub const ACCOUNTS: usize = 1024;
+/// What each account begins with.
+pub const BALANCE: i64 = 1000;
+/// So many variables are read at once.
+pub const READS: usize = 16;
+
+/// What one transaction of a bank is, by the number of the thread and of its round: from which account to which.
+#[inline]
+pub fn transfer(thread: u64, round: u64) -> (usize, usize) {
+    let mixed = (thread << 40 ^ round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let (from, to) = ((mixed >> 20) as usize % ACCOUNTS, (mixed >> 40) as usize % ACCOUNTS);
+    if from == to { (from, (to + 1) % ACCOUNTS) } else { (from, to) }
+}
+
+/// Transactions of one kind of variables.
+pub trait Transactions: Send + Sync + 'static {
+    /// So many variables, with so much in each.
+    fn new(variables: usize, value: i64) -> Self;
+
+    /// Adds one to the first.
+    fn count(&self);
+
+    /// Moves one from one to another.
+    fn transfer(&self, from: usize, to: usize);
+
+    /// The sum of all.
+    fn sum(&self) -> i64;
+}
+
+/// Runs what the job asks for. `on_threads` runs its function with the numbers below the first, each on a thread, and
+/// adds up what they return.
+pub fn run<T: Transactions>(
+    job: &Job,
+    on_threads: impl Fn(u64, std::sync::Arc<dyn Fn(u64) -> u64 + Send + Sync>) -> u64,
+) -> Result<Vec<Sample>, String> {
+    let (threads, rounds) = (job.number("threads")?, job.number("rounds")?);
+    let each = rounds / threads;
+    let all = |f: std::sync::Arc<dyn Fn(u64) -> u64 + Send + Sync>| {
+        job.plan.time(each * threads, || on_threads(threads, f.clone()))
+    };
+    match job.text("form")? {
+        "counter" => {
+            let one = T::new(1, 0);
+            all(std::sync::Arc::new(move |_| {
+                (0..each).for_each(|_| one.count());
+                each
+            }))
+        }
+        "transfer" => {
+            let two = T::new(2, 0);
+            all(std::sync::Arc::new(move |_| {
+                (0..each).for_each(|_| two.transfer(0, 1));
+                each
+            }))
+        }
+        "reads" => {
+            let sixteen = T::new(READS, 1);
+            all(std::sync::Arc::new(move |_| (0..each).map(|_| sixteen.sum() as u64 / READS as u64).sum()))
+        }
+        "bank" => {
+            let bank = T::new(ACCOUNTS, BALANCE);
+            all(std::sync::Arc::new(move |thread| {
+                for round in 0..each {
+                    let (from, to) = transfer(thread, round);
+                    bank.transfer(from, to);
+                }
+                each
+            }))
+        }
+        other => Err(format!("no form is called {other}")),
+    }
+}
+
+/// As [`run`], on OS threads.
+pub fn run_on_os_threads<T: Transactions>(job: &Job) -> Result<Vec<Sample>, String> {
+    crate::cores::use_first(job.workers)?;
+    run::<T>(job, |threads, f| {
+        let thread = |number| {
+            let f = f.clone();
+            std::thread::spawn(move || f(number))
+        };
+        let all: Vec<_> = (0..threads).map(thread).collect();
+        all.into_iter().map(|one| one.join().expect("it does not panic")).sum()
+    })
+}

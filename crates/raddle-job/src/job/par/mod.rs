@@ -1,0 +1,239 @@
+//! Owns: `par_for`, `par_map`, `par_for_each`: loops whose turns may run in parallel.
+//! May use: nothing.
+//! Never: a number of chunks chosen beforehand.
+//!
+//! *Lazy splitting.* A loop runs block after block of its turns. When jobs are wanted it forks what is left in halves;
+//! so a loop that nobody helps is a loop, and one that somebody helps is cut where it stands. How many turns are a
+//! block: [`pace`].
+
+mod filled;
+mod pace;
+
+use super::flow::Flow;
+use super::join::join_at;
+use filled::Filled;
+use pace::Pace;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::panic::Location;
+
+/// Calls `f` with each number of `range`, in parallel if there are idle workers.
+///
+/// The calls must not wait for each other: what is left of a range starts only when somebody is idle, or in its turn.
+///
+/// # Panics
+/// As the first of the calls that panicked, in the order of the range, when all that was begun has ended. Calls that
+/// would follow it in its part of the range do not happen.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// let sum = AtomicUsize::new(0);
+/// raddle::par_for(0..1000, |n| {
+///     sum.fetch_add(n, Ordering::Relaxed);
+/// });
+/// assert_eq!(sum.into_inner(), 499_500);
+/// ```
+#[track_caller]
+pub fn par_for<F>(range: Range<usize>, f: F)
+where
+    F: Fn(usize) + Sync,
+{
+    run(Numbers { range, f: &f }, Location::caller());
+}
+
+/// Calls `f` with each element of `items`, in parallel if there are idle workers.
+///
+/// # Panics
+/// As [`par_for`].
+///
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// raddle::par_for_each(&mut numbers, |n| *n *= 10);
+/// assert_eq!(numbers, [10, 20, 30]);
+/// ```
+#[track_caller]
+pub fn par_for_each<T, F>(items: &mut [T], f: F)
+where
+    T: Send,
+    F: Fn(&mut T) + Sync,
+{
+    run(Items { items, f: &f }, Location::caller());
+}
+
+/// The values of `f` for each element of `items`, in their order, computed in parallel if there are idle workers.
+///
+/// # Panics
+/// As [`par_for`].
+///
+/// ```
+/// let squares = raddle::par_map(&[1, 2, 3], |n| n * n);
+/// assert_eq!(squares, [1, 4, 9]);
+/// ```
+#[track_caller]
+pub fn par_map<T, R, F>(items: &[T], f: F) -> Vec<R>
+where
+    T: Sync,
+    R: Send,
+    F: Fn(&T) -> R + Sync,
+{
+    let (site, mut values) = (Location::caller(), Vec::new());
+    filled::fill(&mut values, items.len(), |slots| run(Values { items, slots, f: &f }, site));
+    values
+}
+
+/// A loop, or what is left of one, or a part of that.
+trait Turns: Send + Sized {
+    /// What turns leave.
+    type Done: Send;
+
+    fn count(&self) -> usize;
+
+    /// The first so many, and the others.
+    fn split_at(self, count: usize) -> (Self, Self);
+
+    /// One after the other.
+    fn run(self) -> Self::Done;
+
+    /// Of two parts that follow each other.
+    fn both(first: Self::Done, second: Self::Done) -> Self::Done;
+}
+
+fn run<T: Turns>(turns: T, site: &'static Location<'static>) -> T::Done {
+    // The outermost join makes the list, and enters the runtime.
+    if turns.count() > 1 { halves(turns, Pace::new(), site) } else { turns.run() }
+}
+
+fn halves<T: Turns>(turns: T, pace: Pace, site: &'static Location<'static>) -> T::Done {
+    let middle = turns.count() / 2;
+    let (first, second) = turns.split_at(middle);
+    let (first, second) = join_at(site, || blocks(first, pace, site), || blocks(second, pace, site));
+    T::both(first, second)
+}
+
+fn blocks<T: Turns>(turns: T, mut pace: Pace, site: &'static Location<'static>) -> T::Done {
+    let (mut done, mut rest) = (None, turns);
+    let and = |before, after| match before {
+        Some(before) => T::both(before, after),
+        None => after,
+    };
+    loop {
+        // Asked for anew each time: a turn may wait, and go on elsewhere.
+        let Some(flow) = Flow::current() else { return and(done, rest.run()) };
+        let left = rest.count();
+        let count = pace.block(left, flow.worker().now_ns());
+        if flow.worker().jobs.is_wanted() {
+            // A fork that nobody has yet is no smaller than a half of what is left here, and goes first.
+            if flow.forks().top().is_some() {
+                flow.poll();
+            } else if left > 1 && pace.is_worth_a_cut(left, flow.worker().jobs.waiting()) {
+                return and(done, halves(rest, pace.of_part(), site));
+            }
+        }
+        if count == left {
+            return and(done, rest.run());
+        }
+        let (block, others) = rest.split_at(count);
+        done = Some(and(done, block.run()));
+        rest = others;
+    }
+}
+
+struct Numbers<'a, F> {
+    range: Range<usize>,
+    f: &'a F,
+}
+
+impl<F: Fn(usize) + Sync> Turns for Numbers<'_, F> {
+    type Done = ();
+
+    fn count(&self) -> usize {
+        self.range.len()
+    }
+
+    fn split_at(self, count: usize) -> (Self, Self) {
+        let Range { start, end } = self.range;
+        let part = |range| Numbers { range, f: self.f };
+        (part(start..start + count), part(start + count..end))
+    }
+
+    fn run(self) {
+        run_numbers(self.range, self.f);
+    }
+
+    fn both((): (), (): ()) {}
+}
+
+struct Items<'a, T, F> {
+    items: &'a mut [T],
+    f: &'a F,
+}
+
+impl<T: Send, F: Fn(&mut T) + Sync> Turns for Items<'_, T, F> {
+    type Done = ();
+
+    fn count(&self) -> usize {
+        self.items.len()
+    }
+
+    fn split_at(self, count: usize) -> (Self, Self) {
+        let (first, second) = self.items.split_at_mut(count);
+        (Items { items: first, f: self.f }, Items { items: second, f: self.f })
+    }
+
+    fn run(self) {
+        run_items(self.items, self.f);
+    }
+
+    fn both((): (), (): ()) {}
+}
+
+struct Values<'a, T, R, F> {
+    items: &'a [T],
+    /// As many, for their values.
+    slots: &'a mut [MaybeUninit<R>],
+    f: &'a F,
+}
+
+impl<'a, T: Sync, R: Send, F: Fn(&T) -> R + Sync> Turns for Values<'a, T, R, F> {
+    type Done = Filled<'a, R>;
+
+    fn count(&self) -> usize {
+        self.items.len()
+    }
+
+    fn split_at(self, count: usize) -> (Self, Self) {
+        let (items, others) = self.items.split_at(count);
+        let (slots, rest) = self.slots.split_at_mut(count);
+        (Values { items, slots, f: self.f }, Values { items: others, slots: rest, f: self.f })
+    }
+
+    fn run(self) -> Filled<'a, R> {
+        run_values(self.items, self.slots, self.f)
+    }
+
+    fn both(first: Filled<'a, R>, second: Filled<'a, R>) -> Filled<'a, R> {
+        first.and(second)
+    }
+}
+
+// Functions of their own, whose parameters are what the turns use: only of a parameter does the compiler know that
+// nothing else reaches it. So what `f` has captured stays in registers. PERF: bench `loops`, half of the time.
+
+#[inline(never)]
+fn run_numbers<F: Fn(usize)>(range: Range<usize>, f: &F) {
+    range.for_each(f);
+}
+
+#[inline(never)]
+fn run_items<T, F: Fn(&mut T)>(items: &mut [T], f: &F) {
+    items.iter_mut().for_each(f);
+}
+
+#[inline(never)]
+fn run_values<'a, T, R, F: Fn(&T) -> R>(
+    items: &[T],
+    slots: &'a mut [MaybeUninit<R>],
+    f: &F,
+) -> Filled<'a, R> {
+    Filled::with(slots, items.iter().map(f))
+}

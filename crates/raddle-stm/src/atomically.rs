@@ -1,0 +1,198 @@
+//! Owns: the calls that run a transaction until it has committed.
+//! May use: `chaos`, `effort`, `gate`, `handles`, `host`, `stop`, `tvar`, `tx`, `raddle-core`.
+//! Never: what an attempt does.
+
+use crate::effort::Effort;
+use crate::gate;
+use crate::handles::Variables;
+use crate::host;
+use crate::stop::{Expired, Stop, StopOr, Stops, Why};
+use crate::tvar::TVar;
+use crate::tx::{ReadTx, Tx};
+
+use std::panic::Location;
+use std::time::Instant;
+
+/// Runs `body` as a transaction, until it commits, and returns its result.
+///
+/// Every transaction commits in the end, if its body ends and does not [`retry`](Tx::retry): one that others have
+/// overtaken too often gets a token, and then others wait for it.
+///
+/// If `body` panics, all that it has written is rolled back, and the panic goes on.
+///
+/// A transaction inside of a body, by another call of this function, is one of its own, which commits by itself, and
+/// again in each run of the body, whatever becomes of that; to make it a part, pass `tx` on. It may also wait for a
+/// change. If it writes what the body has read, the body runs again, each time.
+///
+/// ```
+/// use raddle_stm::{TVar, atomically};
+///
+/// let (from, to) = (TVar::new(100), TVar::new(0));
+/// atomically(|tx| {
+///     tx.modify(&from, |n| n - 30)?;
+///     tx.modify(&to, |n| n + 30)
+/// });
+/// assert_eq!((from.load(), to.load()), (70, 30));
+/// ```
+///
+/// # Panics
+/// If `body` retries and has read nothing: nothing could end that wait. If it retries in a task, which must not wait.
+/// If what was put off by [`Tx::on_commit`] panics, or an old value while it is dropped: then it has committed.
+#[inline]
+#[track_caller]
+pub fn atomically<R>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>) -> R {
+    match run(&mut body, true, None, Location::caller()) {
+        Ok(result) => result,
+        Err(_) => unreachable!("without a deadline and an error of its own it ends by a commit"),
+    }
+}
+
+/// As [`atomically`], of a `body` that may [`abort`](crate::abort): then all that it has written is rolled back.
+///
+/// ```
+/// use raddle_stm::{TVar, abort, atomically_or_err};
+///
+/// let balance = TVar::new(10);
+/// let paid = atomically_or_err(|tx| {
+///     let left = tx.read(&balance)? - 30;
+///     if left < 0 {
+///         return abort(format!("{} are missing", -left));
+///     }
+///     Ok(tx.write(&balance, left)?)
+/// });
+/// assert_eq!(paid.unwrap_err(), "20 are missing");
+/// ```
+///
+/// # Errors
+/// What `body` has aborted with.
+///
+/// # Panics
+/// As [`atomically`].
+#[inline]
+#[track_caller]
+pub fn atomically_or_err<R, E>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, StopOr<E>>) -> Result<R, E> {
+    run(&mut body, true, None, Location::caller()).map_err(|end| match end {
+        Some(StopOr::Abort(error)) => error,
+        _ => unreachable!("without a deadline it ends by a commit or an abort"),
+    })
+}
+
+/// As [`atomically`], but a wait for a change ends at `deadline`.
+///
+/// ```
+/// use raddle_stm::{TVar, atomically_until};
+/// use std::time::{Duration, Instant};
+///
+/// let ready = TVar::new(false);
+/// let deadline = Instant::now() + Duration::from_millis(1);
+/// let waited = atomically_until(deadline, |tx| {
+///     let ready = tx.read(&ready)?;
+///     tx.check(ready)
+/// });
+/// assert!(waited.is_err());
+/// ```
+///
+/// # Errors
+/// If the deadline passes while it waits.
+///
+/// # Panics
+/// As [`atomically`].
+#[inline]
+#[track_caller]
+pub fn atomically_until<R>(
+    deadline: Instant,
+    mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>,
+) -> Result<R, Expired> {
+    run(&mut body, true, Some(deadline), Location::caller()).map_err(|_| Expired(()))
+}
+
+/// As [`atomically`], of a `body` that only reads: nothing is noted in the first attempt.
+///
+/// ```
+/// use raddle_stm::{TVar, read_only};
+///
+/// let accounts: Vec<_> = (0..8).map(TVar::new).collect();
+/// let sum = read_only(|tx| accounts.iter().try_fold(0, |sum, account| Ok(sum + tx.read(account)?)));
+/// assert_eq!(sum, 28);
+/// ```
+///
+/// # Panics
+/// As [`atomically`].
+#[inline]
+#[track_caller]
+pub fn read_only<R>(mut body: impl FnMut(&mut ReadTx<'_, '_>) -> Result<R, Stop>) -> R {
+    match run(&mut |tx: &mut Tx<'_>| body(&mut ReadTx(tx)), false, None, Location::caller()) {
+        Ok(result) => result,
+        Err(_) => unreachable!("without a deadline and an error of its own it ends by a commit"),
+    }
+}
+
+/// Runs attempts until one commits, aborts, or the deadline passes, which is `None`. The first has notes only if they
+/// are `noted`.
+#[inline]
+fn run<R, S: Stops>(
+    body: &mut impl FnMut(&mut Tx<'_>) -> Result<R, S>,
+    noted: bool,
+    deadline: Option<Instant>,
+    site: &'static Location<'static>,
+) -> Result<R, Option<S>> {
+    host::counted_point_at("atomically", site);
+    let mut effort = Effort::new();
+    loop {
+        let mut tx = Tx::begin(noted || !effort.is_first(), effort.has_token(), effort.extensions());
+        let done = body(&mut tx);
+        match (tx.verdict(&done), done) {
+            (None, Ok(result)) if tx.commit() => {
+                host::settle_at("atomically", site);
+                return Ok(result);
+            }
+            (Some(Why::Abort), Err(stop)) => return Err(Some(stop)),
+            (Some(Why::Retry), _) if let Some((variables, time)) = tx.waits_for() => {
+                drop(tx);
+                effort.rest();
+                wait(&variables, time, site, deadline).map_err(|Expired(())| None)?;
+                continue;
+            }
+            _ => {}
+        }
+        drop(tx);
+        effort.failed();
+    }
+}
+
+/// Waits until one of `variables` is not what it was at `time`.
+#[cold]
+fn wait(
+    variables: &Variables,
+    time: u64,
+    site: &'static Location<'static>,
+    deadline: Option<Instant>,
+) -> Result<(), Expired> {
+    assert!(
+        !variables.is_empty() || deadline.is_some(),
+        "a transaction retries and has read nothing that another could write: no change could end its wait; read what \
+         it waits for first ({site})"
+    );
+    let waiter = host::waiter();
+    crate::chaos::point();
+    let wait = || host::wait(&waiter, variables, site, deadline);
+    let changed = gate::open_while(|| variables.watch(&waiter, time, wait));
+    host::check_cancelled();
+    // Not standing in all lists, it has changed already.
+    if changed.unwrap_or(true) { Ok(()) } else { Err(Expired(())) }
+}
+
+/// One operation as a transaction.
+impl<T: Clone + Send + Sync + 'static> TVar<T> {
+    /// Writes `value`, in a transaction of its own.
+    #[track_caller]
+    pub fn store(&self, value: T) {
+        atomically(|tx| tx.write(self, value.clone()));
+    }
+
+    /// The value, read in a transaction of its own.
+    #[track_caller]
+    pub fn load(&self) -> T {
+        read_only(|tx| tx.read(self))
+    }
+}

@@ -1,0 +1,76 @@
+//! Owns: what a transaction does between two attempts: it spins a little, and then takes the token.
+//! May use: `gate`, `host`.
+//! Never: a decision about one attempt.
+
+use crate::gate::CommitToken;
+use crate::host;
+use std::hint::spin_loop;
+
+/// After so many failures, with a pause after each, the transaction takes the token.
+///
+/// PERF: with eight turns of others before it, an audit of 1024 accounts beside two OS threads that move money on two
+/// cores took 17 ms, since each turn was a time slice of the kernel's.
+const PAUSES: u32 = 5;
+
+/// The first pause, in turns of a spin loop; each is twice as long as the one before.
+const FIRST_PAUSE: u32 = 8;
+
+/// So often an attempt moves its snapshot. One that reads much, and then what others write all the time, would do
+/// nothing else: each time it has looked at all again there is a newer value.
+const EXTENSIONS: u32 = 4;
+
+/// How hard a transaction has tried.
+pub(crate) struct Effort {
+    failures: u32,
+    token: Option<CommitToken>,
+}
+
+impl Effort {
+    #[inline(always)]
+    pub(crate) const fn new() -> Effort {
+        Effort { failures: 0, token: None }
+    }
+
+    /// Whether the gate is not for this one.
+    #[inline(always)]
+    pub(crate) const fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Whether this is the first attempt.
+    #[inline(always)]
+    pub(crate) const fn is_first(&self) -> bool {
+        self.failures == 0
+    }
+
+    /// So often the next attempt may move its snapshot: as often as it takes when nothing else is left to try. It may
+    /// be its own body that writes what it reads, by transactions inside.
+    #[inline(always)]
+    pub(crate) const fn extensions(&self) -> u32 {
+        if self.failures <= PAUSES { EXTENSIONS } else { u32::MAX }
+    }
+
+    /// An attempt has failed. Returns when it is time for the next.
+    #[cold]
+    pub(crate) fn failed(&mut self) {
+        self.failures += 1;
+        if self.failures <= PAUSES {
+            (0..FIRST_PAUSE << self.failures).for_each(|_| spin_loop());
+            return;
+        }
+        host::check_cancelled();
+        if self.token.is_none() {
+            self.token = CommitToken::take();
+            if self.token.is_some() {
+                return;
+            }
+        }
+        // A task, or one that a task has overtaken: the others may be out of its way the next time.
+        host::let_others_run();
+    }
+
+    /// The transaction was not in vain, but is to wait: it begins anew then.
+    pub(crate) fn rest(&mut self) {
+        *self = Effort::new();
+    }
+}

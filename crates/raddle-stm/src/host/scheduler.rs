@@ -1,0 +1,61 @@
+//! Owns: how transactions wait in a program with a scheduler.
+//! May use: `raddle-core`, `raddle-syscall`.
+//! Never: a wait of its own making. The twin `threads` has each of these names.
+
+pub(crate) use raddle_core::region::{graver, lose};
+use raddle_core::wait::{CallOn, Outcome, Wait, WaitCall, WaitReason, park, who_runs};
+pub(crate) use raddle_core::wait::{Subject as Told, Waiter};
+pub(crate) use raddle_core::worker::at_home;
+pub(crate) use raddle_core::worker::choice::{counted_point_at, settle_at};
+use std::any::Any;
+use std::panic::Location;
+use std::time::Instant;
+
+const RETRY: WaitCall = WaitCall::new("retry", WaitReason::Wait);
+
+/// What a panic has thrown.
+pub(crate) type Thrown = Box<dyn Any + Send>;
+
+/// Opens the caller's wait for a change.
+///
+/// # Panics
+/// In a task, which must not wait.
+pub(crate) fn waiter() -> Waiter {
+    Waiter::new(const { &RETRY })
+}
+
+/// Waits for a change of `what`. False if the deadline passes first, or the caller is cancelled.
+pub(crate) fn wait<S: Told + 'static>(
+    waiter: &Waiter,
+    what: &S,
+    site: &'static Location<'static>,
+    deadline: Option<Instant>,
+) -> bool {
+    let wait = Wait::on(const { &CallOn::<S>::new(RETRY.name(), RETRY.reason()) }, what, site);
+    let _shown = wait.show();
+    waiter.wait(deadline) != Outcome::Expired
+}
+
+/// Unwinds if the caller has been cancelled.
+pub(crate) fn check_cancelled() {
+    raddle_core::region::check();
+}
+
+/// Runs `f`, whose waits no cancellation ends.
+pub(crate) fn shield(f: impl FnOnce()) {
+    raddle_core::region::shield(f);
+}
+
+/// Lets others run, on the caller's worker if it has one.
+pub(crate) fn let_others_run() {
+    if at_home() {
+        raddle_syscall::yield_processor();
+    } else {
+        park::let_others_run();
+    }
+}
+
+/// What tells whoever runs here from all others.
+pub(crate) fn caller() -> usize {
+    who_runs().0.addr()
+}

@@ -1,0 +1,304 @@
+//! Owns: `Log`: what a transaction has read and is about to write.
+//! May use: `garbage`, `protocol::commit`, `protocol::word`, `value`, `variable`.
+//! Never: a look at a variable's word.
+//!
+//! A log stays in its slot, so that its memory is there for the next transaction. It is empty while nobody has the
+//! slot, but for what waits to be freed.
+
+mod index;
+
+use crate::garbage::{Garbage, Heap};
+use crate::protocol::commit::Write;
+use crate::protocol::word::{Seen, Word};
+use crate::value::{ValueKind, Words};
+use crate::variable::{Head, HeadRef};
+use index::Index;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Log {
+    /// May have a variable more than once.
+    pub(crate) reads: Vec<HeadRef>,
+    /// Each variable once.
+    writes: Vec<Entry>,
+    /// A bit for each variable in `writes`: most that is read was not written.
+    filter: u64,
+    index: Index,
+    /// What writes were before a nested transaction has changed them.
+    undo: Vec<Undo>,
+    /// Some value in `writes` or `undo` has a box.
+    has_boxes: bool,
+    pub(crate) heap: Heap,
+}
+
+// SAFETY: what it points to are variables and values, which are `Send` and `Sync`.
+unsafe impl Send for Log {}
+
+/// A variable's new value; after the commit, its old one.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    head: HeadRef,
+    value: Words,
+    before: Seen,
+}
+
+/// What a variable's entry was before. It says itself whose value it has, and not where the entry stands: a commit puts
+/// the entries into another order.
+#[derive(Debug)]
+struct Undo {
+    head: HeadRef,
+    value: Words,
+}
+
+/// How long the log was when a nested transaction began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mark {
+    writes: usize,
+    undo: usize,
+}
+
+/// More entries than this are not kept for the next transaction.
+const KEPT_MAX: usize = 1 << 14;
+
+impl Entry {
+    #[inline(always)]
+    fn head(&self) -> &Head {
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        unsafe { self.head.as_ref() }
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> &'static ValueKind {
+        self.head().kind
+    }
+
+    fn boxed(&self, out_of_reach: u64) -> Option<Garbage> {
+        boxed(self.head(), self.value, out_of_reach)
+    }
+}
+
+impl Undo {
+    fn boxed(&self, out_of_reach: u64) -> Option<Garbage> {
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        boxed(unsafe { self.head.as_ref() }, self.value, out_of_reach)
+    }
+}
+
+/// A value of the variable, if it lies in a box.
+fn boxed(head: &Head, value: Words, out_of_reach: u64) -> Option<Garbage> {
+    let free = head.kind.free?;
+    // SAFETY: it is not inline.
+    let what = unsafe { value.address() };
+    // SAFETY: it is of that kind; until then it may be found in the variable, if it ever was there.
+    Some(unsafe { Garbage::new(what, free, out_of_reach) })
+}
+
+impl Write for Entry {
+    #[inline(always)]
+    fn word(&self) -> &Word {
+        &self.head().watched.word
+    }
+
+    #[inline(always)]
+    fn before(&self) -> Seen {
+        self.before
+    }
+
+    #[inline(always)]
+    fn set_before(&mut self, seen: Seen) {
+        self.before = seen;
+    }
+
+    #[inline(always)]
+    fn exchange(&mut self) {
+        let (head, kind) = (self.head(), self.kind());
+        let old = if kind.free.is_some() { head.load() } else { self.value };
+        head.value.store(self.value, kind);
+        self.value = old;
+    }
+}
+
+#[inline(always)]
+fn bit(head: HeadRef) -> u64 {
+    let address = head.addr().get();
+    1 << ((address >> 4 ^ address >> 10) & 63)
+}
+
+impl Log {
+    pub(crate) const fn new() -> Log {
+        Log {
+            reads: Vec::new(),
+            writes: Vec::new(),
+            filter: 0,
+            index: Index::new(),
+            undo: Vec::new(),
+            has_boxes: false,
+            heap: Heap::new(),
+        }
+    }
+
+    /// What the transaction is about to write there, if anything.
+    #[inline(always)]
+    pub(crate) fn written(&self, head: HeadRef) -> Option<&Words> {
+        if self.filter & bit(head) == 0 {
+            return None;
+        }
+        self.find(head).map(|at| &self.writes[at].value)
+    }
+
+    fn find(&self, head: HeadRef) -> Option<usize> {
+        if self.index.is_in_use() {
+            return self.index.find(head, |at| self.writes.get(at).map(|entry| entry.head));
+        }
+        self.writes.iter().position(|entry| entry.head == head)
+    }
+
+    /// The transaction is about to write `value` there. Since `mark` the log must be able to roll back. Returns what
+    /// must be dropped.
+    #[inline(always)]
+    pub(crate) fn write(
+        &mut self,
+        head: HeadRef,
+        value: Words,
+        has_box: bool,
+        mark: Mark,
+    ) -> Option<Garbage> {
+        self.has_boxes |= has_box;
+        if self.filter & bit(head) != 0
+            && let Some(at) = self.find(head)
+        {
+            return self.overwrite(at, value, mark);
+        }
+        self.filter |= bit(head);
+        self.writes.push(Entry { head, value, before: Seen::NOTHING });
+        if self.writes.len() >= Index::WORTH || self.index.is_in_use() {
+            self.index.add(self.writes.len(), |at| self.writes[at].head);
+        }
+        None
+    }
+
+    fn overwrite(&mut self, at: usize, value: Words, mark: Mark) -> Option<Garbage> {
+        let entry = &mut self.writes[at];
+        let old = std::mem::replace(&mut entry.value, value);
+        if at < mark.writes {
+            self.undo.push(Undo { head: entry.head, value: old });
+            return None;
+        }
+        boxed(entry.head(), old, 0)
+    }
+
+    /// How long it is.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { writes: self.writes.len(), undo: self.undo.len() }
+    }
+
+    /// As it was at the mark, but for the reads: the decision to roll back depends on them. Returns what must be
+    /// dropped.
+    pub(crate) fn roll_back(&mut self, mark: Mark) -> Vec<Garbage> {
+        let mut garbage = Vec::new();
+        for undo in self.undo.split_off(mark.undo).into_iter().rev() {
+            let at = self.find(undo.head).expect("what was written over is there");
+            let undone = std::mem::replace(&mut self.writes[at].value, undo.value);
+            garbage.extend(boxed(self.writes[at].head(), undone, 0));
+        }
+        garbage.extend(self.writes.drain(mark.writes..).filter_map(|entry| entry.boxed(0)));
+        // The filter may tell of more than there is.
+        self.index.truncate(mark.writes);
+        garbage
+    }
+
+    /// What was done since the mark `part` stays: what was written over is wanted no more, if only it could be rolled
+    /// back to, and nothing `around` it can. Returns what must be dropped.
+    pub(crate) fn keep(&mut self, part: Mark, around: Mark) -> Vec<Garbage> {
+        if around.writes > 0 || self.undo.len() == part.undo {
+            return Vec::new();
+        }
+        self.undo.drain(part.undo..).filter_map(|undo| undo.boxed(0)).collect()
+    }
+
+    /// Empties it, with nothing written. Returns what must be dropped.
+    pub(crate) fn discard(&mut self) -> Vec<Garbage> {
+        let mut garbage = Vec::new();
+        if self.has_boxes {
+            garbage.extend(self.writes.iter().filter_map(|entry| entry.boxed(0)));
+            garbage.extend(self.undo.iter().filter_map(|undo| undo.boxed(0)));
+        }
+        self.clear();
+        garbage
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// What was read, as words; and what is to be written, by the order of its addresses. Nothing is found in it after
+    /// that by where it stood.
+    #[inline(always)]
+    pub(crate) fn parts(&mut self) -> (&mut [Entry], impl Iterator<Item = &Word> + Clone) {
+        match &mut *self.writes {
+            [] | [_] => {}
+            [a, b] if a.head < b.head => {}
+            [a, b] => std::mem::swap(a, b),
+            all => {
+                all.sort_unstable_by_key(|entry| entry.head);
+                if self.index.is_in_use() {
+                    self.index.clear();
+                }
+            }
+        }
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        let reads = self.reads.iter().map(|head| &unsafe { head.as_ref() }.watched.word);
+        (&mut self.writes, reads)
+    }
+
+    /// After the commit of the time `version`: wakes who waits for it, and keeps what was replaced until it may be
+    /// freed.
+    #[inline(always)]
+    pub(crate) fn committed(&mut self, version: u64) {
+        for entry in &self.writes {
+            if entry.before.is_watched() {
+                let head = entry.head();
+                // SAFETY: it is its own stripe.
+                unsafe { head.watched.wake(head.stripe(), version) };
+            }
+        }
+        if self.has_boxes {
+            self.keep_replaced(version);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_replaced(&mut self, version: u64) {
+        self.writes.iter().filter_map(|entry| entry.boxed(version)).for_each(|old| self.heap.add(old));
+        self.undo.iter().filter_map(|undo| undo.boxed(version)).for_each(|old| self.heap.add(old));
+    }
+
+    /// Forgets all, and frees nothing.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.reads.clear();
+        self.writes.clear();
+        self.undo.clear();
+        self.filter = 0;
+        self.has_boxes = false;
+        if self.index.is_in_use() {
+            self.index.clear();
+        }
+        if self.reads.capacity().max(self.writes.capacity()).max(self.undo.capacity()) > KEPT_MAX {
+            self.shrink();
+        }
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        self.reads = Vec::new();
+        self.writes = Vec::new();
+        self.undo = Vec::new();
+    }
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log::new()
+    }
+}

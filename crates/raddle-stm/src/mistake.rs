@@ -1,0 +1,58 @@
+//! Owns: the mistakes that the tests put into the algorithm, one at a time, each of which some test must find.
+//! May use: nothing.
+//! Never: an instruction in a program: outside of this crate's own tests none is ever made.
+//!
+//! A test program makes the mistake that the variable `RADDLE_STM_MISTAKE` names; `proof::mistakes` and
+//! `model::mistakes` start themselves with each.
+
+/// What could be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(loom, allow(dead_code, reason = "some are made where there are types"))]
+pub(crate) enum Mistake {
+    /// A commit does not look at what it has read.
+    CommitsUnchecked,
+    /// A commit takes what another has locked for unchanged.
+    IgnoresLocks,
+    /// The clock ticks before the variables are locked.
+    TicksTooEarly,
+    /// A variable is unlocked before its value is stored.
+    UnlocksTooEarly,
+    /// A read does not look at the word again.
+    LooksOnce,
+    /// A read takes what is newer than the snapshot.
+    TakesNewer,
+    /// A snapshot is moved to a later time without a look at what has been read.
+    ExtendsUnchecked,
+    /// What a nested transaction wrote stays when it is rolled back.
+    KeepsBranch,
+    /// Who waits does not look whether the variable is still what it has read.
+    WatchesUnchecked,
+    /// A commit wakes nobody.
+    WakesNobody,
+    /// A commit that steps back forgets those who watch.
+    ForgetsWatchers,
+    /// What was replaced is freed while somebody may still read it.
+    FreesAtOnce,
+    /// A slot is taken without telling since when.
+    AnnouncesTooLate,
+}
+
+/// Whether the program is to make this mistake.
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) const fn made(_mistake: Mistake) -> bool {
+    false
+}
+
+/// Whether the program is to make this mistake.
+#[cfg(test)]
+pub(crate) fn made(mistake: Mistake) -> bool {
+    use std::sync::OnceLock;
+    static ASKED_FOR: OnceLock<Option<String>> = OnceLock::new();
+    let asked_for = ASKED_FOR.get_or_init(|| std::env::var(VARIABLE).ok());
+    asked_for.as_ref().is_some_and(|name| *name == format!("{mistake:?}"))
+}
+
+/// It names the mistake.
+#[cfg(test)]
+pub(crate) const VARIABLE: &str = "RADDLE_STM_MISTAKE";

@@ -1,0 +1,246 @@
+//! Owns: `Tx`, one attempt of a transaction, as its body sees it.
+//! May use: `log`, `protocol::slots`, `stop`, `tvar`, `value`.
+//! Never: another attempt, or a wait for a change.
+
+mod attempt;
+mod hooks;
+mod nest;
+mod read_only;
+
+pub use read_only::ReadTx;
+
+use crate::log::{Log, Mark};
+use crate::protocol::slots::TxSlot;
+use crate::stop::{Stop, Why};
+use crate::tvar::TVar;
+use crate::value::{Words, kind};
+use hooks::Hooks;
+use std::marker::PhantomData;
+
+/// A transaction that runs: what its body reads and writes by.
+///
+/// What it reads are the values of one moment, of which nothing that commits later is seen; what it writes others see
+/// when it has committed, all at once. If the two cannot be had together, an operation returns a [`Stop`], which the
+/// body passes on by `?`, and the body is run again. It does not see an impossible state before, not even in an attempt
+/// that is in vain (Guerraoui and Kapałka call that *opacity*: On the Correctness of Transactional Memory, 2008).
+///
+/// A body may run several times: what it does besides must bear that, or be put off by [`on_commit`](Self::on_commit).
+///
+/// It cannot be kept:
+///
+/// ```compile_fail
+/// let mut kept = None;
+/// raddle_stm::atomically(|tx| {
+///     kept = Some(tx);
+///     Ok(())
+/// });
+/// ```
+///
+/// nor exchanged for that of another transaction:
+///
+/// ```compile_fail
+/// raddle_stm::atomically(|outer| {
+///     raddle_stm::atomically(|inner| {
+///         std::mem::swap(outer, inner);
+///         Ok(())
+///     });
+///     Ok(())
+/// });
+/// ```
+///
+/// nor used by another thread:
+///
+/// ```compile_fail,E0277
+/// fn goes<T: Send>(_: T) {}
+/// raddle_stm::atomically(|tx| Ok(goes(tx)));
+/// ```
+#[derive(Debug)]
+pub struct Tx<'t> {
+    slot: &'static TxSlot<Log>,
+    /// The time of the snapshot.
+    time: u64,
+    /// What its body was told by a [`Stop`]: nothing more is read, and nothing committed.
+    stopped: Option<Why>,
+    /// It has committed: the slot is somebody else's.
+    is_over: bool,
+    /// What is read is noted. Without notes a snapshot cannot be moved to a later time, nor waited for.
+    has_notes: bool,
+    /// The gate is not for this one.
+    has_token: bool,
+    /// The snapshot may be moved so often.
+    extensions: u32,
+    /// Before it, the log must be able to roll back to what it was.
+    mark: Mark,
+    hooks: Option<Box<Hooks>>,
+    /// No two are of one type, and none goes to another thread.
+    of: PhantomData<*mut &'t ()>,
+}
+
+impl<'t> Tx<'t> {
+    /// The value of `variable`: what this transaction has written there, or else what it was at the transaction's
+    /// moment.
+    ///
+    /// # Errors
+    /// [`Stop`], if the transaction must be run again.
+    #[inline]
+    pub fn read<T>(&mut self, variable: &TVar<T>) -> Result<T, Stop>
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        self.with(variable, T::clone)
+    }
+
+    /// What `f` makes of the value of `variable`, which is not cloned.
+    ///
+    /// ```
+    /// use raddle_stm::{TVar, atomically};
+    ///
+    /// let names = TVar::new(vec!["Ada".to_string(), "Grace".to_string()]);
+    /// let longest = atomically(|tx| tx.with(&names, |names| names.iter().map(String::len).max()));
+    /// assert_eq!(longest, Some(5));
+    /// ```
+    ///
+    /// The reference is gone when `f` returns:
+    ///
+    /// ```compile_fail
+    /// use raddle_stm::{TVar, atomically};
+    ///
+    /// let name = TVar::new(String::new());
+    /// let kept: &str = atomically(|tx| tx.with(&name, |name| name.as_str()));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Stop`], if the transaction must be run again.
+    #[inline]
+    pub fn with<T, R>(&mut self, variable: &TVar<T>, f: impl FnOnce(&T) -> R) -> Result<R, Stop>
+    where
+        T: Send + Sync + 'static,
+    {
+        let words = self.look(variable.head, kind::<T>())?;
+        // SAFETY: the variable's words are those of a `T`. If it lies in a box, that is the log's, which nobody changes
+        // while `self` is borrowed, or one that could be found at the snapshot's time, and is kept for us.
+        Ok(f(unsafe { words.value::<T>() }))
+    }
+
+    /// Writes `value` to `variable`. Nobody else sees it before this transaction has committed.
+    ///
+    /// # Errors
+    /// [`Stop`], if the transaction must be run again.
+    #[inline]
+    pub fn write<T>(&mut self, variable: &TVar<T>, value: T) -> Result<(), Stop>
+    where
+        T: Send + Sync + 'static,
+    {
+        if let Some(why) = self.stopped {
+            return Err(Stop(why));
+        }
+        let mark = self.mark;
+        let has_box = kind::<T>().free.is_some();
+        // A value of the program's own may go here, and run its code: after the log is right again.
+        drop(self.log().write(variable.head, Words::of(value), has_box, mark));
+        Ok(())
+    }
+
+    /// Writes what `f` makes of the value.
+    ///
+    /// ```
+    /// use raddle_stm::{TVar, atomically};
+    ///
+    /// let counter = TVar::new(1);
+    /// atomically(|tx| tx.modify(&counter, |n| n + 1));
+    /// assert_eq!(counter.load(), 2);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Stop`], if the transaction must be run again.
+    #[inline]
+    pub fn modify<T>(&mut self, variable: &TVar<T>, f: impl FnOnce(T) -> T) -> Result<(), Stop>
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        let value = self.read(variable)?;
+        self.write(variable, f(value))
+    }
+
+    /// Writes `value`, and returns what was there.
+    ///
+    /// # Errors
+    /// [`Stop`], if the transaction must be run again.
+    #[inline]
+    pub fn replace<T>(&mut self, variable: &TVar<T>, value: T) -> Result<T, Stop>
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        let before = self.read(variable)?;
+        self.write(variable, value)?;
+        Ok(before)
+    }
+
+    /// Gives up for now: what the transaction has read is not what it waits for.
+    ///
+    /// All that it has written is rolled back, the caller is parked, and the transaction is run again when another has
+    /// written one of the variables that it has read. In [`or_else`](Self::or_else) the alternative is tried first.
+    /// Whoever drops the error waits all the same, when the body ends.
+    ///
+    /// From *Composable Memory Transactions* (Harris, Marlow, Peyton Jones, Herlihy, 2005).
+    ///
+    /// ```
+    /// use raddle_stm::{TVar, atomically};
+    ///
+    /// let filled = TVar::new(None);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| filled.store(Some(7)));
+    ///     let taken = atomically(|tx| match tx.replace(&filled, None)? {
+    ///         Some(value) => Ok(value),
+    ///         None => tx.retry(),
+    ///     });
+    ///     assert_eq!(taken, 7);
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    /// Always.
+    pub fn retry<R>(&mut self) -> Result<R, Stop> {
+        Err(self.stop(Why::Retry))
+    }
+
+    /// [Retries](Self::retry) unless `condition` holds.
+    ///
+    /// # Errors
+    /// If it does not.
+    #[inline]
+    pub fn check(&mut self, condition: bool) -> Result<(), Stop> {
+        if condition { Ok(()) } else { self.retry() }
+    }
+
+    /// Runs `f` when this transaction has committed, once: for what cannot be undone.
+    ///
+    /// It runs in the flow that has run the transaction, after all that was written is seen by others, in the order of
+    /// these calls. What a nested transaction puts off goes with it, if that is rolled back. If one panics, or is
+    /// cancelled in a wait of its own, the others run all the same, and the panic goes on after them: the transaction
+    /// has committed.
+    ///
+    /// ```
+    /// use raddle_stm::{TVar, atomically};
+    /// use std::cell::Cell;
+    /// use std::rc::Rc;
+    ///
+    /// let (lamp, switched) = (TVar::new(false), Rc::new(Cell::new(0)));
+    /// atomically(|tx| {
+    ///     let switched = switched.clone();
+    ///     tx.on_commit(move || switched.set(switched.get() + 1));
+    ///     tx.write(&lamp, true)
+    /// });
+    /// assert_eq!(switched.get(), 1);
+    /// ```
+    pub fn on_commit(&mut self, f: impl FnOnce() + 'static) {
+        self.hooks.get_or_insert_default().on_commit.push(Box::new(f));
+    }
+
+    /// Runs `f` when this attempt, or the nested transaction that is under way, is rolled back: for whatever reason, be
+    /// it only to run again. In the reverse order of these calls; before a transaction that [retries](Self::retry)
+    /// waits.
+    pub fn on_abort(&mut self, f: impl FnOnce() + 'static) {
+        self.hooks.get_or_insert_default().on_abort.push(Box::new(f));
+    }
+}

@@ -1,0 +1,26 @@
+//! Owns: the load and the store of a word of which some bytes may never have been written, on x86-64.
+//! May use: nothing.
+//! Never: an order; the protocols have fences for that.
+
+use std::arch::asm;
+use std::mem::MaybeUninit;
+
+/// # Safety
+/// `from` is the address of a word, and aligned.
+#[inline(always)]
+pub(super) unsafe fn load(from: *const MaybeUninit<u64>) -> MaybeUninit<u64> {
+    let word: MaybeUninit<u64>;
+    // SAFETY: one load, of a word that the caller says is there.
+    unsafe {
+        asm!("mov {}, [{}]", lateout(reg) word, in(reg) from, options(nostack, preserves_flags, readonly))
+    };
+    word
+}
+
+/// # Safety
+/// `to` is the address of a word, and aligned.
+#[inline(always)]
+pub(super) unsafe fn store(to: *mut MaybeUninit<u64>, word: MaybeUninit<u64>) {
+    // SAFETY: one store, to a word that the caller says is there.
+    unsafe { asm!("mov [{}], {}", in(reg) to, in(reg) word, options(nostack, preserves_flags)) };
+}

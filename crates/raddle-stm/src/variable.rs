@@ -1,0 +1,83 @@
+//! Owns: `Head`, a variable without its type; and the locks of all lists.
+//! May use: `host`, `protocol::watch`, `value`, `raddle-core`.
+//! Never: a transaction.
+
+use crate::host::Waiter;
+use crate::protocol::watch::{Stripe, Watched};
+use crate::value::{ValueCell, ValueKind, Words};
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+/// A variable, whatever its type. It is there as long as there is a handle of it, and as long as a transaction runs
+/// that may have had one.
+pub(crate) struct Head {
+    pub(crate) watched: Watched<Waiter>,
+    pub(crate) value: ValueCell,
+    pub(crate) kind: &'static ValueKind,
+    handles: AtomicUsize,
+    /// Where it was made.
+    pub(crate) site: &'static Location<'static>,
+}
+
+/// More handles than this are a leak in a loop, and the count would wrap.
+const HANDLES_MAX: usize = isize::MAX.cast_unsigned();
+
+impl Head {
+    /// A variable with one handle, whose value is of the time `version`: that of now, for it may be made of what was
+    /// committed just before, which the snapshot of a transaction that gets a handle by other means may not have.
+    pub(crate) fn new(
+        words: Words,
+        kind: &'static ValueKind,
+        site: &'static Location<'static>,
+        version: u64,
+    ) -> HeadRef {
+        let (watched, value, handles) = (Watched::new(version), ValueCell::new(words), AtomicUsize::new(1));
+        let head = Box::new(Head { watched, value, kind, handles, site });
+        NonNull::from(Box::leak(head))
+    }
+
+    /// Its value, as it is at some moment.
+    #[inline(always)]
+    pub(crate) fn load(&self) -> Words {
+        self.value.load(self.kind)
+    }
+
+    /// There is one more handle.
+    #[inline]
+    pub(crate) fn retain(&self) {
+        let before = self.handles.fetch_add(1, Ordering::Relaxed);
+        if before > HANDLES_MAX {
+            // As `Arc`: there is no way on.
+            std::process::abort();
+        }
+    }
+
+    /// As [`retain`](Self::retain), unless there was none left: nobody can write it any more then.
+    pub(crate) fn try_retain(&self) -> bool {
+        let more = |handles| if handles == 0 { None } else { Some(handles + 1) };
+        self.handles.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// There is one handle less. Whether that was the last, and the caller must retire the variable.
+    #[inline]
+    #[must_use = "nobody else will"]
+    pub(crate) fn release(&self) -> bool {
+        // Release pairs with the acquire fence below, of whoever is the last.
+        if self.handles.fetch_sub(1, Ordering::Release) != 1 {
+            return false;
+        }
+        fence(Ordering::Acquire); // pairs with the release of all others above
+        true
+    }
+
+    /// The lock of its list.
+    pub(crate) fn stripe(&self) -> &'static Stripe {
+        static STRIPES: [Stripe; 64] = [const { Stripe::new() }; 64];
+        let address = std::ptr::from_ref(self).addr();
+        &STRIPES[(address >> 6 ^ address >> 12) % STRIPES.len()]
+    }
+}
+
+/// Some variable: whoever has it knows why it is there.
+pub(crate) type HeadRef = NonNull<Head>;

@@ -13,8 +13,8 @@
 //!    ones.
 //!
 //! A dump says since when, and who had a turn lately. When it has lasted for ten seconds (`RADDLE_LIVELOCK`), the
-//! watcher stops the workers for three looks, a tick apart, and tells once for each place who was at it in all three:
-//! could run, ran, or had waited for less than a moment.
+//! watcher stops the workers for three looks or some more, a tick apart, and tells once for each place who was at it in
+//! all of them: could run, ran, or had waited for less than a moment.
 
 use crate::age;
 use crate::kernel;
@@ -37,6 +37,8 @@ const WORTH_A_LOOK: Duration = Duration::from_millis(800);
 const A_MOMENT: Duration = Duration::from_millis(300);
 /// So many looks have to find somebody at it.
 const LOOKS: usize = 3;
+/// So many at most, until one shows in which functions: who is stopped in the middle of a switch is in none.
+const LOOKS_MAX: usize = 10;
 /// So many are followed into functions.
 const WALKED: usize = 500;
 
@@ -182,10 +184,13 @@ impl Going {
         if self.seen.len() < LOOKS {
             return None;
         }
-        self.is_told = true;
         let (first, others) = self.seen.split_first()?;
         let all: HashSet<u64> =
             first.iter().copied().filter(|id| others.iter().all(|seen| seen.contains(id))).collect();
+        if self.seen.len() < LOOKS_MAX && !table.knows_functions_of(&all) {
+            return None;
+        }
+        self.is_told = true;
         let news = table.places_of(&all).into_iter().filter(|place| told.insert(place.clone())).count();
         let (who, functions) = table.tell_those(&all);
         let ago = age::in_words(round.lasts);

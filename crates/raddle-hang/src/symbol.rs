@@ -117,6 +117,11 @@ impl fmt::Display for Function {
 }
 
 impl Function {
+    /// Not only the file of its code: that is all there is of what has no symbol, as assembly or a jump to a library.
+    pub(crate) fn has_name(&self) -> bool {
+        !is_nameless(&self.name)
+    }
+
     /// Without the distance from its begin.
     pub(crate) fn without_distance(self) -> Function {
         let name = self.name.rsplit_once(" + ").map_or(&self.name[..], |(name, _)| name).to_owned();
@@ -286,6 +291,11 @@ fn find(addresses: &[usize], with_debug_information: bool) -> Vec<Function> {
     addresses.iter().flat_map(|address| known.functions(*address)).collect()
 }
 
+/// See [`Function::has_name`].
+fn is_nameless(name: &str) -> bool {
+    name.contains('/') && !name.contains("::")
+}
+
 /// Of these functions those of the program: from the first that is not ours on, up to the process's own.
 pub(crate) fn of_program(functions: Vec<Function>) -> Vec<Function> {
     let begins = |name: &str, with: &[&str]| {
@@ -293,8 +303,6 @@ pub(crate) fn of_program(functions: Vec<Function>) -> Vec<Function> {
     };
     let is_ours = |name: &str| begins(name, OWN_CRATES);
     let is_between = |name: &str| begins(name, &["core::", "std::", "alloc::", "__"]) || is_built_in(name);
-    // Of what has no symbol only the file is known: assembly, a jump to a library.
-    let is_nameless = |name: &str| name.contains('/') && !name.contains("::");
     let is_base = |name: &str| {
         begins(name, &["core::panic::unwind_safe::", "std::panicking::", "std::panic::", "__rust_try"])
     };

@@ -300,6 +300,16 @@ impl ProcessTable {
         (told.join("; "), functions)
     }
 
+    /// Whether a function of the program is known for each that [`tell_those`](Self::tell_those) follows into some.
+    /// Not of one that was stopped between two stacks.
+    pub(crate) fn knows_functions_of(&self, ids: &HashSet<u64>) -> bool {
+        let is_known = |group: &Vec<&Row>| {
+            let functions = symbol::of_program(symbol::functions(self.frames(group[0])));
+            functions.iter().any(symbol::Function::has_name)
+        };
+        self.groups_of(ids).iter().take(ROOTS_MAX).all(is_known)
+    }
+
     /// The places at which those with these numbers were spawned, and at which they are.
     pub(crate) fn places_of(&self, ids: &HashSet<u64>) -> Vec<String> {
         let place = |group: &Vec<&Row>| match &group[0].state {

@@ -24,6 +24,13 @@ fn put(place: &TVar<Option<u32>>, value: u32) {
     });
 }
 
+fn until_empty(place: &TVar<Option<u32>>) {
+    atomically(|tx| {
+        let there = tx.read(place)?;
+        tx.check(there.is_none())
+    });
+}
+
 #[test]
 fn processes_hand_over_on_one_worker_and_on_two() {
     for workers in [1, 2] {
@@ -179,7 +186,7 @@ fn alternatives_wait_for_either() {
         });
         csp::yield_now();
         put(&places[1], 2);
-        csp::yield_now();
+        until_empty(&places[1]);
         put(&places[0], 1);
         assert_eq!(taker.join().unwrap(), [2, 1]);
     });

@@ -272,7 +272,17 @@ impl IdleSet {
 
     /// See the protocol.
     pub fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
-        self.0.announce(worker, was_searcher)
+        self.0.announce(worker, was_searcher, false)
+    }
+
+    /// See the protocol.
+    pub fn is_watched(&self) -> bool {
+        self.0.is_watched()
+    }
+
+    /// See the protocol: of one who lingers.
+    pub fn announce_lingering(&self, worker: usize, was_searcher: bool) -> Watch {
+        self.0.announce(worker, was_searcher, true)
     }
 
     /// See the protocol.

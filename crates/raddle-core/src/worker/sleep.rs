@@ -17,6 +17,9 @@ const SUSPECT: Duration = Duration::from_secs(2);
 const FIRST_DOZE_NS: u64 = 25_000;
 /// So often is looked for what comes from another worker before the clock is read: about a microsecond.
 const LOOKS: u32 = 64;
+/// When nobody is busy any more, a watcher's next doze is this part of the tick at least. It doubles, and a doze of a
+/// whole tick has no end.
+const LINGERS: u64 = 4;
 /// From this doze on, who spawns is asked to knock.
 const KNOCK_DOZE_NS: u64 = 1_600_000;
 
@@ -38,12 +41,15 @@ impl LocalWorker {
         let mut doze = FIRST_DOZE_NS;
         let mut searching = shared.idle.try_search();
         let (mut is_fresh, mut ask_again, mut begun) = (true, None, shared.pollers.outstanding.begun());
+        // Who sees work as it lies down takes it, though another is on its way to search: that one may have no
+        // processor yet, and to lie down and get up again until it has come would keep it from one.
+        let (mut lingers, mut saw_work) = (false, false);
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
             shared.sampler.look(shared, now);
             let mut found = self.take_own();
-            if found.is_none() && searching {
+            if found.is_none() && (searching || saw_work) {
                 found = self.search(now);
             }
             if found.is_none() {
@@ -70,7 +76,14 @@ impl LocalWorker {
                 self.take_mail();
                 continue;
             }
-            let woken = self.sleep_once(searching, &mut doze, ask_again, begun);
+            let woken;
+            (woken, saw_work) = self.sleep_once((searching, lingers), &mut doze, ask_again, begun);
+            // Whoever is up for a moment, and again and again, finds one who looks already, and wakes nobody. A few
+            // long dozes do, since a spawn knocks.
+            lingers = shared.workers().len() > 1 && shared.policy.looks() && doze < shared.policy.tick_ns();
+            if lingers && woken == Woken::ByItself && shared.idle.sleepers() + 1 == shared.workers().len() {
+                doze = doze.max(shared.policy.tick_ns() / LINGERS);
+            }
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS << self.own().steal.note_call();
@@ -145,13 +158,21 @@ impl LocalWorker {
     }
 
     /// Announces, looks once more, sleeps. The watcher's doze doubles. Not for longer than until it is to `ask_again`.
-    fn sleep_once(&self, was_searcher: bool, doze: &mut u64, ask_again: Option<u64>, begun: usize) -> Woken {
+    /// Returns how it was woken, and whether the last look saw work.
+    fn sleep_once(
+        &self,
+        (was_searcher, lingers): (bool, bool),
+        doze: &mut u64,
+        ask_again: Option<u64>,
+        begun: usize,
+    ) -> (Woken, bool) {
         let shared = self.shared();
-        let watch = shared.idle.announce(self.index, was_searcher);
+        let watch = shared.idle.announce(self.index, was_searcher, lingers);
         let outstanding = &shared.pollers.outstanding;
         let asks = outstanding.is_unkept() || (outstanding.any() && outstanding.begun() != begun);
-        if self.sees_work() || asks || !self.inbox.try_sleep() {
-            return shared.idle.cancel(self.index, watch);
+        let sees_work = self.sees_work();
+        if sees_work || asks || !self.inbox.try_sleep() {
+            return (shared.idle.cancel(self.index, watch), sees_work);
         }
         shared.note_quiet();
         let looks = (watch == Watch::Watcher && shared.policy.looks()).then_some(*doze);
@@ -164,7 +185,7 @@ impl LocalWorker {
         let woken = self.sleep_watched(watch, at_most);
         note_change();
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
-        woken
+        (woken, false)
     }
 
     /// Sleeps. In a debug build, a sleep that nobody ends looks for a wake that was lost.

@@ -59,11 +59,11 @@ pub enum Woken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 pub enum Watch {
-    /// Somebody is busy and nobody else looks: sleep at most a doze, then look around.
+    /// Nobody else looks, and somebody is busy, or was a moment ago: sleep at most a doze, then look around.
     Watcher,
     /// Another one looks.
     OffDuty,
-    /// Everybody sleeps: no time-out but for a timer.
+    /// Everybody sleeps, and has for a while: no time-out but for a timer.
     NobodyBusy,
 }
 
@@ -149,9 +149,10 @@ impl IdleSet {
     }
 
     /// Announces that `worker` is about to sleep, and runs the sleeper's fence: the caller now looks everywhere once
-    /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not.
+    /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not. Who `lingers` is
+    /// the watcher if there is none, even if nobody is busy: the next who gets up for a moment need wake nobody then.
     #[inline]
-    pub fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
+    pub fn announce(&self, worker: usize, was_searcher: bool, lingers: bool) -> Watch {
         self.sleep_words[worker].0.store(ASLEEP, Ordering::Relaxed);
         // Relaxed: published by the announcement that follows.
         self.announcements.fetch_add(1, Ordering::Relaxed);
@@ -159,14 +160,14 @@ impl IdleSet {
         loop {
             let searched = if was_searcher { ONE_SEARCHER } else { 0 };
             let mut to = seen.wrapping_add(ONE_SLEEPER).wrapping_sub(searched);
-            let watch = if sleepers(to) == self.sleep_words.len() as i64 {
-                to |= KNOCK;
-                Watch::NobodyBusy
-            } else if seen & WATCHER == 0 {
+            let watch = if seen & WATCHER != 0 {
+                Watch::OffDuty
+            } else if lingers || sleepers(to) < self.sleep_words.len() as i64 {
                 to |= WATCHER;
                 Watch::Watcher
             } else {
-                Watch::OffDuty
+                to |= KNOCK;
+                Watch::NobodyBusy
             };
             match self.word.compare_exchange_weak(seen, to, order::IDLE_ANNOUNCE(), Ordering::Relaxed) {
                 Ok(_) => {

@@ -129,32 +129,70 @@ fn two_sleepers_get_two_works() {
     });
 }
 
+/// Worker 0 sleeps, gets up by mail or by itself, and spawns; worker 1 lies down, or lingered and lies down again.
+fn a_knock_comes(lingers: bool) {
+    let place = Place::new(2);
+    let lingering = lingers.then(|| place.idle.announce_lingering(1, false));
+    let asleep = place.idle.announce(0, false);
+    assert_eq!(asleep, if lingers { Watch::OffDuty } else { Watch::Watcher });
+    let spawner = {
+        let place = place.clone();
+        go(move || {
+            place.idle.cancel(0, asleep);
+            // Up, by mail or by itself. If worker 1 took it for a sleeper, it sleeps without a time-out: wake it.
+            place.idle.knock_if_wanted();
+        })
+    };
+    let waker = {
+        let place = place.clone();
+        go(move || place.idle.wake_owner(0))
+    };
+    if let Some(lingering) = lingering
+        && place.idle.cancel(1, lingering) == Woken::ToSearch
+    {
+        place.idle.found();
+    }
+    let watch = place.idle.announce(1, false);
+    if watch == Watch::NobodyBusy {
+        place.idle.sleep(1, watch);
+    } else {
+        // A watcher's doze ends by itself: a knock may miss it.
+        place.idle.cancel(1, watch);
+    }
+    spawner.join().unwrap();
+    waker.join().unwrap();
+}
+
 #[test]
 fn a_knock_reaches_a_sleeper_that_nobody_watches_for() {
-    check(Some(3), || {
+    check(Some(3), || a_knock_comes(false));
+}
+
+#[test]
+fn a_knock_reaches_one_who_has_lingered() {
+    check(Some(2), || a_knock_comes(true));
+}
+
+/// Nobody wakes another as long as one lingers; and work for anybody is not lost on those two.
+#[test]
+fn who_gets_up_beside_one_who_lingers_need_wake_nobody() {
+    check(ALL, || {
         let place = Place::new(2);
-        let asleep = place.idle.announce(0, false);
-        let spawner = {
+        let lingers = place.idle.announce_lingering(1, false);
+        let off_duty = place.idle.announce(0, false);
+        assert_eq!((lingers, off_duty), (Watch::Watcher, Watch::OffDuty));
+        let notifier = {
             let place = place.clone();
-            go(move || {
-                place.idle.cancel(0, asleep);
-                // Up, by mail or by itself. If worker 1 took it for a sleeper, it sleeps without a time-out: wake it.
-                place.idle.knock_if_wanted();
-            })
+            go(move || place.publish(0))
         };
-        let waker = {
-            let place = place.clone();
-            go(move || place.idle.wake_owner(0))
-        };
-        let watch = place.idle.announce(1, false);
-        if watch == Watch::NobodyBusy {
-            place.idle.sleep(1, watch);
-        } else {
-            // A watcher's doze ends by itself: a knock may miss it.
-            place.idle.cancel(1, watch);
-        }
-        spawner.join().unwrap();
-        waker.join().unwrap();
+        // The first that sleeps is woken, and the other still looks.
+        assert_eq!(place.idle.sleep(0, off_duty), Woken::ToSearch);
+        assert!(place.idle.is_watched());
+        assert_eq!(place.take(), Some(0));
+        assert!(place.idle.found() && !place.sees_work());
+        assert_eq!(place.idle.cancel(1, lingers), Woken::ByItself);
+        notifier.join().unwrap();
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
     });
 }
 
@@ -338,13 +376,16 @@ impl Closing {
         marked
     }
 
-    fn work_until_the_end(&self, me: usize) {
+    fn work_until_the_end(&self, me: usize, mut lingers: bool) {
         loop {
             self.read_mail(me);
             if self.stopping.load(Ordering::Relaxed) {
                 return;
             }
-            let watch = self.idle.announce(me, false);
+            let watch = match std::mem::take(&mut lingers) {
+                true => self.idle.announce_lingering(me, false),
+                false => self.idle.announce(me, false),
+            };
             if self.stopping.load(Ordering::Relaxed) || !self.inboxes[me].try_sleep() {
                 self.idle.cancel(me, watch);
                 continue;
@@ -358,19 +399,26 @@ impl Closing {
     }
 }
 
+fn a_runtime_ends(lingers: bool) {
+    let (closing, things) = (Closing::new(2), Things::new(1));
+    let other = {
+        let closing = closing.clone();
+        go(move || closing.work_until_the_end(0, lingers))
+    };
+    closing.send(things.make(0), 0);
+    closing.work_until_the_end(1, false);
+    other.join().unwrap();
+    assert_eq!(things.count_run(), 1);
+}
+
 #[test]
 fn a_runtime_ends_when_all_letters_have_been_read() {
-    check(Some(2), || {
-        let (closing, things) = (Closing::new(2), Things::new(1));
-        let other = {
-            let closing = closing.clone();
-            go(move || closing.work_until_the_end(0))
-        };
-        closing.send(things.make(0), 0);
-        closing.work_until_the_end(1);
-        other.join().unwrap();
-        assert_eq!(things.count_run(), 1);
-    });
+    check(Some(2), || a_runtime_ends(false));
+}
+
+#[test]
+fn a_runtime_ends_beside_one_who_lingers() {
+    check(Some(2), || a_runtime_ends(true));
 }
 
 #[test]

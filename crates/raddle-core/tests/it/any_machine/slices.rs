@@ -78,16 +78,22 @@ fn nobody_yields_before_a_tick_is_over_or_to_nobody() {
         while begun.elapsed() < 3 * TICK {
             assert!(!tick::due() && !tick::yield_if_due());
         }
-        let over = Instant::now() + 10 * TICK;
-        let compute = move || {
-            let (begun, mut ways) = (Instant::now(), 0);
-            while Instant::now() < over {
-                ways += u32::from(tick::yield_if_due());
+        // Until there have been so many yields of all three, however little of a processor they get.
+        let left = Arc::new(AtomicU32::new(8));
+        let compute = |left: Arc<AtomicU32>| {
+            move || {
+                let (begun, mut ways) = (Instant::now(), 0_u32);
+                while left.load(Ordering::Relaxed) > 0 {
+                    assert!(begun.elapsed() < Duration::from_secs(60), "two others wait");
+                    if tick::yield_if_due() {
+                        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).ok();
+                        ways += 1;
+                    }
+                }
+                (begun.elapsed(), ways)
             }
-            (begun.elapsed(), ways)
         };
-        let all = [(); 3].map(|()| csp::spawn(compute)).map(|one| one.join().unwrap());
-        assert!(all.iter().map(|(_, ways)| ways).sum::<u32>() > 0);
+        let all = [(); 3].map(|()| csp::spawn(compute(left.clone()))).map(|one| one.join().unwrap());
         for (elapsed, ways) in all {
             assert!(u128::from(ways) <= elapsed.as_nanos() / TICK.as_nanos() + 1, "{ways} in {elapsed:?}");
         }

@@ -98,6 +98,7 @@ pub fn explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) {
 ///
 /// # Panics
 /// If no runtime can be built, or `RADDLE_SEED` is wrong.
+#[track_caller]
 pub fn try_explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) -> Result<u64, Box<Failure>> {
     let runs = &mut Runs::of(Arc::new(f));
     let plan = seed_of_environment().unwrap_or_else(|error| panic!("{error}"));

@@ -3,8 +3,8 @@
 //! Never: measuring.
 //!
 //! The laboratory is `raddle-lab`, in the workspace of the rivals, which depend on whole runtimes: without it `raddle`
-//! builds quickly. What the experiments are is known without it: `lab.txt`, which a test of the laboratory holds against
-//! its table.
+//! builds quickly. What the experiments are is known without it: `lab.txt`, which a test of the laboratory holds
+//! against its table.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;

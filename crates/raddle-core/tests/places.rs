@@ -1,4 +1,4 @@
-//! Places: what is said of a panic, an overflow, a deadlock or an explored schedule names the program's lines, never the
+//! Places: what is said of a panic, an overflow, a wait or an explored schedule names the program's lines, never the
 //! runtime's.
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
@@ -34,7 +34,7 @@ fn check(test: &str, wanted: &str, cases: &[Case]) {
     }
 }
 
-/// Whether it names a file as `raddle-core/src/wait/park.rs`.
+/// Whether it names a file as `raddle-core/src/`.
 fn names_our_sources(line: &str) -> bool {
     let mut crates = line.split("raddle-").skip(1);
     crates.any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_lowercase()).starts_with("/src/"))

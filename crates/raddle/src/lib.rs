@@ -258,14 +258,20 @@ pub mod trace {
 #[cfg(feature = "macros")]
 pub use raddle_macros::main;
 
-/// The examples of the pages for users.
+/// The examples of the pages for users. Those that are in no package are found where this crate lies in the repository.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../README.md")]
     mod readme {}
 
-    #[doc = include_str!("../docs/CANCEL.md")]
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BLOCKING.md"))]
+    mod blocking {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/CANCEL.md"))]
     mod cancellation {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PORTING.md"))]
+    mod porting {}
 }
 
 /// For the code that `#[raddle::main]` expands to.

@@ -50,6 +50,10 @@ fn pool() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(1).build().expect("a pool")
 }
 
+fn oh() {
+    panic!("oh");
+}
+
 /// Until what was spawned has panicked, which ends the program.
 fn until_it_ends() {
     csp::sleep(Duration::from_secs(60));
@@ -66,9 +70,9 @@ fn recurse() -> u64 {
 #[test]
 fn a_panic_names_the_line_that_spawned() {
     let cases: &[Case] = &[
-        ("process", || drop(csp::spawn(|| panic!("oh")).join().map(|()| ()))),
+        ("process", || drop(csp::spawn(oh).join())),
         ("csp scope", || csp::scope(|s| drop(s.spawn(|| panic!("oh"))))),
-        ("thread", || drop(thread::spawn(|| panic!("oh")).join().map(|()| ()))),
+        ("thread", || drop(thread::spawn(oh).join())),
         ("thread scope", || thread::scope(|s| drop(s.spawn(|| panic!("oh"))))),
         ("par", || drop(csp::par!(panic!("oh"), csp::yield_now()))),
         ("join", || drop(raddle::join(|| panic!("oh"), || 2))),
@@ -109,12 +113,12 @@ fn a_panic_in_a_task_is_an_error_that_names_no_line_of_ours() {
         "the task panicked: oh",
         &[
             ("task", || {
-                let ended = task::block_on(task::spawn(async { panic!("oh") }));
-                eprintln!("{}", ended.map(|()| ()).expect_err("it panicked"));
+                let ended = task::block_on(task::spawn(async { oh() }));
+                eprintln!("{}", ended.expect_err("it panicked"));
             }),
             ("blocking", || {
-                let ended = task::block_on(task::spawn_blocking(|| panic!("oh")));
-                eprintln!("{}", ended.map(|()| ()).expect_err("it panicked"));
+                let ended = task::block_on(task::spawn_blocking(oh));
+                eprintln!("{}", ended.expect_err("it panicked"));
             }),
         ],
     );
@@ -123,8 +127,8 @@ fn a_panic_in_a_task_is_an_error_that_names_no_line_of_ours() {
 #[test]
 fn a_named_thread_says_its_name_once() {
     let output = in_child_with("a_named_thread_says_its_name_once", &[("RUST_BACKTRACE", "0")], || {
-        let bee = thread::Builder::new().name("bumble".into()).spawn(|| panic!("oh")).expect("a thread");
-        drop(bee.join().map(|()| ()));
+        let bee = thread::Builder::new().name("bumble".into()).spawn(oh).expect("a thread");
+        drop(bee.join());
     });
     assert_eq!(stderr(&output).matches("bumble").count(), 1, "{}", stderr(&output));
 }

@@ -198,9 +198,7 @@ impl LabOptions {
 fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         LabCommand::List => {
-            for Experiment { name, title, story, .. } in EXPERIMENTS.iter().chain([&simulate::EXPERIMENT]) {
-                show(&format!("{name:<12} {title}\n{}\n", report::folded(story, 100, 13)));
-            }
+            show(&list());
             Ok(true)
         }
         LabCommand::Granularity(options) => carry_out(&EXPERIMENTS[..1], &options, false),
@@ -224,6 +222,24 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The experiments, with the original results.
+fn list() -> String {
+    let all = EXPERIMENTS.iter().chain([&simulate::EXPERIMENT]);
+    let entry = |Experiment { name, title, story, .. }: &Experiment| {
+        format!("{name:<12} {title}\n{}\n", report::folded(story, 100, 13))
+    };
+    all.map(entry).collect()
+}
+
+#[test]
+fn the_command_shows_the_same_list_without_building_this() {
+    assert_eq!(
+        include_str!("../../../crates/raddle-cli/src/lab.txt"),
+        list(),
+        "put the right one into `lab.txt`"
+    );
 }
 
 /// Writes to standard output. A closed pipe (`| head`) is not an error.

@@ -86,7 +86,10 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error),
         },
-        Command::Lab(lab) => complain(&lab.become_it()),
+        Command::Lab(lab) => match lab.text() {
+            Some(text) => show(text),
+            None => complain(&lab.become_it()),
+        },
         Command::Dump(dump) => match dump.carry_out() {
             Ok(text) => show(&text),
             Err(error) => complain(&error),

@@ -1,6 +1,37 @@
-//! Owns: schedules from a seed, and the search among them for one that fails.
-//! May use: `raddle-core`.
-//! Never: a cost to a program that uses no seed but one branch an operation.
+// Owns: schedules from a seed, and the search among them for one that fails.
+// May use: `raddle-core`.
+// Never: a cost to a program that uses no seed but one branch an operation.
+
+// The scheduler does not know this crate: a program that links it has it, by `attach`.
+//
+// | module | what |
+// |---|---|
+// | `raddle_core::worker::choice` | where a seed may have another go on |
+// | `attach` | what the scheduler finds when the program has linked this crate |
+// | `chance` | how a choice follows from a seed |
+// | `schedule` | the choices that were not the obvious ones |
+// | `seeded` | what the worker asks |
+// | `state`, `known` | what it remembers: who could run, who was chosen, who is who |
+// | `board` | between who explores and the worker |
+// | `ending` | what is left of a run unwinds |
+// | `run`, `search` | one run; many, and the shrinking |
+// | `stuck` | who waits when nothing can run |
+// | `failure`, `site` | what is told, and where in the user's code it was |
+
+//! Find the schedule that makes a concurrent program fail, and run it again: [`explore()`] in a test, or `RADDLE_SEED`.
+//!
+//! ```
+//! use raddle::explore::{Options, try_explore};
+//! use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+//!
+//! let failure = try_explore(Options::default(), || {
+//!     let count = AtomicU32::new(0);
+//!     let add = || count.store(count.load(SeqCst) + 1, SeqCst);
+//!     raddle::join(add, add);
+//!     assert_eq!(count.into_inner(), 2);
+//! });
+//! assert!(failure.unwrap_err().to_string().contains("AtomicU32::store"));
+//! ```
 //!
 //! A runtime that was given a seed ([`Builder::seed`](raddle_core::Builder::seed), or `RADDLE_SEED`) has one worker
 //! and takes every choice from it: who runs next, whether another one goes on at an operation of a lock, a channel, a
@@ -8,28 +39,12 @@
 //! while anything can run, and jumps to the next alarm when nothing can. The same program with the same seed goes the
 //! same way.
 //!
-//! The scheduler does not know this crate: a program that links it has it, by `attach`.
-//!
 //! [`explore()`] runs a closure under many seeds and tells of the first that fails: by a panic, a deadlock, or by not
 //! ending. It shows the schedule that it took, cut down to the choices that matter, and how to see it again.
 //!
 //! What no seed decides: OS threads and their locks, `blocking` calls, real clocks, random numbers of the program's
 //! own, the order of a `HashMap`. And a process is stopped at operations of Raddle's only: what it does on plain
 //! atomics between two of them is one step.
-//!
-//! | module | what |
-//! |---|---|
-//! | `raddle_core::worker::choice` | where a seed may have another go on |
-//! | `attach` | what the scheduler finds when the program has linked this crate |
-//! | `chance` | how a choice follows from a seed |
-//! | `schedule` | the choices that were not the obvious ones |
-//! | `seeded` | what the worker asks |
-//! | `state`, `known` | what it remembers: who could run, who was chosen, who is who |
-//! | `board` | between who explores and the worker |
-//! | `ending` | what is left of a run unwinds |
-//! | `run`, `search` | one run; many, and the shrinking |
-//! | `stuck` | who waits when nothing can run |
-//! | `failure`, `site` | what is told, and where in the user's code it was |
 
 #![warn(clippy::disallowed_methods)]
 
@@ -98,6 +113,7 @@ pub fn explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) {
 ///
 /// # Panics
 /// If no runtime can be built, or `RADDLE_SEED` is wrong.
+#[track_caller]
 pub fn try_explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) -> Result<u64, Box<Failure>> {
     let runs = &mut Runs::of(Arc::new(f));
     let plan = seed_of_environment().unwrap_or_else(|error| panic!("{error}"));

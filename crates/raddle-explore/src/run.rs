@@ -9,7 +9,7 @@ use crate::failure::Cause;
 use crate::plan::Plan;
 use raddle_core::Runtime;
 use raddle_core::process::make::spawn_first;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,12 +22,15 @@ pub(crate) type Subject = Arc<dyn Fn() + Send + Sync>;
 /// Runs of one closure.
 pub(crate) struct Runs {
     subject: Subject,
+    /// Where the program asks for the runs.
+    site: &'static Location<'static>,
     idle: Option<(Runtime, Arc<Board>)>,
 }
 
 impl Runs {
+    #[track_caller]
     pub(crate) fn of(subject: Subject) -> Runs {
-        Runs { subject, idle: None }
+        Runs { subject, site: Location::caller(), idle: None }
     }
 
     /// Runs the closure as the first process, until nothing can run any more or something has failed.
@@ -38,7 +41,7 @@ impl Runs {
         let (runtime, board) = self.idle.take().unwrap_or_else(new_runtime);
         board.order(plan.chooser(), asked);
         let f = self.subject.clone();
-        spawn_first(runtime.shared(), move || {
+        spawn_first(runtime.shared(), self.site, move || {
             let ended = catch_unwind(AssertUnwindSafe(|| f()));
             raddle_core::worker::choice::first_has_ended(ended.is_err());
         });

@@ -1,33 +1,36 @@
-//! Owns: why a program hangs: who waits for what, and who holds it; the report of a deadlock, and dumps.
-//! May use: `raddle-core`.
-//! Never: a cost where nothing is asked for; a guess.
+// Owns: why a program hangs: who waits for what, and who holds it; the report of a deadlock, and dumps.
+// May use: `raddle-core`.
+// Never: a cost where nothing is asked for; a guess.
+
+// A program that links this crate has its watcher: see `attach`. One that does not has no such OS thread.
+//
+// | file | what |
+// |---|---|
+// | `attach` | how the scheduler comes to know the watcher, and what it tells it |
+// | `runtimes` | the runtimes that live, and what each wants to be watched for |
+// | `watch` | the OS thread that looks for hangs |
+// | `stop` | the workers stand still for a moment |
+// | `snapshot` | each that lives is looked at, in that moment |
+// | `process_table` | what all live processes did then |
+// | `cycle` | who waits for whom |
+// | `report`, `text`, `json` | the same in words |
+// | `kernel` | what the kernel says of an OS thread |
+// | `quiescence` | whether nothing will ever run again |
+// | `partial` | cycles while others run |
+// | `livelock` | those who only wake each other, or yield |
+// | `stand` | workers that stand, and are to be helped |
+// | `slow` | slices that take long while others wait |
+// | `call` | in which call of the program a worker sleeps, for traces |
+// | `walks`, `symbol` | in which functions somebody is |
+// | `debug`, `elf`, `bytes` | what the program's file says of its functions |
+// | `age` | since when somebody waits |
+// | `quit`, `answer` | signals that ask for a dump, and who gets it |
+
+//! Why a program hangs: who waits for what, at which line, and who holds it. A deadlock is reported by itself; a
+//! [`dump`] shows everybody at any time.
 //!
 //! When nothing can run any more, ever, the program is told who waits for whom, and ends with code 3. Whoever wants to
 //! know before that what a program is at sends it `SIGQUIT`, or calls [`dump`]. The user's guide is `docs/HANGS.md`.
-//!
-//! A program that links this crate has its watcher: see `attach`. One that does not has no such OS thread.
-//!
-//! | file | what |
-//! |---|---|
-//! | `attach` | how the scheduler comes to know the watcher, and what it tells it |
-//! | `runtimes` | the runtimes that live, and what each wants to be watched for |
-//! | `watch` | the OS thread that looks for hangs |
-//! | `stop` | the workers stand still for a moment |
-//! | `snapshot` | each that lives is looked at, in that moment |
-//! | `process_table` | what all live processes did then |
-//! | `cycle` | who waits for whom |
-//! | `report`, `text`, `json` | the same in words |
-//! | `kernel` | what the kernel says of an OS thread |
-//! | `quiescence` | whether nothing will ever run again |
-//! | `partial` | cycles while others run |
-//! | `livelock` | those who only wake each other, or yield |
-//! | `stand` | workers that stand, and are to be helped |
-//! | `slow` | slices that take long while others wait |
-//! | `call` | in which call of the program a worker sleeps, for traces |
-//! | `walks`, `symbol` | in which functions somebody is |
-//! | `debug`, `elf`, `bytes` | what the program's file says of its functions |
-//! | `age` | since when somebody waits |
-//! | `quit`, `answer` | signals that ask for a dump, and who gets it |
 
 #![warn(clippy::disallowed_methods)]
 

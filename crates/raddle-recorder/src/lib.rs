@@ -1,22 +1,25 @@
-//! Owns: the recorder: when what is recorded is switched, and how the workers' records become a file.
-//! May use: `raddle-core`.
-//! Never: a decision of the scheduler; a file written by a worker, but at its program's end.
+// Owns: the recorder: when what is recorded is switched, and how the workers' records become a file.
+// May use: `raddle-core`.
+// Never: a decision of the scheduler; a file written by a worker, but at its program's end.
+
+// | file | what |
+// |---|---|
+// | `raddle_core::trace` | one worker's rings and names; marks of the program's own |
+// | `attach` | what the scheduler finds when the program has linked this crate |
+// | `session` | one runtime's trace: its levels, its requests |
+// | `helper` | the OS thread that samples, streams and writes |
+// | `outside` | what OS threads do that are no workers |
+// | `waits` | what is sampled beside the records |
+// | `target` | where the file lies, whole or not at all |
+// | `ends` | the program's exit, and `SIGUSR2` |
+// | `output` | from rings to chunks |
+
+//! Record what a program does, and on which worker, in a trace that says why it is no faster: set
+//! `RADDLE_TRACE=run.rdt`, or call [`dump`]. Marks of the program's own are in it, too.
 //!
 //! A trace is a flight recorder: each worker overwrites its oldest records, and the last of them become a file at the
 //! program's end, at its first panic, on `SIGUSR2`, or when the program asks ([`dump`]). With `RADDLE_TRACE_STREAM=on`
 //! the helper writes the file as the program runs instead, so that one that is killed leaves it behind.
-//!
-//! | file | what |
-//! |---|---|
-//! | `raddle_core::trace` | one worker's rings and names; marks of the program's own |
-//! | `attach` | what the scheduler finds when the program has linked this crate |
-//! | `session` | one runtime's trace: its levels, its requests |
-//! | `helper` | the OS thread that samples, streams and writes |
-//! | `outside` | what OS threads do that are no workers |
-//! | `waits` | what is sampled beside the records |
-//! | `target` | where the file lies, whole or not at all |
-//! | `ends` | the program's exit, and `SIGUSR2` |
-//! | `output` | from rings to chunks |
 
 mod attach;
 mod ends;

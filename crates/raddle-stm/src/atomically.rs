@@ -25,7 +25,7 @@ use std::time::Instant;
 /// change. If it writes what the body has read, the body runs again, each time.
 ///
 /// ```
-/// use raddle_stm::{TVar, atomically};
+/// use raddle::stm::{TVar, atomically};
 ///
 /// let (from, to) = (TVar::new(100), TVar::new(0));
 /// atomically(|tx| {
@@ -50,7 +50,7 @@ pub fn atomically<R>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>) -> R 
 /// As [`atomically`], of a `body` that may [`abort`](crate::abort): then all that it has written is rolled back.
 ///
 /// ```
-/// use raddle_stm::{TVar, abort, atomically_or_err};
+/// use raddle::stm::{TVar, abort, atomically_or_err};
 ///
 /// let balance = TVar::new(10);
 /// let paid = atomically_or_err(|tx| {
@@ -80,7 +80,7 @@ pub fn atomically_or_err<R, E>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, St
 /// As [`atomically`], but a wait for a change ends at `deadline`.
 ///
 /// ```
-/// use raddle_stm::{TVar, atomically_until};
+/// use raddle::stm::{TVar, atomically_until};
 /// use std::time::{Duration, Instant};
 ///
 /// let ready = TVar::new(false);
@@ -109,7 +109,7 @@ pub fn atomically_until<R>(
 /// As [`atomically`], of a `body` that only reads: nothing is noted in the first attempt.
 ///
 /// ```
-/// use raddle_stm::{TVar, read_only};
+/// use raddle::stm::{TVar, read_only};
 ///
 /// let accounts: Vec<_> = (0..8).map(TVar::new).collect();
 /// let sum = read_only(|tx| accounts.iter().try_fold(0, |sum, account| Ok(sum + tx.read(account)?)));
@@ -147,11 +147,13 @@ fn run<R, S: Stops>(
                 return Ok(result);
             }
             (Some(Why::Abort), Err(stop)) => return Err(Some(stop)),
-            (Some(Why::Retry), _) if let Some((variables, time)) = tx.waits_for() => {
-                drop(tx);
-                effort.rest();
-                wait(&variables, time, site, deadline).map_err(|Expired(())| None)?;
-                continue;
+            (Some(Why::Retry), _) => {
+                if let Some((variables, time)) = tx.waits_for() {
+                    drop(tx);
+                    effort.rest();
+                    wait(&variables, time, site, deadline).map_err(|Expired(())| None)?;
+                    continue;
+                }
             }
             _ => {}
         }

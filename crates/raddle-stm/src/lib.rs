@@ -1,9 +1,12 @@
-//! Owns: transactional memory: variables, and the transactions that read and write several of them at once.
-//! May use: nothing.
-//! Never: a lock that a program could hold, or a wait by polling.
+// Owns: transactional memory: variables, and the transactions that read and write several of them at once.
+// May use: nothing.
+// Never: a lock that a program could hold, or a wait by polling.
+
+//! Transactional memory: read and write several variables as if at one moment, and wait until they are as you want
+//! them.
 //!
 //! ```
-//! use raddle_stm::{TVar, atomically};
+//! use raddle::stm::{TVar, atomically};
 //!
 //! let (stock, sold) = (TVar::new(0), TVar::new(0));
 //! std::thread::scope(|scope| {

@@ -37,14 +37,14 @@ use std::panic::Location;
 /// out by the other.
 ///
 /// ```compile_fail,E0308
-/// use raddle_stm::TVar;
+/// use raddle::stm::TVar;
 ///
 /// let wide: TVar<for<'a> fn(&'a str)> = TVar::new(|_: &str| ());
 /// let narrow: TVar<fn(&'static str)> = wide;
 /// ```
 ///
 /// ```
-/// use raddle_stm::TVar;
+/// use raddle::stm::TVar;
 ///
 /// let wide: TVar<for<'a> fn(&'a str)> = TVar::new(|_: &str| ());
 /// let same: TVar<for<'a> fn(&'a str)> = wide;

@@ -1,6 +1,9 @@
-//! Owns: what threads and processes share and communicate by: locks, channels, and the channels of CSP.
-//! May use: nothing.
-//! Never: deciding who runs.
+// Owns: what threads and processes share and communicate by: locks, channels, and the channels of CSP.
+// May use: nothing.
+// Never: deciding who runs.
+
+//! Locks and channels, with the names of `std::sync` and `crossbeam-channel`, for processes of Raddle and OS threads:
+//! with a runtime or without any.
 //!
 //! | module | what |
 //! |---|---|

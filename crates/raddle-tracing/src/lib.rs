@@ -1,6 +1,10 @@
-//! Owns: `Recorder`, which records the spans and events of `tracing` in Raddle's trace.
-//! May use: `raddle`, `tracing-core`.
-//! Never: a lock, an allocation or formatting when an event is recorded.
+// Owns: `Recorder`, which records the spans and events of `tracing` in Raddle's trace.
+// May use: `raddle`, `tracing-core`.
+// Never: a lock, an allocation or formatting when an event is recorded.
+
+// This is a crate of its own, not a feature of `raddle`, so that only its users depend on `tracing`.
+
+//! The spans and events of [`tracing`](https://docs.rs/tracing), recorded in Raddle's trace.
 //!
 //! ```
 //! use raddle_tracing::Recorder;
@@ -20,8 +24,6 @@
 //!
 //! A light process must not wait while it has entered a span, as always with `tracing`: other subscribers keep the
 //! entered spans per OS thread. Threads of `raddle::thread` may.
-//!
-//! This is a crate of its own, not a feature of `raddle`, so that only its users depend on `tracing`.
 
 use raddle::trace::{self, Mark};
 use std::sync::OnceLock;

@@ -1,8 +1,8 @@
-//! Owns: the public Rust face of Raddle.
-//! May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-recorder`,
-//! `raddle-stm`, `raddle-sync`, `raddle-thread`.
-//! Never: a mechanism of its own.
-//!
+// Owns: the public Rust face of Raddle.
+// May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-recorder`,
+// `raddle-stm`, `raddle-sync`, `raddle-thread`.
+// Never: a mechanism of its own.
+
 //! Raddle runs programs made of very many very small concurrent pieces on all the cores of a machine, at a cost close
 //! to a function call.
 //!
@@ -41,36 +41,6 @@
 //! Threads and processes need glibc, light ones do not. A **task** is a Rust future: `async` code, no stack, and it
 //! moves freely. A **fork**, made by [`join`], a [`scope`](fn@scope) or [`fork()`], is a call that an idle worker
 //! may take; one that was taken is a process.
-//!
-//! # What storage costs
-//!
-//! To an allocator each process with thread-locals of its own is a thread, for which it keeps memory from the first
-//! allocation on. It is kept for as many as have lived at once: the next ones find it. For a hundred thousand that are
-//! alive, on one worker; each has made a map of ten strings and a buffer of 1000 bytes, has dropped both, and waits:
-//!
-//! | allocator | resident bytes of one that only waits | and has worked | ns to make it and work | again |
-//! |---|---:|---:|---:|---:|
-//! | glibc 2.36 | 9 400 | 11 900 | 12 700 | 4 000 |
-//! | jemalloc 5.3 (`tikv-jemallocator`) | 12 100 | 45 800 | 86 000 | 4 500 |
-//! | mimalloc (crate 0.1.52), of 10 000 | 12 000 | 216 000 | 580 000 | 5 200 |
-//! | any of them, light processes | 4 400 | 4 400 to 4 800 | 3 800 to 4 800 | 2 100 to 2 600 |
-//!
-//! What helps, the first column being what one has that has worked:
-//!
-//! | allocator | setting | bytes | ns | again |
-//! |---|---|---:|---:|---:|
-//! | glibc | `GLIBC_TUNABLES=glibc.malloc.tcache_count=0` | 10 100 | 9 900 | 2 200 |
-//! | glibc | `MALLOC_ARENA_MAX=1`: no difference | 11 900 | 10 200 | 4 000 |
-//! | jemalloc | `_RJEM_MALLOC_CONF=tcache:false,narenas:1` | 12 100 | 13 000 | 3 500 |
-//! | jemalloc | `_RJEM_MALLOC_CONF=tcache_max:512` | 28 600 | 31 400 | 5 000 |
-//! | mimalloc, of 10 000 | `MIMALLOC_PURGE_DELAY=0`, and as below | 35 100 | 44 000 | 4 400 |
-//!
-//! mimalloc also wants `MIMALLOC_ARENA_EAGER_COMMIT=0` and `MIMALLOC_EAGER_COMMIT_DELAY=100`; under it a hundred
-//! thousand take 3.5 GB, and 950 us each to make. For very many at once, glibc's allocator is the one to have. Besides:
-//! fewer alive at once, since those that come later cost what stands under *again*; tasks; light processes.
-//!
-//! Processor time, on a machine with others at work: to be compared, not believed. An Intel Xeon, 2 cores, Linux 6.18;
-//! `cargo run --release --manifest-path bench/allocators/Cargo.toml --features jemalloc -- 100000`.
 //!
 //! # Coming from
 //!
@@ -115,7 +85,6 @@
 //! configures all of them; a wrong value is an error that lists what is allowed. Where nobody could be given that
 //! error, as in [`csp::spawn`] on first use, it is printed, and the program ends with code 2.
 //!
-//! It uses the crates of what users hold and of what observes it, whose items it re-exports.
 #![doc = settings_table!()]
 //! # Features
 //!
@@ -130,6 +99,36 @@
 //! | `stm` | transactional memory: `raddle::stm` |
 //! | `trace` | the recorder: `RADDLE_TRACE`, [`Builder::trace`], `trace::dump`; marks compile without it |
 //! | `futures`, not by default | the traits of `futures-core` for channels' futures and streams, and for intervals |
+//!
+//! # What storage costs
+//!
+//! To an allocator each process with thread-locals of its own is a thread, for which it keeps memory from the first
+//! allocation on. It is kept for as many as have lived at once: the next ones find it. For a hundred thousand that are
+//! alive, on one worker; each has made a map of ten strings and a buffer of 1000 bytes, has dropped both, and waits:
+//!
+//! | allocator | resident bytes of one that only waits | and has worked | ns to make it and work | again |
+//! |---|---:|---:|---:|---:|
+//! | glibc 2.36 | 9 400 | 11 900 | 12 700 | 4 000 |
+//! | jemalloc 5.3 (`tikv-jemallocator`) | 12 100 | 45 800 | 86 000 | 4 500 |
+//! | mimalloc (crate 0.1.52), of 10 000 | 12 000 | 216 000 | 580 000 | 5 200 |
+//! | any of them, light processes | 4 400 | 4 400 to 4 800 | 3 800 to 4 800 | 2 100 to 2 600 |
+//!
+//! What helps, the first column being what one has that has worked:
+//!
+//! | allocator | setting | bytes | ns | again |
+//! |---|---|---:|---:|---:|
+//! | glibc | `GLIBC_TUNABLES=glibc.malloc.tcache_count=0` | 10 100 | 9 900 | 2 200 |
+//! | glibc | `MALLOC_ARENA_MAX=1`: no difference | 11 900 | 10 200 | 4 000 |
+//! | jemalloc | `_RJEM_MALLOC_CONF=tcache:false,narenas:1` | 12 100 | 13 000 | 3 500 |
+//! | jemalloc | `_RJEM_MALLOC_CONF=tcache_max:512` | 28 600 | 31 400 | 5 000 |
+//! | mimalloc, of 10 000 | `MIMALLOC_PURGE_DELAY=0`, and as below | 35 100 | 44 000 | 4 400 |
+//!
+//! mimalloc also wants `MIMALLOC_ARENA_EAGER_COMMIT=0` and `MIMALLOC_EAGER_COMMIT_DELAY=100`; under it a hundred
+//! thousand take 3.5 GB, and 950 us each to make. For very many at once, glibc's allocator is the one to have. Besides:
+//! fewer alive at once, since those that come later cost what stands under *again*; tasks; light processes.
+//!
+//! Processor time, on a machine with others at work: to be compared, not believed. An Intel Xeon, 2 cores, Linux 6.18;
+//! `cargo run --release --manifest-path bench/allocators/Cargo.toml --features jemalloc -- 100000`.
 
 /// The table of settings, for the documentation; the test below holds it against [`SETTINGS`].
 macro_rules! settings_table {
@@ -259,14 +258,20 @@ pub mod trace {
 #[cfg(feature = "macros")]
 pub use raddle_macros::main;
 
-/// The examples of the pages for users.
+/// The examples of the pages for users. Those that are in no package are found where this crate lies in the repository.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../README.md")]
     mod readme {}
 
-    #[doc = include_str!("../docs/CANCEL.md")]
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BLOCKING.md"))]
+    mod blocking {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/CANCEL.md"))]
     mod cancellation {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PORTING.md"))]
+    mod porting {}
 }
 
 /// For the code that `#[raddle::main]` expands to.

@@ -1,7 +1,7 @@
-//! Owns: the module `task` as a program sees it: the scheduler's tasks, and what they share.
-//! May use: `raddle-core`, `raddle-sync`.
-//! Never: an item of its own.
-//!
+// Owns: the module `task` as a program sees it: the scheduler's tasks, and what they share.
+// May use: `raddle-core`, `raddle-sync`.
+// Never: an item of its own.
+
 //! Rust futures on the workers: a task has no stack, is polled by whichever worker has it, and waits by `.await`.
 //!
 //! ```

@@ -2,8 +2,9 @@
 //! May use: `graph`.
 //! Never: the other lines of the plate.
 //!
-//! **The grammar.** After `//! May use: ` comes a list of entries, each in backticks, with `, ` between them and a
-//! full stop after the last; or `nothing.` The list may go on over several `//!` lines. An entry is
+//! **The grammar.** After `//! May use: `, or `// May use: ` where users read the module's documentation, comes a list
+//! of entries, each in backticks, with `, ` between them and a full stop after the last; or `nothing.` The list may go
+//! on over several lines with the same slashes. An entry is
 //!
 //! - the path of a module of the same crate, from its root, which covers the modules below it: `protocol`,
 //!   `protocol::token`, or `crate` for what the root itself defines;
@@ -20,9 +21,17 @@ use std::collections::BTreeMap;
 
 use crate::graph::Graph;
 
-/// Opens the line.
-pub(crate) const OPENING: &str = "//! May use: ";
-const NEXT_OPENING: &str = "//! Never: ";
+/// Opens the line, behind the slashes.
+pub(crate) const OPENING: &str = "May use: ";
+const NEXT_OPENING: &str = "Never: ";
+
+/// What the lines of a plate begin with: those of a module whose documentation users read are not part of it.
+pub(crate) const SLASHES: [&str; 2] = ["//! ", "// "];
+
+/// Which of them a file's plate has, if its first line is one of either.
+pub(crate) fn slashes(text: &str) -> Option<&'static str> {
+    SLASHES.into_iter().find(|slashes| text.starts_with(slashes))
+}
 
 /// The line `May use:` of a file, wherever it breaks.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,10 +46,12 @@ pub(crate) struct MayUse {
 impl MayUse {
     /// That of a file, if it opens with a plate.
     pub(crate) fn find(text: &str) -> Option<MayUse> {
-        let lines: Vec<_> = text.lines().take_while(|line| line.starts_with("//!")).collect();
-        let first = lines.iter().position(|line| line.starts_with(OPENING.trim_end()))?;
-        let end = first + lines[first..].iter().position(|line| line.starts_with(NEXT_OPENING.trim_end()))?;
-        let parts = lines[first..end].iter().map(|line| line.trim_start_matches("//!").trim());
+        let slashes = slashes(text)?;
+        let lines: Vec<_> = text.lines().map_while(|line| line.strip_prefix(slashes.trim_end())).collect();
+        let opens = |line: &str, opening: &str| line.trim_start().starts_with(opening.trim_end());
+        let first = lines.iter().position(|line| opens(line, OPENING))?;
+        let end = first + lines[first..].iter().position(|line| opens(line, NEXT_OPENING))?;
+        let parts = lines[first..end].iter().map(|line| line.trim());
         let text = parts.collect::<Vec<_>>().join(" ");
         let text = text.strip_prefix("May use:").unwrap_or_default().trim().to_owned();
         Some(MayUse { first, end, text })

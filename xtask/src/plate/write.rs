@@ -24,13 +24,14 @@ pub(super) fn with_list(text: &str, list: &[String]) -> String {
     let Some(line) = MayUse::find(text) else { return text.to_owned() };
     let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<_> = text.split_inclusive('\n').collect();
-    let comment = lines.iter().take_while(|line| line.starts_with("//!")).count();
+    let slashes = super::slashes(text).unwrap_or("//! ");
+    let comment = lines.iter().take_while(|line| line.starts_with(slashes.trim_end())).count();
     let mut renewed = lines[..line.first].concat();
-    push(&mut renewed, wrapped(OPENING, &in_words(list)), ending);
+    push(&mut renewed, wrapped(slashes, &format!("{OPENING}{}", in_words(list))), ending);
     renewed.push_str(&lines[line.end..comment].concat());
     if says_more(&line.text, list) {
-        push(&mut renewed, vec!["//!".to_owned()], ending);
-        push(&mut renewed, wrapped("//! ", &format!("{PROSE_OPENING}{}", line.text)), ending);
+        push(&mut renewed, vec![slashes.trim_end().to_owned()], ending);
+        push(&mut renewed, wrapped(slashes, &format!("{PROSE_OPENING}{}", line.text)), ending);
     }
     renewed.push_str(&lines[comment..].concat());
     renewed
@@ -52,16 +53,16 @@ fn in_words(list: &[String]) -> String {
     format!("{}.", quoted.join(", "))
 }
 
-/// `opening` and `text`, broken at spaces.
-fn wrapped(opening: &str, text: &str) -> Vec<String> {
-    let mut lines = vec![opening.trim_end().to_owned()];
+/// `text` behind `slashes`, broken at spaces.
+fn wrapped(slashes: &str, text: &str) -> Vec<String> {
+    let mut lines = vec![slashes.trim_end().to_owned()];
     for word in text.split(' ') {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= COLUMNS_MAX => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(format!("//! {word}")),
+            _ => lines.push(format!("{slashes}{word}")),
         }
     }
     lines
@@ -96,6 +97,12 @@ mod tests {
             written("`b`.", "no end of line", &[]),
             "//! Owns: a.\n//! May use: nothing.\n//! Never: c.\nno end of line"
         );
+    }
+
+    #[test]
+    fn a_plate_that_is_no_documentation_stays_so() {
+        let text = "// Owns: a.\n// May use: `b`.\n// Never: c.\n\n//! May use: not this.\n";
+        assert_eq!(with_list(text, &["d".to_owned()]), text.replace("`b`", "`d`"));
     }
 
     #[test]

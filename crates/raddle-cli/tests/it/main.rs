@@ -6,6 +6,7 @@ mod dump;
 mod full;
 mod hostile;
 mod info;
+mod lab;
 mod pages;
 mod process;
 mod programs;

@@ -1,31 +1,45 @@
-//! Owns: cancellation: tokens, regions, deadlines for whole regions, shields; and how a cancelled flow ends.
-//! May use: `region`, `task::sleep`, `worker::choice`.
-//! Never: stopping anybody who does not wait; a look at a flag on the way of one who is in no region.
+// Owns: cancellation: tokens, regions, deadlines for whole regions, shields; and how a cancelled flow ends.
+// May use: `region`, `task::sleep`, `worker::choice`.
+// Never: stopping anybody who does not wait; a look at a flag on the way of one who is in no region.
+
+// *Alternatives.* A context that is passed along and asked (Go): each function has one more parameter, and whoever
+// forgets it cannot be stopped. An interrupt flag, and errors from waits (Java): each wait returns one more error,
+// and `lock()` none. Cancellation from outside at any instruction (`pthread_cancel`, asynchronous): nothing can be
+// held. Futures that are dropped (Rust's own): for tasks that is what happens here, too; a stack cannot be dropped,
+// so it unwinds. What is here is Trio's and Kotlin's: regions that nest, cancelled from above, at waits.
+//
+// *What it costs.* The flag that a process is in a region is tested with those that each wait tests anyway: who is in
+// none pays nothing. Who is in one waits the long way, as with a deadline, and leaves what ends its wait at its own
+// node (a lock that hardly anybody else takes) as it would leave an alarm with a clock: a cancellation is an alarm
+// that somebody else rings. The other way considered was to mark any process from outside, at its worker, and to take
+// it out of whatever it waits in: a rendezvous is emptied by a plain store of the peer, a queue lock by its holder,
+// and each of them would pay for the possibility.
+//
+// | module | what |
+// |---|---|
+// | `node` | what is cancelled, and who hears of it |
+// | `region` | what a flow of control is in |
+// | `scope` | children that are cancelled together or one by one |
+// | `future` | the same for tasks |
+
+//! End what is no longer needed, or takes too long: cancel a [`Token`], or give a region a deadline, and what waits
+//! there unwinds.
+//!
+//! ```
+//! use raddle::cancel::Token;
+//! use raddle::csp;
+//!
+//! let token = Token::new();
+//! let inside = token.clone();
+//! let waits = csp::spawn(move || inside.run(csp::park));
+//! token.cancel();
+//! assert!(waits.join().unwrap().is_err());
+//! ```
 //!
 //! A [`Token`] is cancelled once. What runs inside of [`Token::run`], and all processes and threads that are spawned in
 //! scopes there, ends at its next wait: the wait unwinds with [`Cancelled`], which prints nothing; whatever the frames
 //! hold is released in order, scopes wait for their children (which end the same way), and `run` returns `Err`.
 //! What waits already is woken for it. `docs/CANCEL.md` is the user's page.
-//!
-//! *Alternatives.* A context that is passed along and asked (Go): each function has one more parameter, and whoever
-//! forgets it cannot be stopped. An interrupt flag, and errors from waits (Java): each wait returns one more error,
-//! and `lock()` none. Cancellation from outside at any instruction (`pthread_cancel`, asynchronous): nothing can be
-//! held. Futures that are dropped (Rust's own): for tasks that is what happens here, too; a stack cannot be dropped,
-//! so it unwinds. What is here is Trio's and Kotlin's: regions that nest, cancelled from above, at waits.
-//!
-//! *What it costs.* The flag that a process is in a region is tested with those that each wait tests anyway: who is in
-//! none pays nothing. Who is in one waits the long way, as with a deadline, and leaves what ends its wait at its own
-//! node (a lock that hardly anybody else takes) as it would leave an alarm with a clock: a cancellation is an alarm
-//! that somebody else rings. The other way considered was to mark any process from outside, at its worker, and to take
-//! it out of whatever it waits in: a rendezvous is emptied by a plain store of the peer, a queue lock by its holder,
-//! and each of them would pay for the possibility.
-//!
-//! | module | what |
-//! |---|---|
-//! | `node` | what is cancelled, and who hears of it |
-//! | `region` | what a flow of control is in |
-//! | `scope` | children that are cancelled together or one by one |
-//! | `future` | the same for tasks |
 
 mod future;
 mod scope;

@@ -8,13 +8,14 @@ use crate::block::pool;
 use crate::describe::Held;
 use crate::orphan;
 use crate::wait::{child, park};
-use crate::worker::choice::{self, point, settle};
+use crate::worker::choice::{self, point, point_at, settle};
 use crate::worker::{self, Here, current_header};
 use raddle_context::tls::TlsBlock;
 use raddle_protocol::header::{AS_IS, FOREIGN, Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::thread::Result;
 use std::time::{Duration, Instant};
@@ -183,9 +184,15 @@ impl<T> Joiner<T> {
     #[inline]
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        point("join");
+        self.join_at(Location::caller())
+    }
+
+    /// As [`join`](Self::join), called at `site` in the program.
+    #[inline]
+    pub fn join_at(self, site: &'static Location<'static>) -> Result<T> {
+        point_at("join", site);
         if !self.block.join.is_done() {
-            child::wait_for_child(self.block);
+            child::wait_for_child(self.block, site);
         }
         self.take()
     }

@@ -110,26 +110,21 @@ pub(crate) unsafe fn spawn_in<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Jo
 }
 
 /// Spawns the first process of a runtime: `main`, as roomy as one expects. Nobody waits for its end.
-pub fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
+///
+/// It is told as spawned at `site` in the program.
+pub fn spawn_first(runtime: &Shared, site: &'static Location<'static>, f: impl FnOnce() + Send + 'static) {
     let (name, class) = (Some(Arc::from("main")), Some(roomy(runtime.stack_class)));
     let set = Settings { name, class, ..Settings::PLAIN };
     // SAFETY: the closure is `'static`.
-    drop(unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) });
+    drop(unsafe { spawn_outside(runtime, set, std::ptr::null(), site, f) });
 }
 
-/// As `spawn_in`, with the stack of a job; placed on `worker`, if there is one.
+/// As `spawn_in`, with the stack of a job; placed on `worker`, if there is one. `site` is the program's line: most
+/// callers are in a closure, which knows only its own.
 ///
 /// # Safety
 /// As `spawn::Builder::spawn_unchecked`.
-#[track_caller]
-pub unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, worker: Option<usize>, f: F) -> Joiner<T> {
-    // SAFETY: passed on to the caller.
-    unsafe { spawn_roomy_at(runtime, worker, Location::caller(), f) }
-}
-
-/// # Safety
-/// As [`spawn_roomy`].
-unsafe fn spawn_roomy_at<F: FnOnce() -> T, T>(
+pub unsafe fn spawn_roomy<F: FnOnce() -> T, T>(
     runtime: &Shared,
     worker: Option<usize>,
     site: &'static Location<'static>,
@@ -149,18 +144,18 @@ pub(crate) fn roomy(class: SizeClass) -> SizeClass {
     SizeClass::for_bytes(usual).map_or(class, |usual| usual.max(class))
 }
 
-/// Hands a job of an OS thread over to a runtime, as a process.
+/// Hands a job of an OS thread, which made it at `site`, over to a runtime, as a process.
 ///
 /// # Safety
 /// `job` is in no list, stays until it has been run, and is run by this only.
-pub unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
+pub unsafe fn inject_job(runtime: &Shared, job: *mut Node, site: &'static Location<'static>) {
     // SAFETY: passed on to the caller.
     let act = unsafe { &*job }.act();
     // SAFETY: as above.
     unsafe { act(job, How::Promote) };
     let job = PromotedJob(NonNull::new(job).expect("a job has an address"));
     // SAFETY: as above.
-    drop(unsafe { spawn_roomy(runtime, None, move || drop(job)) });
+    drop(unsafe { spawn_roomy(runtime, None, site, move || drop(job)) });
 }
 
 struct PromotedJob(NonNull<Node>);
@@ -286,17 +281,18 @@ pub fn run_at<T: Send>(
     f: impl FnOnce() -> T + Send,
 ) -> T {
     // SAFETY: what `f` borrows outlives this call, which waits for the job's end.
-    let joiner = unsafe { spawn_roomy_at(runtime, None, site, f) };
-    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let joiner = unsafe { spawn_roomy(runtime, None, site, f) };
+    joiner.join_at(site).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// As [`run_in`], as a process, with the stack of a job.
 #[track_caller]
 pub(crate) fn run_process_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
     let set = Settings { class: Some(roomy(runtime.stack_class)), ..Settings::PLAIN };
+    let site = Location::caller();
     // SAFETY: as there.
-    let joiner = unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) };
-    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let joiner = unsafe { spawn_outside(runtime, set, std::ptr::null(), site, f) };
+    joiner.join_at(site).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// `RUST_MIN_STACK`, as for the threads of `std`, and what they have without it.

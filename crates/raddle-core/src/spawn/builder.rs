@@ -8,7 +8,7 @@ use crate::process::make::{Settings, Storage, fill, mark, roomy, spawn_outside};
 use crate::process::scope::ScopeData;
 use crate::runtime;
 use crate::worker::Here;
-use crate::worker::choice::point;
+use crate::worker::choice::point_at;
 use raddle_context::{SizeClass, tls};
 use std::io;
 use std::panic::Location;
@@ -138,7 +138,24 @@ pub unsafe fn spawn_with<F, T>(set: Settings, scope: *const ScopeData, f: F) -> 
 where
     F: FnOnce() -> T,
 {
-    let site = Location::caller();
+    // SAFETY: passed on to the caller.
+    unsafe { spawn_at(set, scope, Location::caller(), f) }
+}
+
+/// As [`spawn_with`], called at `site` in the program.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn spawn_at<F, T>(
+    set: Settings,
+    scope: *const ScopeData,
+    site: &'static Location<'static>,
+    f: F,
+) -> io::Result<Joiner<T>>
+where
+    F: FnOnce() -> T,
+{
     // SAFETY: it is used until the process is handed over, and nothing leaves its stack until then.
     let here = unsafe { Here::current() };
     // SAFETY: passed on to the caller.
@@ -152,7 +169,7 @@ where
     } else {
         here.submit(block, set.worker);
     }
-    point("spawn");
+    point_at("spawn", site);
     // SAFETY: just made for a result of type `T`; this is its one handle.
     Ok(unsafe { Joiner::new(block) })
 }
@@ -176,13 +193,12 @@ where
     Ok(runtime::with_here(|runtime| unsafe { spawn_outside(runtime, set, scope, site, f) })?)
 }
 
-/// Spawns on the caller's runtime what nobody waits for, with the stack of a job.
-#[track_caller]
-pub fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
+/// Spawns on the caller's runtime what nobody waits for, with the stack of a job. The program asks for it at `site`.
+pub fn spawn_alone(site: &'static Location<'static>, f: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let class = runtime::with_here(|runtime| roomy(runtime.stack_class))?;
     let set = Settings { class: Some(class), storage: Storage::Job, ..Settings::PLAIN };
     // SAFETY: the closure is `'static`.
-    unsafe { spawn_with(set, std::ptr::null(), f) }.map(drop)
+    unsafe { spawn_at(set, std::ptr::null(), site, f) }.map(drop)
 }
 
 /// Spawns a process on the caller's runtime (from an OS thread: the default one, which starts on first use).

@@ -20,13 +20,12 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Instant;
 
-/// Waits for the end of a process whose handle the caller has.
+/// Waits, called at `site` in the program, for the end of a process whose handle the caller has.
 #[inline]
-#[track_caller]
-pub(crate) fn wait_for_child(child: &'static Block) {
+pub(crate) fn wait_for_child(child: &'static Block, site: &'static Location<'static>) {
     match plain_caller() {
-        Some(block) => wait_plainly_for_child(block, child, Location::caller()),
-        None => wait_firmly_for_child(child, Location::caller()),
+        Some(block) => wait_plainly_for_child(block, child, site),
+        None => wait_firmly_for_child(child, site),
     }
 }
 

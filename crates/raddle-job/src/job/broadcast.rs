@@ -9,7 +9,7 @@ use raddle_core::runtime::place;
 use raddle_core::wait::park;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
 
 /// What a job of [`broadcast`] is told: on which worker it runs, of how many.
@@ -67,12 +67,12 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    place::with_runtime(|runtime| broadcast_in(runtime, op))
+    let site = Location::caller();
+    place::with_runtime(|runtime| broadcast_in(runtime, site, op))
 }
 
-/// As [`broadcast`], in this pool.
-#[track_caller]
-pub(crate) fn broadcast_in<OP, R>(pool: &Shared, op: OP) -> Vec<R>
+/// As [`broadcast`], in this pool, called at `site` in the program.
+pub(crate) fn broadcast_in<OP, R>(pool: &Shared, site: &'static Location<'static>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
@@ -81,9 +81,9 @@ where
     let (count, op) = (pool.workers().len(), &op);
     let job = |index| move || op(BroadcastContext::new(index, count));
     // SAFETY: what they borrow outlives this call, which waits for the end of each, whatever panics.
-    let spawn = |index| unsafe { spawn_roomy(pool, Some(index), job(index)) };
+    let spawn = |index| unsafe { spawn_roomy(pool, Some(index), site, job(index)) };
     let jobs: Vec<_> = (0..count).map(spawn).collect();
-    let results: Vec<_> = jobs.into_iter().map(|job| job.join()).collect();
+    let results: Vec<_> = jobs.into_iter().map(|job| job.join_at(site)).collect();
     results.into_iter().map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }
 
@@ -98,12 +98,12 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    place::with_runtime(|runtime| spawn_broadcast_in(runtime, op));
+    let site = Location::caller();
+    place::with_runtime(|runtime| spawn_broadcast_in(runtime, site, op));
 }
 
-/// As [`spawn_broadcast`], in this pool.
-#[track_caller]
-pub(crate) fn spawn_broadcast_in<OP>(pool: &Shared, op: OP)
+/// As [`spawn_broadcast`], in this pool, called at `site` in the program.
+pub(crate) fn spawn_broadcast_in<OP>(pool: &Shared, site: &'static Location<'static>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
@@ -112,6 +112,6 @@ where
         let op = op.clone();
         let job = move || run(|| op(BroadcastContext::new(index, count)));
         // SAFETY: the closure is `'static`.
-        drop(unsafe { spawn_roomy(pool, Some(index), job) });
+        drop(unsafe { spawn_roomy(pool, Some(index), site, job) });
     }
 }

@@ -135,12 +135,13 @@ pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
     Some(Flow(header))
 }
 
-/// Hands a new slot over: to the list of the flow that made it, or at once to everybody.
+/// Hands a new slot over: to the list of the flow that made it, or at once to everybody. It was made at `site` in the
+/// program.
 ///
 /// # Safety
 /// `node` begins a slot that was just made, and that stays until it has been run.
 #[inline(always)]
-pub(super) unsafe fn place(flow: Option<Flow<'_>>, node: *mut Node) {
+pub(super) unsafe fn place(flow: Option<Flow<'_>>, node: *mut Node, site: &'static Location<'static>) {
     match flow {
         Some(flow) => {
             // SAFETY: passed on to the caller.
@@ -148,13 +149,13 @@ pub(super) unsafe fn place(flow: Option<Flow<'_>>, node: *mut Node) {
             flow.poll();
         }
         // SAFETY: passed on to the caller.
-        None => unsafe { place_without_list(node) },
+        None => unsafe { place_without_list(node, site) },
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn place_without_list(node: *mut Node) {
+unsafe fn place_without_list(node: *mut Node, site: &'static Location<'static>) {
     // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
     match (with_own_list(), unsafe { Here::current() }) {
         (Some(flow), _) => {
@@ -166,7 +167,7 @@ unsafe fn place_without_list(node: *mut Node) {
         (None, Some(worker)) => unsafe { worker.promote_new(node) },
         (None, None) => {
             // SAFETY: passed on to the caller.
-            place::with_runtime(|runtime| unsafe { make::inject_job(runtime, node) });
+            place::with_runtime(|runtime| unsafe { make::inject_job(runtime, node, site) });
         }
     }
 }

@@ -93,6 +93,7 @@ unsafe impl<T> Sync for Fork<T> {}
 /// assert_eq!(squares.into_iter().map(|square| square.join()).sum::<u64>(), 328_350);
 /// ```
 #[inline]
+#[track_caller]
 pub fn fork<F, T>(f: F) -> Fork<T>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -100,7 +101,7 @@ where
 {
     match Flow::current() {
         Some(flow) => make(flow, f),
-        None => make_without_list(f),
+        None => make_without_list(f, Location::caller()),
     }
 }
 
@@ -114,6 +115,7 @@ pub type Future<T> = Fork<T>;
 /// As `fork`.
 #[deprecated(since = "0.1.0", note = "renamed to `fork`, since it makes no Rust `Future`")]
 #[inline]
+#[track_caller]
 pub fn future<F, T>(f: F) -> Fork<T>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -124,10 +126,10 @@ where
 
 #[cold]
 #[inline(never)]
-fn make_without_list<F: FnOnce() -> T, T>(f: F) -> Fork<T> {
+fn make_without_list<F: FnOnce() -> T, T>(f: F, site: &'static Location<'static>) -> Fork<T> {
     match flow::with_own_list() {
         Some(flow) => make(flow, f),
-        None => make_record(f),
+        None => make_record(f, site),
     }
 }
 
@@ -141,12 +143,12 @@ fn make<F: FnOnce() -> T, T>(flow: Flow<'_>, f: F) -> Fork<T> {
 }
 
 /// In a task's poll, or on an OS thread.
-fn make_record<F: FnOnce() -> T, T>(f: F) -> Fork<T> {
+fn make_record<F: FnOnce() -> T, T>(f: F, site: &'static Location<'static>) -> Fork<T> {
     let node = Slot::make(std::ptr::null(), act::<F, T>, f);
     // SAFETY: just made.
     unsafe { Node::renew_join(node) };
     // SAFETY: as above; the slot stays until the fork has been run and its handle is gone.
-    unsafe { flow::place(None, node) };
+    unsafe { flow::place(None, node, site) };
     Fork { at: At::record(node), value: PhantomData }
 }
 

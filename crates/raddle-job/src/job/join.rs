@@ -94,7 +94,7 @@ where
 
 /// As [`join`], for a call that a wait shall name.
 #[inline]
-pub(super) fn join_at<A, B, RA, RB>(site: &'static Location<'static>, a: A, b: B) -> (RA, RB)
+pub(crate) fn join_at<A, B, RA, RB>(site: &'static Location<'static>, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,

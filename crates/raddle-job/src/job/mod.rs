@@ -36,11 +36,12 @@ pub(crate) use broadcast::{broadcast_in, spawn_broadcast_in};
 pub use fork::{Fork, fork};
 #[allow(deprecated, reason = "programs that use the former names still compile")]
 pub use fork::{Future, future};
+pub(crate) use join::join_at;
 pub use join::{FnContext, join, join_context};
 pub use par::{par_for, par_for_each, par_map};
-pub(crate) use scope::scope_here;
 pub use scope::{Scope, in_place_scope, scope};
-pub(crate) use scope_fifo::fifo_here;
+pub(crate) use scope::{scope_at, scope_here};
 pub use scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+pub(crate) use scope_fifo::{fifo_at, fifo_here};
 pub(crate) use spawn::submit;
 pub use spawn::{spawn, spawn_fifo};

@@ -76,7 +76,15 @@ where
     Body: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    let site = Location::caller();
+    scope_at(Location::caller(), body)
+}
+
+/// As [`scope`], called at `site` in the program.
+pub(crate) fn scope_at<'scope, Body, R>(site: &'static Location<'static>, body: Body) -> R
+where
+    Body: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
     match Without::of_caller() {
         Without::Thread => in_runtime(site, || scope_here(null(), body, site)),
         _ => scope_here(null(), body, site),
@@ -154,6 +162,7 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// On an OS thread, if the default runtime cannot be started.
     #[inline]
+    #[track_caller]
     pub fn spawn<Body>(&self, body: Body)
     where
         Body: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -162,7 +171,7 @@ impl<'scope> Scope<'scope> {
             return self.run(body);
         }
         if !self.pool.is_null() && !place::is_on_worker_of(self.pool) {
-            return self.spawn_in_pool(body);
+            return self.spawn_in_pool(Location::caller(), body);
         }
         let home = std::ptr::from_ref(self).cast();
         let flow = Flow::current();
@@ -175,13 +184,13 @@ impl<'scope> Scope<'scope> {
             self.private.set(self.private.get() + 1);
         }
         // SAFETY: just made; the slot stays until the job has been run.
-        unsafe { flow::place(flow, node) };
+        unsafe { flow::place(flow, node, Location::caller()) };
     }
 
     /// From outside of the pool that it is a scope of.
     #[cold]
     #[inline(never)]
-    fn spawn_in_pool<Body>(&self, body: Body)
+    fn spawn_in_pool<Body>(&self, site: &'static Location<'static>, body: Body)
     where
         Body: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
@@ -189,7 +198,7 @@ impl<'scope> Scope<'scope> {
         // SAFETY: a pool outlives its scopes.
         let pool = unsafe { &*self.pool };
         // SAFETY: just made; the slot stays until the job has been run.
-        unsafe { inject_job(pool, node) };
+        unsafe { inject_job(pool, node, site) };
     }
 
     /// Spawns one job on each worker of the pool, which starts it when it next has nothing to run, and which nobody
@@ -208,18 +217,20 @@ impl<'scope> Scope<'scope> {
     /// });
     /// assert_eq!(count.into_inner(), raddle::current_num_threads());
     /// ```
+    #[track_caller]
     pub fn spawn_broadcast<Body>(&self, body: Body)
     where
         Body: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
+        let site = Location::caller();
         // SAFETY: null, or a pool, which outlives its scopes.
         match unsafe { self.pool.as_ref() } {
-            Some(pool) => self.spawn_broadcast_in(pool, body),
-            None => place::with_runtime(|runtime| self.spawn_broadcast_in(runtime, body)),
+            Some(pool) => self.spawn_broadcast_in(pool, site, body),
+            None => place::with_runtime(|runtime| self.spawn_broadcast_in(runtime, site, body)),
         }
     }
 
-    fn spawn_broadcast_in<Body>(&self, pool: &Shared, body: Body)
+    fn spawn_broadcast_in<Body>(&self, pool: &Shared, site: &'static Location<'static>, body: Body)
     where
         Body: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
@@ -234,7 +245,7 @@ impl<'scope> Scope<'scope> {
             self.data.enter().keep();
             let scope = InScope(self);
             // SAFETY: the scope waits until the job has left it; what the job borrows outlives the scope.
-            drop(unsafe { spawn_roomy(pool, Some(index), move || scope.run_to_end(job)) });
+            drop(unsafe { spawn_roomy(pool, Some(index), site, move || scope.run_to_end(job)) });
         }
     }
 

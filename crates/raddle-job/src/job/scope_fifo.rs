@@ -59,7 +59,15 @@ where
     Body: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    let site = Location::caller();
+    fifo_at(Location::caller(), body)
+}
+
+/// As [`scope_fifo`], called at `site` in the program.
+pub(crate) fn fifo_at<'scope, Body, R>(site: &'static Location<'static>, body: Body) -> R
+where
+    Body: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
     match Without::of_caller() {
         Without::Thread => in_runtime(site, || fifo_here(null(), body, site)),
         _ => fifo_here(null(), body, site),
@@ -97,6 +105,7 @@ impl<'scope> ScopeFifo<'scope> {
     /// # Panics
     /// On an OS thread, if the default runtime cannot be started.
     #[inline]
+    #[track_caller]
     pub fn spawn_fifo<Body>(&self, body: Body)
     where
         Body: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
@@ -112,6 +121,7 @@ impl<'scope> ScopeFifo<'scope> {
     ///
     /// # Panics
     /// As [`spawn_fifo`](Self::spawn_fifo).
+    #[track_caller]
     pub fn spawn_broadcast<Body>(&self, body: Body)
     where
         Body: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,

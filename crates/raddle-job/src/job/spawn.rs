@@ -13,7 +13,7 @@ use raddle_core::runtime::place::with_runtime;
 use raddle_core::spawn::spawn_alone;
 use raddle_core::worker::Worker;
 use raddle_core::worker::jobs::Order;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 /// The right to begin one job of the line of the worker of this number. To drop it is to use it, so that a job whose
 /// process is refused a stack runs nevertheless.
@@ -35,18 +35,22 @@ pub(crate) fn run(job: impl FnOnce()) {
     }
 }
 
-/// Has a job run on `runtime`, if that is the caller's own: in the caller's line.
-#[track_caller]
-pub(crate) fn submit(runtime: &Shared, order: Order, f: impl FnOnce() + Send + 'static) {
+/// Has a job, which the program spawns at `site`, run on `runtime`, if that is the caller's own: in the caller's line.
+pub(crate) fn submit(
+    runtime: &Shared,
+    order: Order,
+    site: &'static Location<'static>,
+    f: impl FnOnce() + Send + 'static,
+) {
     let of_this = |worker: &Worker| std::ptr::eq(worker.shared(), runtime).then_some(worker.index);
     match Worker::with_current(of_this).flatten() {
         Some(index) => {
             let turn = JobTicket(index);
             runtime.lines[turn.0].push(order, Box::new(f));
-            spawn_alone(move || drop(turn)).expect("who is on a worker has a runtime");
+            spawn_alone(site, move || drop(turn)).expect("who is on a worker has a runtime");
         }
         // SAFETY: the closure is `'static`.
-        None => drop(unsafe { spawn_roomy(runtime, None, || run(f)) }),
+        None => drop(unsafe { spawn_roomy(runtime, None, site, || run(f)) }),
     }
 }
 
@@ -64,7 +68,8 @@ pub fn spawn<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    with_runtime(|runtime| submit(runtime, Order::YoungestFirst, f));
+    let site = Location::caller();
+    with_runtime(|runtime| submit(runtime, Order::YoungestFirst, site, f));
 }
 
 /// As [`spawn`]; of what one worker has spawned by this, the oldest is begun first.
@@ -76,5 +81,6 @@ pub fn spawn_fifo<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    with_runtime(|runtime| submit(runtime, Order::OldestFirst, f));
+    let site = Location::caller();
+    with_runtime(|runtime| submit(runtime, Order::OldestFirst, site, f));
 }

@@ -98,7 +98,8 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        self.install(|| crate::join(oper_a, oper_b))
+        let site = Location::caller();
+        self.install(|| job::join_at(site, oper_a, oper_b))
     }
 
     /// As `scope`, in this pool.
@@ -111,7 +112,8 @@ impl ThreadPool {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.install(|| crate::scope(op))
+        let site = Location::caller();
+        self.install(|| job::scope_at(site, op))
     }
 
     /// As `scope_fifo`, in this pool.
@@ -124,7 +126,8 @@ impl ThreadPool {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.install(|| crate::scope_fifo(op))
+        let site = Location::caller();
+        self.install(|| job::fifo_at(site, op))
     }
 
     /// As `in_place_scope`: `op` runs here, its jobs in this pool.
@@ -157,7 +160,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        job::submit(&self.shared, Order::YoungestFirst, op);
+        job::submit(&self.shared, Order::YoungestFirst, Location::caller(), op);
     }
 
     /// As `spawn_fifo`, in this pool.
@@ -166,7 +169,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        job::submit(&self.shared, Order::OldestFirst, op);
+        job::submit(&self.shared, Order::OldestFirst, Location::caller(), op);
     }
 
     /// As `broadcast`, in this pool.
@@ -185,7 +188,7 @@ impl ThreadPool {
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        job::broadcast_in(&self.shared, op)
+        job::broadcast_in(&self.shared, Location::caller(), op)
     }
 
     /// As `spawn_broadcast`, in this pool.
@@ -194,7 +197,7 @@ impl ThreadPool {
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
-        job::spawn_broadcast_in(&self.shared, op);
+        job::spawn_broadcast_in(&self.shared, Location::caller(), op);
     }
 
     /// How many workers the pool has.

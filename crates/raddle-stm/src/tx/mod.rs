@@ -93,7 +93,7 @@ impl<'t> Tx<'t> {
     /// What `f` makes of the value of `variable`, which is not cloned.
     ///
     /// ```
-    /// use raddle_stm::{TVar, atomically};
+    /// use raddle::stm::{TVar, atomically};
     ///
     /// let names = TVar::new(vec!["Ada".to_string(), "Grace".to_string()]);
     /// let longest = atomically(|tx| tx.with(&names, |names| names.iter().map(String::len).max()));
@@ -103,7 +103,7 @@ impl<'t> Tx<'t> {
     /// The reference is gone when `f` returns:
     ///
     /// ```compile_fail
-    /// use raddle_stm::{TVar, atomically};
+    /// use raddle::stm::{TVar, atomically};
     ///
     /// let name = TVar::new(String::new());
     /// let kept: &str = atomically(|tx| tx.with(&name, |name| name.as_str()));
@@ -144,7 +144,7 @@ impl<'t> Tx<'t> {
     /// Writes what `f` makes of the value.
     ///
     /// ```
-    /// use raddle_stm::{TVar, atomically};
+    /// use raddle::stm::{TVar, atomically};
     ///
     /// let counter = TVar::new(1);
     /// atomically(|tx| tx.modify(&counter, |n| n + 1));
@@ -185,7 +185,7 @@ impl<'t> Tx<'t> {
     /// From *Composable Memory Transactions* (Harris, Marlow, Peyton Jones, Herlihy, 2005).
     ///
     /// ```
-    /// use raddle_stm::{TVar, atomically};
+    /// use raddle::stm::{TVar, atomically};
     ///
     /// let filled = TVar::new(None);
     /// std::thread::scope(|scope| {
@@ -221,7 +221,7 @@ impl<'t> Tx<'t> {
     /// has committed.
     ///
     /// ```
-    /// use raddle_stm::{TVar, atomically};
+    /// use raddle::stm::{TVar, atomically};
     /// use std::cell::Cell;
     /// use std::rc::Rc;
     ///

@@ -17,7 +17,7 @@ impl<'t> Tx<'t> {
     /// From *Composable Memory Transactions* (Harris, Marlow, Peyton Jones, Herlihy, 2005).
     ///
     /// ```
-    /// use raddle_stm::{Stop, TVar, Tx, atomically};
+    /// use raddle::stm::{Stop, TVar, Tx, atomically};
     ///
     /// fn take(tx: &mut Tx<'_>, from: &TVar<u32>) -> Result<(), Stop> {
     ///     match tx.read(from)? {
@@ -53,7 +53,7 @@ impl<'t> Tx<'t> {
     /// Does `part`; if that [aborts](crate::abort), it alone is rolled back, and its error returned inside.
     ///
     /// ```
-    /// use raddle_stm::{TVar, abort, atomically};
+    /// use raddle::stm::{TVar, abort, atomically};
     ///
     /// let (tried, balance) = (TVar::new(0), TVar::new(5));
     /// let paid = atomically(|tx| {

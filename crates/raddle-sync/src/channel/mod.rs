@@ -1,6 +1,34 @@
-//! Owns: channels with the names, the behaviour and the macros of `crossbeam-channel`.
-//! May use: `host::choice`, `raddle-core`.
-//! Never: a worker. A channel works in a program that never starts a runtime, or has none.
+// Owns: channels with the names, the behaviour and the macros of `crossbeam-channel`.
+// May use: `host::choice`, `raddle-core`.
+// Never: a worker. A channel works in a program that never starts a runtime, or has none.
+
+// | file | what |
+// |---|---|
+// | `core` | the state of a channel, and its steps |
+// | `chan` | the operations, with waiting and waking |
+// | `list`, `place` | those who wait, and the messages in their frames |
+// | `stash` | messages between the two steps of a selection |
+// | `clock` | `after`, `at`, `tick` |
+// | `awaits` | `send_async`, `recv_async`, streams |
+// | `select` | the choice between operations |
+//
+// **Alternatives.** A ring of slots with stamps, as `crossbeam-channel` has (for each capacity another structure, and
+// a full fence an operation to look for sleepers): faster while many OS threads press on one channel, slower on one
+// worker, where a lock that is never contended costs one locked instruction and a message goes straight from frame to
+// frame. The one-word rendezvous of `csp::Chan`: for one sender and one receiver.
+
+//! Channels with any number of senders and receivers: send, receive, or [`select!`](crate::channel::select!) among
+//! several.
+//!
+//! ```
+//! use raddle::{channel, csp};
+//!
+//! let (jobs, queue) = channel::bounded(4);
+//! let worker = csp::spawn(move || queue.iter().sum::<u32>());
+//! (1..=3).for_each(|job| jobs.send(job).unwrap());
+//! drop(jobs); // the worker's loop ends
+//! assert_eq!(worker.join().unwrap(), 6);
+//! ```
 //!
 //! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by light
 //! processes, threads with their own thread-local storage and plain OS threads alike, and mixed: who waits leaves its
@@ -9,21 +37,6 @@
 //! never wait [starves nobody](crate#loops-that-never-wait).
 //!
 //! A program that uses `crossbeam-channel` moves over by `use raddle::channel as crossbeam_channel;`.
-//!
-//! | file | what |
-//! |---|---|
-//! | `core` | the state of a channel, and its steps |
-//! | `chan` | the operations, with waiting and waking |
-//! | `list`, `place` | those who wait, and the messages in their frames |
-//! | `stash` | messages between the two steps of a selection |
-//! | `clock` | `after`, `at`, `tick` |
-//! | `awaits` | `send_async`, `recv_async`, streams |
-//! | `select` | the choice between operations |
-//!
-//! **Alternatives.** A ring of slots with stamps, as `crossbeam-channel` has (for each capacity another structure, and
-//! a full fence an operation to look for sleepers): faster while many OS threads press on one channel, slower on one
-//! worker, where a lock that is never contended costs one locked instruction and a message goes straight from frame to
-//! frame. The one-word rendezvous of `csp::Chan`: for one sender and one receiver.
 
 #[cfg(feature = "scheduler")]
 mod awaits;

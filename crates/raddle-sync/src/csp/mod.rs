@@ -1,6 +1,22 @@
-//! Owns: processes and what they communicate by, in the manner of CSP and occam.
-//! May use: `raddle-core`.
-//! Never: a buffer, or an end that two use at once.
+// Owns: processes and what they communicate by, in the manner of CSP and occam.
+// May use: `raddle-core`.
+// Never: a buffer, or an end that two use at once.
+
+//! Processes, and channels by which they communicate, in the manner of CSP and occam: start a million, let them talk,
+//! wait for the first of several events.
+//!
+//! ```
+//! use raddle::csp;
+//!
+//! let (mut to, mut from) = csp::channel();
+//! let doubles = csp::spawn(move || (1..=3).try_for_each(|n| to.send(2 * n)));
+//! let mut sum = 0;
+//! while let Ok(n) = from.recv() {
+//!     sum += n; // until the sender is gone
+//! }
+//! assert_eq!(sum, 12);
+//! doubles.join().unwrap().unwrap();
+//! ```
 //!
 //! | occam | here |
 //! |---|---|

@@ -1,7 +1,7 @@
-//! Owns: the atomic variables of `std`, with a choice point before each access.
-//! May use: `host::choice`, `raddle-core`.
-//! Never: an access of its own, or another ordering than the caller's.
-//!
+// Owns: the atomic variables of `std`, with a choice point before each access.
+// May use: `host::choice`, `raddle-core`.
+// Never: an access of its own, or another ordering than the caller's.
+
 //! Atomic variables whose every access an exploration of schedules can come between.
 //!
 //! The names, methods and costs of [`std::sync::atomic`]; each variable *is* the standard library's of its name, in a

@@ -1,6 +1,20 @@
-//! Owns: the locks that users see, under the names of `std::sync`, and some that `std` has not.
-//! May use: `host::holder`, `raddle-core`.
-//! Never: deciding who runs; a wait while a list is locked.
+// Owns: the locks that users see, under the names of `std::sync`, and some that `std` has not.
+// May use: `host::holder`, `raddle-core`.
+// Never: deciding who runs; a wait while a list is locked.
+
+//! Locks, condition variables, barriers and their like, as in `std::sync`, with which a process waits without its core.
+//!
+//! ```
+//! use raddle::csp;
+//! use raddle::sync::{Arc, Condvar, Mutex};
+//!
+//! let open = Arc::new((Mutex::new(false), Condvar::new()));
+//! let gate = open.clone();
+//! let waits = csp::spawn(move || drop(gate.1.wait_while(gate.0.lock().unwrap(), |open| !*open).unwrap()));
+//! *open.0.lock().unwrap() = true;
+//! open.1.notify_all();
+//! waits.join().unwrap();
+//! ```
 //!
 //! A program moves over by writing `raddle::sync` for `std::sync`: names, bounds, poisoning and output are the same,
 //! and what does not wait (`Arc`, the error types) *is* the standard library's, but for [`atomic`], whose accesses an

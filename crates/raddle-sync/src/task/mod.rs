@@ -1,6 +1,9 @@
-//! Owns: what tasks hold: a mutex for over an `.await`, permits, notifications; time-outs, intervals; sets of tasks.
-//! May use: nothing.
-//! Never: a queue of its own for a lock: processes and OS threads stand in it, too.
+// Owns: what tasks hold: a mutex for over an `.await`, permits, notifications; time-outs, intervals; sets of tasks.
+// May use: nothing.
+// Never: a queue of its own for a lock: processes and OS threads stand in it, too.
+
+//! What tasks share and wait for: a mutex whose guard is held over an `.await`, permits, notifications, time-outs,
+//! intervals, sets of tasks.
 //!
 //! The names are `tokio`'s. The crate `raddle` exports them in its module `task`, with those of the scheduler.
 

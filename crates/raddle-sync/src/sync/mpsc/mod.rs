@@ -1,7 +1,7 @@
-//! Owns: the names of `std::sync::mpsc`.
-//! May use: `host::choice`, `raddle-core`.
-//! Never: the errors: they are the standard library's own.
-//!
+// Owns: the names of `std::sync::mpsc`.
+// May use: `host::choice`, `raddle-core`.
+// Never: the errors: they are the standard library's own.
+
 //! Channels with many senders and one receiver, as [`std::sync::mpsc`], for processes and OS threads. What waits parks.
 //! `raddle::channel` has receivers that can be cloned, and alternation.
 //!

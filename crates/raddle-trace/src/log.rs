@@ -191,6 +191,19 @@ impl Log {
         self.end_ns - self.begin_ns
     }
 
+    /// The same events as [`Log::by_time`], one by one, without memory for all of them.
+    pub fn in_order(&self) -> impl Iterator<Item = (u32, At)> + '_ {
+        let all: Vec<&Worker> = [&self.outside].into_iter().chain(&self.workers).collect();
+        let mut next = vec![0; all.len()];
+        std::iter::from_fn(move || {
+            let heads = all.iter().zip(&next).enumerate();
+            let heads = heads.filter_map(|(place, (worker, at))| Some((worker.events.get(*at)?.ns, place)));
+            let (_, place) = heads.min()?;
+            next[place] += 1;
+            Some((all[place].number, all[place].events[next[place] - 1]))
+        })
+    }
+
     /// All events with their workers' numbers, by time; those of one worker keep their order. OS threads that are not
     /// workers have the number [`OUTSIDE`]; their events come before others of the same time.
     pub fn by_time(&self) -> Vec<(u32, At)> {

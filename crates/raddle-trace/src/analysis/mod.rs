@@ -145,8 +145,8 @@ impl Analysis {
     }
 }
 
-/// The label of a name: the name without its number.
-pub fn label(name: &str) -> &str {
+/// The label of a name: the name without the number at its end, and with `#` for each other number.
+pub fn label(name: &str) -> std::borrow::Cow<'_, str> {
     labels::split(name).0
 }
 

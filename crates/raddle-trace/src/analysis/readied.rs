@@ -114,7 +114,7 @@ pub(super) fn totals(log: &Log, workers: &[WorkerTime]) -> Vec<(String, u64)> {
     }
     let mut totals: BTreeMap<String, u64> = BTreeMap::new();
     for (ended, ns) in by_end {
-        let label = |thread: u32| labels::split(&log.name(thread)).0.to_owned();
+        let label = |thread: u32| labels::split(&log.name(thread)).0.into_owned();
         let words = match ended {
             EndedBy::Unknown => "the end of the trace, or what is not recorded at this level".to_owned(),
             EndedBy::Wake(thread) => format!("a wake by {}", label(thread)),

@@ -18,7 +18,12 @@ fn quoted(text: &str) -> String {
 /// why the previous thread stopped; for an event of an OS thread, which one), a, b.
 pub(super) fn export(log: &Log, options: ExportOptions, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"ns,worker,event,thread,name,why,a,b\n")?;
-    for (worker, at) in log.in_order().filter(|(_, at)| options.holds(at.ns)) {
+    rows(log, options, options.from_ns, out)
+}
+
+/// The rows of what happened from a time on, without the head; what the log holds of before belongs to another part.
+pub(super) fn rows(log: &Log, options: ExportOptions, from_ns: u64, out: &mut dyn Write) -> io::Result<()> {
+    for (worker, at) in log.in_order().filter(|(_, at)| at.ns >= from_ns && options.holds(at.ns)) {
         let of_thread = matches!(at.event, Event::Switch | Event::Migrate) || at.event.makes_ready();
         let (thread, name) = if of_thread {
             (at.a.to_string(), quoted(&log.name(at.a)))

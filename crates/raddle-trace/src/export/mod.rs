@@ -12,6 +12,7 @@ mod waits;
 
 use crate::analysis::Analysis;
 use crate::log::Log;
+use crate::trace::{Progress, Trace};
 use std::io::{self, Write};
 
 /// The formats that can be written.
@@ -81,6 +82,38 @@ pub fn write(
         Format::Eventlog => eventlog::export(log, analysis, options, out),
         Format::Csv => csv::export(log, options, out),
     }
+}
+
+/// How many records of a trace are in memory while it becomes a table, about.
+const RECORDS_PER_PART: u64 = 1 << 18;
+
+/// Writes a trace as [`Format::Csv`], of which no more than a part is in memory. `progress` is told how many parts have
+/// been written, and of how many.
+///
+/// # Errors
+/// Those of `out`, and of the trace's source.
+pub fn write_table(
+    trace: &Trace<'_>,
+    options: ExportOptions,
+    out: &mut dyn Write,
+    progress: Progress<'_>,
+) -> io::Result<()> {
+    let parts = trace.parts(RECORDS_PER_PART)?;
+    let count = parts.len();
+    for (place, (from, until)) in parts.into_iter().enumerate() {
+        // The last moment of a part is the first of the next one.
+        let last = if place + 1 < count { until.saturating_sub(1) } else { u64::MAX };
+        let (from, last) = (from.max(options.from_ns), last.min(options.until_ns));
+        if place == 0 {
+            csv::export(&Log::default(), options, out)?;
+        }
+        if from <= last {
+            let log = trace.part(from, last, &mut |_, _| ()).map_err(io::Error::other)?;
+            csv::rows(&log, options, from, out)?;
+        }
+        progress(place as u64 + 1, count as u64);
+    }
+    Ok(())
 }
 
 impl ExportOptions {

@@ -36,17 +36,19 @@ struct Sums {
 }
 
 /// What its records say.
-#[derive(Default)]
 struct Records {
-    events: u64,
-    spawns: u64,
+    /// How many there are of each event, by its number.
+    counts: [u64; 256],
     exits: u64,
-    wakes: u64,
-    migrations: u64,
-    steals: u64,
     idle_incidents: u64,
     idle_ns: u64,
     idle_since: Option<u64>,
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Records { counts: [0; 256], exits: 0, idle_incidents: 0, idle_ns: 0, idle_since: None }
+    }
 }
 
 /// The errors in a trace, and other findings.
@@ -85,7 +87,8 @@ pub(super) fn findings(trace: &Trace<'_>, progress: Progress<'_>) -> Result<Repo
         let _ =
             writeln!(text, "note: worker {}: {} records of a newer raddle", worker.number, worker.unknown);
     }
-    let events: u64 = workers.iter().map(|worker| worker.records.events + worker.samples).sum();
+    let events: u64 =
+        workers.iter().map(|worker| worker.records.counts.iter().sum::<u64>() + worker.samples).sum();
     let _ = writeln!(
         text,
         "{events} events of {} workers in {}: {}",
@@ -139,12 +142,8 @@ fn add_part(workers: &mut [Sums], log: &Log) {
 
 impl Records {
     fn add(&mut self, at: &At) {
-        self.events += 1;
+        self.counts[at.event as usize] += 1;
         match at.event {
-            Event::Spawn => self.spawns += 1,
-            Event::Wake => self.wakes += 1,
-            Event::Migrate => self.migrations += 1,
-            Event::Steal => self.steals += 1,
             Event::Switch => {
                 self.exits += u64::from(StopReason::of_number(unpack(at.b).0) == StopReason::Exit)
             }
@@ -174,11 +173,12 @@ impl Sums {
     fn disagreements(&self, wall_ns: u64, forks: bool) -> Vec<String> {
         let counted = |name: &str| self.counted(name);
         let records = &self.records;
+        let recorded = |event: Event| records.counts[event as usize];
         let engine = counted("spawns") == 0 && counted("exits") == 0;
         let spawns = match (forks, engine) {
             (true, _) => counted("spawns"),
             (false, true) => 0,
-            (false, false) => records.spawns,
+            (false, false) => recorded(Event::Spawn),
         };
         let histogram: u64 = raddle_trace::analysis::Decades::NAMES
             .into_iter()
@@ -187,9 +187,9 @@ impl Sums {
         let compared = [
             ("spawns", counted("spawns"), spawns),
             ("ends", counted("exits"), if engine { 0 } else { records.exits }),
-            ("wakes", counted("local_wakes").saturating_add(counted("remote_wakes")), records.wakes),
-            ("migrations", counted("migrations"), records.migrations),
-            ("steals", counted("steals"), records.steals),
+            ("wakes", counted("local_wakes").saturating_add(counted("remote_wakes")), recorded(Event::Wake)),
+            ("migrations", counted("migrations"), recorded(Event::Migrate)),
+            ("steals", counted("steals"), recorded(Event::Steal)),
             ("idle incidents", counted("idle_incidents"), records.idle_incidents),
             ("idle incidents in its histogram", counted("idle_incidents"), histogram),
             ("gaps in the trace's histogram", self.gaps, self.gaps_by_length),

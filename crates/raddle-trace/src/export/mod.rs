@@ -1,5 +1,5 @@
 //! Owns: conversion of a log to the files of other tools.
-//! May use: `analysis`, `log`.
+//! May use: `analysis`, `log`, `trace`.
 //! Never: a figure that is not in the log or the analysis.
 
 mod csv;

@@ -210,8 +210,11 @@ fn what_the_program_says_lies_on_tracks_of_its_threads() {
     assert_eq!(seen, expected);
 }
 
-/// Of each packet with a slice whose name is a number: when, which kind, the name, and the arguments as text.
-fn waits(bytes: &[u8]) -> Vec<(u64, String, Vec<(String, String)>)> {
+/// A slice whose name is a number: when, the name, and the arguments as text.
+type NumberedSlice = (u64, String, Vec<(String, String)>);
+
+/// The slices with numbered names.
+fn waits(bytes: &[u8]) -> Vec<NumberedSlice> {
     let number = |of: &[(u64, u64, &[u8])], field: u64| of.iter().find(|f| f.0 == field).map_or(0, |f| f.1);
     let (mut strings, mut waits) = (HashMap::new(), Vec::new());
     for packet in inner(&fields(bytes), 1).into_iter().map(fields) {

@@ -9,7 +9,7 @@
 use super::ExportOptions;
 use super::perfetto::{PID, tid};
 use super::protobuf::{Message, Packets};
-use super::waits::{Runs, Wait};
+use super::waits::{Runs, WaitSlice};
 use crate::analysis::{Analysis, Span};
 use crate::log::Log;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -52,11 +52,11 @@ pub(super) fn add(
     for (thread, spans) in by_thread {
         let spans = spans.into_iter().filter_map(|span| {
             let part = options.part(span.begin_ns, span.end_ns)?;
-            Some((part, What::Span(span.name)))
+            Some((part, TrackEntry::Span(span.name)))
         });
         let waits = runs.waits(thread, log, analysis).filter_map(|wait| {
             let part = options.part(wait.begin_ns, wait.end_ns)?;
-            Some((part, What::Wait(wait)))
+            Some((part, TrackEntry::Wait(wait)))
         });
         let mut lasting: Vec<Lasting> = spans.chain(waits).collect();
         // An outer one comes before an inner one that begins with it.
@@ -84,14 +84,14 @@ pub(super) fn add(
 
 /// What lasts on a track of a thread.
 #[derive(Clone, Copy)]
-enum What {
+enum TrackEntry {
     /// A span of the program: the string of its name.
     Span(u32),
-    Wait(Wait),
+    Wait(WaitSlice),
 }
 
 /// From when until when, scaled, and what.
-type Lasting = ((u64, u64), What);
+type Lasting = ((u64, u64), TrackEntry);
 
 /// Writes the spans and waits of a thread, on as many tracks as they need.
 fn of_thread(
@@ -119,11 +119,11 @@ fn of_thread(
         }
         tracks[place].push(end);
         match what {
-            What::Span(name) => {
+            TrackEntry::Span(name) => {
                 let event = event(BEGIN, track(thread, place)).bytes(23, log.string(name).as_bytes());
                 packet(out, begin, &event)?;
             }
-            What::Wait(wait) => strings.begin_wait(out, begin, track(thread, place), &wait, log)?,
+            TrackEntry::Wait(wait) => strings.begin_wait(out, begin, track(thread, place), &wait, log)?,
         }
     }
     for (place, open) in tracks.iter_mut().enumerate() {
@@ -153,7 +153,7 @@ impl Strings {
         out: &mut Packets<'_>,
         ns: u64,
         track: u64,
-        wait: &Wait,
+        wait: &WaitSlice,
         log: &Log,
     ) -> io::Result<()> {
         let is_first = self.0.is_empty();

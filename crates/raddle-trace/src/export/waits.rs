@@ -12,7 +12,7 @@ use crate::log::Log;
 
 /// A thread waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wait {
+pub(super) struct WaitSlice {
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
     pub(super) reason: StopReason,
@@ -47,7 +47,7 @@ impl Runs {
         thread: u32,
         log: &'a Log,
         analysis: &'a Analysis,
-    ) -> impl Iterator<Item = Wait> + 'a {
+    ) -> impl Iterator<Item = WaitSlice> + 'a {
         let first = self.0.partition_point(|run| run.0 < thread);
         let of_thread = &self.0[first..self.0.partition_point(|run| run.0 <= thread)];
         let next = of_thread.iter().skip(1).map(|run| run.1).chain([log.end_ns]);
@@ -58,8 +58,8 @@ impl Runs {
 }
 
 /// The wait after a slice, if there is one, until the next.
-fn wait(slice: &Slice, end_ns: u64) -> Option<Wait> {
+fn wait(slice: &Slice, end_ns: u64) -> Option<WaitSlice> {
     let Slice { end_ns: begin_ns, stopped: reason, site, object, .. } = *slice;
     let waits = !reason.is_ready() && !matches!(reason, StopReason::Exit | StopReason::None);
-    (waits && begin_ns < end_ns).then_some(Wait { begin_ns, end_ns, reason, site, object })
+    (waits && begin_ns < end_ns).then_some(WaitSlice { begin_ns, end_ns, reason, site, object })
 }

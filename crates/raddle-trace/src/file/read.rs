@@ -1,10 +1,10 @@
 //! Owns: reading chunks from arbitrary bytes.
-//! May use: `clock`, `event`, `text`, `crc32fast`.
+//! May use: `clock`, `event`, `text`.
 //! Never: a panic, or memory beyond a few times the file's size, for any input; records in memory.
 //!
 //! Names, samples and the like are read. Of records it notes where they are, for `each_record`: a file may hold more of
-//! them than fits into memory. Chunks that cannot be read are left out and reported as damage. A file is refused only if it is not an `.rdt` file,
-//! is of a newer version, or holds no clock reading.
+//! them than fits into memory. Chunks that cannot be read are left out and reported as damage. A file is refused only
+//! if it is not an `.rdt` file, is of a newer version, or holds no clock reading.
 
 use super::{
     HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, Sample, Source, Tag, VERSION, WORKERS_MAX, Whereabouts,
@@ -203,8 +203,25 @@ struct Chunk {
     tag: [u8; 4],
     worker: u32,
     bytes: u64,
-    /// If it holds records: the number of the first, its reading of the clock, and the greatest one.
-    records: Option<(u64, u64, u64)>,
+    records: Option<RecordsSeen>,
+}
+
+/// The records of a chunk: the number of the first, its reading of the clock, and the greatest one.
+#[derive(Clone, Copy, Default)]
+struct RecordsSeen {
+    first: u64,
+    ticks_first: Option<u64>,
+    ticks_max: u64,
+}
+
+impl RecordsSeen {
+    fn add(&mut self, bytes: &[u8; Record::BYTES]) {
+        let record = Record::of_bytes(bytes);
+        if !matches!(Event::of_number(record.number()), None | Some(Event::Lost)) {
+            self.ticks_first.get_or_insert(record.ticks());
+            self.ticks_max = self.ticks_max.max(record.ticks());
+        }
+    }
 }
 
 impl Chunk {
@@ -218,7 +235,8 @@ impl Chunk {
 impl Contents {
     /// Notes where the records of a chunk are. Returns true if it ended too early.
     fn add_records(&mut self, tag: Tag, chunk: &Chunk) -> bool {
-        let Some((first, ticks_first, ticks_max)) = chunk.records else { return true };
+        let Some(RecordsSeen { first, ticks_first, ticks_max }) = chunk.records else { return true };
+        let ticks_first = ticks_first.unwrap_or(0);
         let (count, rest) =
             ((chunk.bytes - 8) / Record::BYTES as u64, (chunk.bytes - 8) % Record::BYTES as u64);
         let runs = if tag == Tag::Outside { &mut self.outside } else { &mut self.runs };
@@ -400,22 +418,22 @@ impl Scanner<'_> {
         Ok(within(&self.window, self.at))
     }
 
-    /// The checksum of a payload; and if it holds records, the number and the clock's reading of the first, and the
-    /// greatest reading.
+    /// The checksum of a payload, and what records it holds.
     fn summed(
         &mut self,
         tag: [u8; 4],
         worker: u32,
         begin: u64,
         bytes: u64,
-    ) -> io::Result<(u32, Option<(u64, u64, u64)>)> {
+    ) -> io::Result<(u32, Option<RecordsSeen>)> {
         let mut hash = checksum_of(tag, worker, bytes);
         let holds_records = matches!(Tag::of_bytes(tag), Some(Tag::Records | Tag::Outside)) && bytes >= 8;
-        let (mut number, mut first, mut most, mut at) = ([0; 8], None, 0, 0);
+        let (mut seen, mut at) = (RecordsSeen::default(), 0);
         if holds_records {
+            let mut number = [0; 8];
             self.source.read_at(begin, &mut number)?;
             hash.update(&number);
-            at = 8;
+            (seen.first, at) = (u64::from_le_bytes(number), 8);
         }
         let mut block = vec![0; usize::try_from(bytes).unwrap_or(BLOCK_BYTES).min(BLOCK_BYTES)];
         while at < bytes {
@@ -423,17 +441,12 @@ impl Scanner<'_> {
             let part = &mut block[..size];
             self.source.read_at(begin + at, part)?;
             hash.update(part);
-            for record in part.as_chunks::<{ Record::BYTES }>().0.iter().filter(|_| holds_records) {
-                let record = Record::of_bytes(record);
-                if !matches!(Event::of_number(record.number()), None | Some(Event::Lost)) {
-                    first.get_or_insert(record.ticks());
-                    most = most.max(record.ticks());
-                }
+            if holds_records {
+                part.as_chunks().0.iter().for_each(|record| seen.add(record));
             }
             at += size as u64;
             (self.progress)(begin + at, self.length);
         }
-        let records = holds_records.then(|| (u64::from_le_bytes(number), first.unwrap_or(0), most));
-        Ok((hash.finalize(), records))
+        Ok((hash.finalize(), holds_records.then_some(seen)))
     }
 }

@@ -13,6 +13,7 @@
 //! | [`ring`] | the ring buffer: one writer, wait-free |
 //! | [`clock`] | ticks, and their conversion to nanoseconds |
 //! | [`mod@file`] | the format `.rdt`, writer and reader |
+//! | [`trace`] | an open file, of which any part can be read |
 //! | [`log`] | a trace as it was read |
 //! | [`analysis`] | where each worker's time went, and the verdict |
 //! | [`export`] | ThreadScope, Perfetto, CSV |
@@ -33,6 +34,8 @@ pub mod analysis;
 pub mod export;
 #[cfg(all(feature = "analysis", not(loom)))]
 pub mod log;
+#[cfg(all(feature = "analysis", not(loom)))]
+pub mod trace;
 #[cfg(all(feature = "analysis", not(loom)))]
 pub mod view;
 

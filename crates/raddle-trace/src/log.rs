@@ -1,19 +1,14 @@
 //! Owns: `Log`: the records of all workers in their order, in nanoseconds, with the names of things.
-//! May use: `clock`, `event`, `file`.
+//! May use: `event`, `file`.
 //! Never: interpretation; that is `analysis`.
+//!
+//! `trace` reads it from a file: all of it, or a part.
 
-use crate::clock::Scale;
 use crate::event::{Event, Record, unpack};
-use crate::file::{self, Contents, Damage, NO_WORKER, ReadError, RecordRange, Sample, Whereabouts};
-use std::collections::BTreeMap;
-
-/// The longest trace: 104 days in nanoseconds. A file that claims more has a damaged clock; sums must still fit.
-const NS_MAX: u64 = 1 << 53;
-
-/// Converts ticks to nanoseconds of the trace.
-fn ns_of(scale: &Scale, ticks: u64) -> u64 {
-    u64::try_from(scale.ns(ticks)).unwrap_or(0).min(NS_MAX)
-}
+use crate::file::{Damage, NO_WORKER};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 /// An event of one worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +68,9 @@ pub struct Log {
     /// What OS threads did that are not workers; only `events` and `lost` are used.
     pub outside: Worker,
     /// The names of threads: as the program named them, else where they were spawned.
-    names: BTreeMap<u32, String>,
+    pub(crate) names: Arc<BTreeMap<u32, String>>,
     /// The strings of the file.
-    strings: BTreeMap<u32, String>,
+    pub(crate) strings: Arc<BTreeMap<u32, String>>,
     /// The time from which on the records of all workers are complete.
     pub begin_ns: u64,
     /// The end of the trace.
@@ -89,70 +84,6 @@ pub struct Log {
 }
 
 impl Log {
-    /// Reads a `.rdt`.
-    ///
-    /// # Errors
-    /// [`ReadError`], if it is none.
-    pub fn read(bytes: &[u8]) -> Result<Log, ReadError> {
-        Log::of(file::read(bytes)?).ok_or(ReadError::Empty)
-    }
-
-    fn of(contents: Contents) -> Option<Log> {
-        let scale = Scale::new(contents.clock)?;
-        let last_reading = ns_of(&scale, scale.last().ticks);
-        let mut workers: BTreeMap<u32, Worker> = BTreeMap::new();
-        for (number, counters) in contents.counters {
-            workers.entry(number).or_default().counters = counters;
-        }
-        let mut runs: BTreeMap<u32, Vec<RecordRange>> = BTreeMap::new();
-        contents.runs.into_iter().for_each(|run| runs.entry(run.worker).or_default().push(run));
-        for (number, runs) in runs {
-            workers.entry(number).or_default().add(runs, &scale);
-        }
-        let mut samples: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
-        contents
-            .samples
-            .into_iter()
-            .for_each(|sample| samples.entry(sample.worker).or_default().push(sample));
-        for (number, worker) in &mut workers {
-            worker.number = *number;
-            worker.add_samples(samples.get(number).into_iter().flatten(), &scale);
-        }
-        for of in contents.whereabouts {
-            if let Some(worker) = workers.get_mut(&of.worker) {
-                let Whereabouts { sleeps, place, on_core_ns, kernel_wait_ns, .. } = of;
-                let ns = ns_of(&scale, of.ticks);
-                worker.whereabouts.push(Whereabout { ns, sleeps, place, on_core_ns, kernel_wait_ns });
-            }
-        }
-        workers.values_mut().for_each(|worker| worker.whereabouts.sort_by_key(|of| of.ns));
-        let mut outside = Worker { number: OUTSIDE, ..Worker::default() };
-        outside.add(contents.outside, &scale);
-        outside.events.retain(|at| at.event.is_outside());
-        let workers: Vec<Worker> = workers.into_values().collect();
-        let last_event = workers.iter().filter_map(|worker| worker.events.last()).map(|at| at.ns).max();
-        let mut log = Log {
-            about: contents.about,
-            names: names(&contents.threads, &contents.strings),
-            strings: contents.strings,
-            begin_ns: 0,
-            end_ns: last_event.unwrap_or(0).max(last_reading),
-            started_at_ns: scale.origin().realtime_ns,
-            ended: contents.ended,
-            damage: contents.damage,
-            workers,
-            outside,
-        };
-        log.begin_ns = log.first_complete_ns();
-        Some(log)
-    }
-
-    /// The time before the first record of a worker that lost its oldest ones is unknown.
-    fn first_complete_ns(&self) -> u64 {
-        let late = self.workers.iter().chain([&self.outside]).filter(|worker| worker.lost > 0);
-        late.filter_map(|worker| worker.events.first()).map(|at| at.ns).max().unwrap_or(0).min(self.end_ns)
-    }
-
     /// How many records of workers were overwritten before they could be written out; what a damaged file says may be
     /// more than fits.
     pub fn lost(&self) -> u64 {
@@ -192,56 +123,41 @@ impl Log {
     }
 
     /// All events with their workers' numbers, by time; those of one worker keep their order. OS threads that are not
-    /// workers have the number [`OUTSIDE`]; their events come before others of the same time.
+    /// workers have the number [`OUTSIDE`]; their events come before others of the same time. [`Log::in_order`] needs
+    /// no memory for them.
     pub fn by_time(&self) -> Vec<(u32, At)> {
-        let each = |worker: &Worker| worker.events.iter().map(|at| (worker.number, *at)).collect::<Vec<_>>();
-        let mut all: Vec<(u32, At)> =
-            [&self.outside].into_iter().chain(&self.workers).flat_map(each).collect();
-        all.sort_by_key(|(_, at)| at.ns);
+        let count = self.workers.iter().chain([&self.outside]).map(|worker| worker.events.len()).sum();
+        let mut all = Vec::with_capacity(count);
+        all.extend(self.in_order());
         all
     }
-}
 
-/// The name of each thread, from the numbers of their strings.
-fn names(threads: &BTreeMap<u32, u32>, strings: &BTreeMap<u32, String>) -> BTreeMap<u32, String> {
-    threads.iter().filter_map(|(thread, string)| Some((*thread, strings.get(string)?.clone()))).collect()
+    /// The same events one by one.
+    pub fn in_order(&self) -> impl Iterator<Item = (u32, At)> + '_ {
+        let all: Vec<&Worker> = [&self.outside].into_iter().chain(&self.workers).collect();
+        let mut next = vec![0; all.len()];
+        let firsts = all.iter().enumerate();
+        let firsts = firsts.filter_map(|(place, worker)| Some(Reverse((worker.events.first()?.ns, place))));
+        let mut heads: BinaryHeap<Reverse<(u64, usize)>> = firsts.collect();
+        std::iter::from_fn(move || {
+            let mut head = heads.peek_mut()?;
+            let place = head.0.1;
+            let (worker, at) = (all[place], all[place].events[next[place]]);
+            next[place] += 1;
+            match worker.events.get(next[place]) {
+                Some(after) => head.0.0 = after.ns,
+                None => {
+                    std::collections::binary_heap::PeekMut::pop(head);
+                }
+            }
+            Some((worker.number, at))
+        })
+    }
 }
 
 impl Worker {
-    /// Merges the samples of this worker into its events, by time.
-    fn add_samples<'a>(&mut self, samples: impl Iterator<Item = &'a Sample>, scale: &Scale) {
-        let mut waited: Option<u64> = None;
-        for sample in samples {
-            let ns = ns_of(scale, sample.ticks);
-            let most = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-            let mut put = |event, a, b| self.events.push(At { ns, event, a, b });
-            put(Event::Sample, sample.ready, most(sample.backlog_ns));
-            let before = waited.replace(sample.kernel_wait_ns).unwrap_or(sample.kernel_wait_ns);
-            let more = most(sample.kernel_wait_ns.saturating_sub(before));
-            if more > 0 {
-                put(Event::KernelTook, more, 0);
-            }
-        }
-        self.events.sort_by_key(|at| at.ns);
-    }
-
-    /// Adds its records in the order of their numbers, each once, and counts the missing ones.
-    fn add(&mut self, mut runs: Vec<RecordRange>, scale: &Scale) {
-        runs.sort_by_key(|run| run.first);
-        let (mut next, mut before) = (0_u64, 0_u64);
-        for run in runs {
-            self.lost = self.lost.saturating_add(run.first.saturating_sub(next));
-            let seen_twice = usize::try_from(next.saturating_sub(run.first)).unwrap_or(usize::MAX);
-            next = next.max(run.first.saturating_add(run.records.len() as u64));
-            for record in run.records.into_iter().skip(seen_twice) {
-                // A worker's own clock may step back a little between cores: its order is what counts.
-                before = before.max(ns_of(scale, record.ticks()));
-                self.push(before, record);
-            }
-        }
-    }
-
-    fn push(&mut self, ns: u64, record: Record) {
+    /// Adds what a record says.
+    pub(crate) fn push(&mut self, ns: u64, record: Record) {
         match Event::of_number(record.number()) {
             Some(Event::Lost) => self.lost = self.lost.saturating_add(u64::from(record.a)),
             Some(event) => self.events.push(At { ns, event, a: record.a, b: record.b }),
@@ -260,7 +176,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::clock::Reading;
     use crate::event::{IdleCause, StopReason, pack};
-    use crate::file::Writer;
+    use crate::file::{Sample, Whereabouts, Writer};
 
     /// A hand-written trace, in nanoseconds.
     pub(crate) struct Script {

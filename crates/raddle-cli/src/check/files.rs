@@ -77,15 +77,29 @@ fn read(path: &Path, shown: &str) -> Result<String, Error> {
 /// Writes a file: under another name until it is whole, so that an earlier file stays, and no part of a new one, if
 /// this fails, as on a full disk.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    save_by(path, |out| out.write_all(bytes))
+}
+
+/// The same, piece by piece.
+pub(crate) fn save_by(
+    path: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
     // What a link leads to is replaced, not the link.
     let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let to = |place: &Path| {
+        let mut out = io::BufWriter::new(std::fs::File::create(place)?);
+        write(&mut out)?;
+        out.into_inner().map(drop).map_err(io::IntoInnerError::into_error)
+    };
     if std::fs::metadata(&place).is_ok_and(|there| !there.is_file()) {
         // A device or a pipe stays where it is.
-        return std::fs::write(place, bytes);
+        return to(&place);
     }
     let mut part = place.clone().into_os_string();
     part.push(".part");
-    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, place));
+    let part = PathBuf::from(part);
+    let written = to(&part).and_then(|()| std::fs::rename(&part, place));
     written.inspect_err(|_| {
         let _gone_or_not = std::fs::remove_file(&part);
     })

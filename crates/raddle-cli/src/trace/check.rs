@@ -1,142 +1,213 @@
 //! Owns: the checks of `raddle trace check`.
 //! May use: `raddle-trace`.
-//! Never: a repair.
+//! Never: a repair; more than a part of the trace in memory.
+//!
+//! A trace is checked in parts of so many records. The times of each part must add up; the counts are of all parts.
 
 use std::fmt::Write as _;
+use std::io;
 
-use raddle_trace::analysis::{Analysis, Class, WorkerTime, duration};
+use raddle_trace::analysis::{Class, duration, times};
 use raddle_trace::event::unpack;
-use raddle_trace::log::{Log, Worker};
+use raddle_trace::file::ReadError;
+use raddle_trace::log::{At, Log};
+use raddle_trace::trace::{Progress, Trace};
 use raddle_trace::{Event, StopReason};
 
 use super::Report;
 
+/// How many records are in memory at once, about.
+const RECORDS_PER_PART: u64 = 1 << 19;
+
+/// What a worker did, added up.
+#[derive(Default)]
+struct Sums {
+    number: u32,
+    /// Its time in parts: running, idle by any cause, overhead.
+    sum_ns: u64,
+    kernel_ns: u64,
+    gaps: u64,
+    gaps_by_length: u64,
+    samples: u64,
+    records: Records,
+    unknown: u64,
+    lost: u64,
+    counters: Vec<(String, u64)>,
+}
+
+/// What its records say.
+struct Records {
+    /// How many there are of each event, by its number.
+    counts: [u64; 256],
+    exits: u64,
+    idle_incidents: u64,
+    idle_ns: u64,
+    idle_since: Option<u64>,
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Records { counts: [0; 256], exits: 0, idle_incidents: 0, idle_ns: 0, idle_since: None }
+    }
+}
+
 /// The errors in a trace, and other findings.
-pub(super) fn findings(log: &Log, analysis: &Analysis) -> Report {
+pub(super) fn findings(trace: &Trace<'_>, progress: Progress<'_>) -> Result<Report, ReadError> {
     let (mut wrong, mut text) = (0, String::new());
-    for damage in &log.damage {
+    let (workers, wall_ns, damage) = add_up(trace, progress)?;
+    for damage in damage {
         wrong += 1;
         let _ = writeln!(text, "wrong: {damage}");
     }
-    for worker in &analysis.workers {
-        let idle: u64 = Class::ALL.into_iter().map(|class| worker.idle_ns(class)).sum();
-        let sum = worker.running_ns + idle + worker.overhead_ns;
-        if sum.abs_diff(analysis.wall_ns) * 100 > analysis.wall_ns {
+    for worker in &workers {
+        if worker.sum_ns.abs_diff(wall_ns) * 100 > wall_ns {
             wrong += 1;
-            let (sum, wall) = (duration(sum), duration(analysis.wall_ns));
+            let (sum, wall) = (duration(worker.sum_ns), duration(wall_ns));
             let _ = writeln!(text, "wrong: worker {}: its times add up to {sum} of {wall}", worker.number);
         }
     }
-    if log.about("whole") == Some("yes") {
-        let are_made =
-            |worker: &Worker| counted(worker, "promoted") > 0 || counted(worker, "children_open") > 0;
-        let forks = log.workers.iter().any(are_made);
-        let whole = log.workers.iter().zip(&analysis.workers).filter(|(worker, _)| worker.lost == 0);
-        for (worker, time) in whole {
-            for differs in disagreements(worker, time, analysis.wall_ns, forks) {
+    if trace.about_line("whole") == Some("yes") {
+        let are_made = |worker: &Sums| worker.counted("promoted") > 0 || worker.counted("children_open") > 0;
+        let forks = workers.iter().any(are_made);
+        for worker in workers.iter().filter(|worker| worker.lost == 0) {
+            for differs in worker.disagreements(wall_ns, forks) {
                 wrong += 1;
                 let _ = writeln!(text, "wrong: worker {}: {differs}", worker.number);
             }
         }
     }
-    if !log.ended {
+    if !trace.ended() {
         let _ = writeln!(text, "note: the program did not complete its trace: it was killed, or still runs");
     }
-    for worker in log.workers.iter().filter(|worker| worker.lost > 0) {
+    for worker in workers.iter().filter(|worker| worker.lost > 0) {
         let _ =
             writeln!(text, "note: worker {}: {} older records were overwritten", worker.number, worker.lost);
     }
-    for worker in log.workers.iter().filter(|worker| worker.unknown > 0) {
+    for worker in workers.iter().filter(|worker| worker.unknown > 0) {
         let _ =
             writeln!(text, "note: worker {}: {} records of a newer raddle", worker.number, worker.unknown);
     }
-    let events: usize = log.workers.iter().map(|worker| worker.events.len()).sum();
+    let events: u64 =
+        workers.iter().map(|worker| worker.records.counts.iter().sum::<u64>() + worker.samples).sum();
     let _ = writeln!(
         text,
         "{events} events of {} workers in {}: {}",
-        log.workers.len(),
-        duration(analysis.wall_ns),
+        workers.len(),
+        duration(wall_ns),
         if wrong == 0 { "sound".to_owned() } else { format!("{wrong} things are wrong") }
     );
-    Report { text, well: wrong == 0 }
+    Ok(Report { text, well: wrong == 0 })
 }
 
-/// Differences of more than a hundredth between a worker's counters and its records.
-///
-/// Things that counters count differently are not compared: turns, the processes of a virtual machine, and spawns where
-/// there are forks, since taking a fork makes a process without a spawn. Idle times may differ by a hundredth of the
-/// whole, and by the kernel's share: the kernel may take the core between two readings of the clock.
-fn disagreements(worker: &Worker, time: &WorkerTime, wall_ns: u64, forks: bool) -> Vec<String> {
-    let counted = |name: &str| counted(worker, name);
-    let recorded = |event: Event| worker.events.iter().filter(|at| at.event == event).count() as u64;
-    let exits = worker
-        .events
-        .iter()
-        .filter(|at| at.event == Event::Switch && StopReason::of_number(unpack(at.b).0) == StopReason::Exit);
-    let (spawns, exits) = (recorded(Event::Spawn), exits.count() as u64);
-    let engine = counted("spawns") == 0 && counted("exits") == 0;
-    let (incidents, idle_ns) = idle_times(worker);
-    let decades: u64 = time.decades.incidents.iter().sum();
-    let histogram: u64 = raddle_trace::analysis::Decades::NAMES
-        .into_iter()
-        .map(|decade| counted(&format!("idle {decade}")))
-        .fold(0, u64::saturating_add);
-    let compared = [
-        (
-            "spawns",
-            counted("spawns"),
-            if forks {
-                counted("spawns")
-            } else if engine {
-                0
-            } else {
-                spawns
-            },
-        ),
-        ("ends", counted("exits"), if engine { 0 } else { exits }),
-        ("wakes", counted("local_wakes").saturating_add(counted("remote_wakes")), recorded(Event::Wake)),
-        ("migrations", counted("migrations"), recorded(Event::Migrate)),
-        ("steals", counted("steals"), recorded(Event::Steal)),
-        ("idle incidents", counted("idle_incidents"), incidents),
-        ("idle incidents in its histogram", counted("idle_incidents"), histogram),
-        ("gaps in the trace's histogram", time.gaps.len() as u64, decades),
-    ];
-    // What a damaged file has counted may be any number.
-    let differ = |one: u64, other: u64| one.abs_diff(other) > 2 && one.abs_diff(other) > one.max(other) / 100;
-    let mut said: Vec<String> = compared
-        .into_iter()
-        .filter(|(_, one, other)| differ(*one, *other))
-        .map(|(what, one, other)| format!("{one} {what} were counted, {other} recorded"))
-        .collect();
-    let kernel_ns = time.idle_ns(Class::Kernel);
-    if counted("idle_ns").abs_diff(idle_ns) > wall_ns / 100 + kernel_ns {
-        let (one, other) = (duration(counted("idle_ns")), duration(idle_ns));
-        said.push(format!("{one} of idle time were counted, {other} recorded"));
+/// What each worker did, how long the trace is, and what of it could not be read.
+fn add_up(trace: &Trace<'_>, progress: Progress<'_>) -> Result<(Vec<Sums>, u64, Vec<String>), ReadError> {
+    let mut workers: Vec<Sums> = Vec::new();
+    let (mut wall_ns, mut damage) = (0, Vec::new());
+    let parts = trace.parts(RECORDS_PER_PART)?;
+    for (place, (from, until)) in parts.iter().enumerate() {
+        let log = trace.part(*from, *until, &mut |_, _| ())?;
+        wall_ns += log.wall_ns();
+        if place == 0 {
+            damage = log.damage.iter().map(ToString::to_string).collect();
+            workers = sums_of(trace, &log)?;
+        }
+        add_part(&mut workers, &log);
+        progress(place as u64 + 1, parts.len() as u64);
     }
-    said
+    Ok((workers, wall_ns, damage))
 }
 
-/// A counter of the worker; 0 if there is none of that name.
-fn counted(worker: &Worker, name: &str) -> u64 {
-    worker.counters.iter().find(|(counter, _)| counter == name).map_or(0, |(_, counted)| *counted)
+/// What the records of all parts say, without their times.
+fn sums_of(trace: &Trace<'_>, first: &Log) -> io::Result<Vec<Sums>> {
+    let workers = first.workers.iter().enumerate();
+    let of_worker = |(place, worker): (usize, &raddle_trace::log::Worker)| {
+        let mut records = Records::default();
+        let (unknown, lost) = trace.each(place, &mut |at| records.add(at))?;
+        let (number, counters, samples) = (worker.number, worker.counters.clone(), trace.samples(place));
+        Ok(Sums { number, records, unknown, lost, counters, samples, ..Sums::default() })
+    };
+    workers.map(of_worker).collect()
 }
 
-/// How often the worker recorded that it was idle, and for how long.
-fn idle_times(worker: &Worker) -> (u64, u64) {
-    let (mut incidents, mut ns, mut since) = (0, 0, None);
-    for at in &worker.events {
+/// Adds the times of a part.
+fn add_part(workers: &mut [Sums], log: &Log) {
+    for (sums, time) in workers.iter_mut().zip(times(log)) {
+        let idle: u64 = Class::ALL.into_iter().map(|class| time.idle_ns(class)).sum();
+        sums.sum_ns += time.running_ns + idle + time.overhead_ns;
+        sums.kernel_ns += time.idle_ns(Class::Kernel);
+        sums.gaps += time.gaps.len() as u64;
+        sums.gaps_by_length += time.decades.total();
+    }
+}
+
+impl Records {
+    fn add(&mut self, at: &At) {
+        self.counts[at.event as usize] += 1;
         match at.event {
-            Event::IdleBegin => since = Some(at.ns),
+            Event::Switch => {
+                self.exits += u64::from(StopReason::of_number(unpack(at.b).0) == StopReason::Exit)
+            }
+            Event::IdleBegin => self.idle_since = Some(at.ns),
             Event::IdleEnd => {
-                if let Some(since) = since.take() {
-                    incidents += 1;
-                    ns += at.ns - since;
+                if let Some(since) = self.idle_since.take() {
+                    self.idle_incidents += 1;
+                    self.idle_ns += at.ns - since;
                 }
             }
             _ => (),
         }
     }
-    (incidents, ns)
+}
+
+impl Sums {
+    /// A counter of the worker; 0 if there is none of that name.
+    fn counted(&self, name: &str) -> u64 {
+        self.counters.iter().find(|(counter, _)| counter == name).map_or(0, |(_, counted)| *counted)
+    }
+
+    /// Differences of more than a hundredth between a worker's counters and its records.
+    ///
+    /// Things that counters count differently are not compared: turns, the processes of a virtual machine, and spawns
+    /// where there are forks, since taking a fork makes a process without a spawn. Idle times may differ by a hundredth
+    /// of the whole, and by the kernel's share: the kernel may take the core between two readings of the clock.
+    fn disagreements(&self, wall_ns: u64, forks: bool) -> Vec<String> {
+        let counted = |name: &str| self.counted(name);
+        let records = &self.records;
+        let recorded = |event: Event| records.counts[event as usize];
+        let engine = counted("spawns") == 0 && counted("exits") == 0;
+        let spawns = match (forks, engine) {
+            (true, _) => counted("spawns"),
+            (false, true) => 0,
+            (false, false) => recorded(Event::Spawn),
+        };
+        let histogram: u64 = raddle_trace::analysis::Decades::NAMES
+            .into_iter()
+            .map(|decade| counted(&format!("idle {decade}")))
+            .fold(0, u64::saturating_add);
+        let compared = [
+            ("spawns", counted("spawns"), spawns),
+            ("ends", counted("exits"), if engine { 0 } else { records.exits }),
+            ("wakes", counted("local_wakes").saturating_add(counted("remote_wakes")), recorded(Event::Wake)),
+            ("migrations", counted("migrations"), recorded(Event::Migrate)),
+            ("steals", counted("steals"), recorded(Event::Steal)),
+            ("idle incidents", counted("idle_incidents"), records.idle_incidents),
+            ("idle incidents in its histogram", counted("idle_incidents"), histogram),
+            ("gaps in the trace's histogram", self.gaps, self.gaps_by_length),
+        ];
+        // What a damaged file has counted may be any number.
+        let differ =
+            |one: u64, other: u64| one.abs_diff(other) > 2 && one.abs_diff(other) > one.max(other) / 100;
+        let mut said: Vec<String> = compared
+            .into_iter()
+            .filter(|(_, one, other)| differ(*one, *other))
+            .map(|(what, one, other)| format!("{one} {what} were counted, {other} recorded"))
+            .collect();
+        if counted("idle_ns").abs_diff(records.idle_ns) > wall_ns / 100 + self.kernel_ns {
+            let (one, other) = (duration(counted("idle_ns")), duration(records.idle_ns));
+            said.push(format!("{one} of idle time were counted, {other} recorded"));
+        }
+        said
+    }
 }
 
 /// As a damaged or forged file may have them.
@@ -151,7 +222,9 @@ fn counters_that_add_up_to_more_than_fits_are_compared_without_a_panic() {
     let names = ["promoted", "children_open", "local_wakes", "remote_wakes", "spawns", "exits", "idle_ns"];
     let all = decades.iter().map(String::as_str).chain(names).map(|name| (name, u64::MAX));
     writer.counters(0, all).expect("memory takes it");
-    let log = Log::read(&writer.end().expect("memory takes it")).expect("it is a trace");
-    let report = findings(&log, &Analysis::of(&log));
+    let bytes = writer.end().expect("memory takes it");
+    let source = &bytes[..];
+    let trace = Trace::open(&source, &mut |_, _| ()).expect("it is a trace");
+    let report = findings(&trace, &mut |_, _| ()).expect("memory can be read");
     assert!(!report.well && report.text.contains("wakes were counted"), "{}", report.text);
 }

@@ -3,8 +3,10 @@
 //! Never: a figure that `raddle-trace` did not compute.
 
 mod check;
+mod progress;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -13,10 +15,13 @@ use std::process::Command;
 use clap::{Subcommand, ValueEnum};
 use raddle_trace::analysis::{Analysis, diff, json, report};
 use raddle_trace::export::{self, ExportOptions};
+use raddle_trace::file::Source;
 use raddle_trace::log::Log;
+use raddle_trace::trace::Trace as Opened;
 use raddle_trace::view;
 
 use crate::refusal::Error;
+use progress::{Bar, Counted};
 
 /// `raddle trace`.
 #[derive(clap::Args)]
@@ -34,9 +39,8 @@ enum TraceCommand {
         /// As JSON, with times in nanoseconds
         #[arg(long)]
         json: bool,
-        /// A trace
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
+        #[command(flatten)]
+        part: Part,
     },
     /// Compare two traces: where did the additional time of the second run go
     Diff {
@@ -52,9 +56,8 @@ enum TraceCommand {
         /// The page; by default next to the trace
         #[arg(short, value_name = "HTML")]
         output: Option<PathBuf>,
-        /// A trace
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
+        #[command(flatten)]
+        part: Part,
     },
     /// Write a trace as a file for other tools
     Export(Export),
@@ -64,6 +67,20 @@ enum TraceCommand {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+}
+
+/// A trace, or a part of it: memory is needed for that part only.
+#[derive(clap::Args)]
+struct Part {
+    /// Leave out what is before this time, such as 1500us
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: Option<u64>,
+    /// Leave out what is after this time, such as 2ms
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<u64>,
+    /// A trace
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
 }
 
 /// `raddle trace run`.
@@ -95,18 +112,11 @@ struct Export {
     /// The file; by default next to the trace
     #[arg(short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Leave out events before this time, such as 1500us
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    from: Option<u64>,
-    /// Leave out events after this time, such as 2ms
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    until: Option<u64>,
     /// Multiply times; 1000 lets ThreadScope show nanoseconds as microseconds
     #[arg(long, value_name = "N", default_value_t = 1)]
     time_scale: u64,
-    /// A trace
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[command(flatten)]
+    part: Part,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -135,27 +145,31 @@ impl Trace {
     pub(crate) fn carry_out(self) -> Result<Report, Error> {
         match self.what {
             TraceCommand::Run(run) => Err(run.become_it()),
-            TraceCommand::Stats { json: as_json, file } => {
-                let (log, analysis) = read(&file)?;
+            TraceCommand::Stats { json: as_json, part } => {
+                let (log, analysis) = part.read()?;
                 let text =
                     if as_json { format!("{:#}\n", json(&log, &analysis)) } else { report(&log, &analysis) };
                 Ok(Report::well(text))
             }
             TraceCommand::Diff { one, two } => {
-                let ((log_one, one), (log_two, two)) = (read(&one)?, read(&two)?);
+                let whole = |file| Part { from: None, until: None, file }.read();
+                let ((log_one, one), (log_two, two)) = (whole(one)?, whole(two)?);
                 let found = diff(&one, &two).with_forecast((&log_one, &one), (&log_two, &two));
                 Ok(Report::well(found.to_string()))
             }
-            TraceCommand::View { output, file } => {
-                let (log, analysis) = read(&file)?;
+            TraceCommand::View { output, part } => {
+                let (log, analysis) = part.read()?;
+                let file = part.file;
                 let page = view::page(&log, &analysis, &file.display().to_string());
-                write(output.unwrap_or_else(|| file.with_extension("html")), &file, page.as_bytes())
+                let output = output.unwrap_or_else(|| file.with_extension("html"));
+                write(output, &file, |out| out.write_all(page.as_bytes()))
             }
             TraceCommand::Export(export) => export.carry_out(),
-            TraceCommand::Check { file } => {
-                let (log, analysis) = read(&file)?;
-                Ok(check::findings(&log, &analysis))
-            }
+            TraceCommand::Check { file } => with(&file, |trace| {
+                let mut bar = Bar::of("checking");
+                check::findings(trace, &mut |done, of| bar.show(done, of))
+                    .map_err(|error| refused(&file, &error))
+            }),
         }
     }
 }
@@ -193,36 +207,83 @@ fn for_run(mut words: Vec<OsString>) -> Vec<OsString> {
 
 impl Export {
     fn carry_out(self) -> Result<Report, Error> {
-        let (log, analysis) = read(&self.file)?;
         let format = match self.format {
             Format::Perfetto => export::Format::Perfetto,
             Format::Eventlog => export::Format::Eventlog,
             Format::Csv => export::Format::Csv,
         };
         let options = ExportOptions {
-            from_ns: self.from.unwrap_or(0),
-            until_ns: self.until.unwrap_or(u64::MAX),
+            from_ns: self.part.from.unwrap_or(0),
+            until_ns: self.part.until.unwrap_or(u64::MAX),
             time_scale: self.time_scale,
         };
-        let bytes = export::export(&log, &analysis, format, options);
-        let output = self.output.unwrap_or_else(|| self.file.with_extension(format.extension()));
-        write(output, &self.file, &bytes)
+        let file = &self.part.file;
+        let output = self.output.unwrap_or_else(|| file.with_extension(format.extension()));
+        if format == export::Format::Csv {
+            // It needs no analysis, and so no more than a part of the trace in memory.
+            return with(file, |trace| {
+                let mut bar = Bar::of("writing");
+                write(output, file, |out| {
+                    export::write_table(trace, options, out, &mut |done, of| bar.show(done, of))
+                })
+            });
+        }
+        let (log, analysis) = self.part.read()?;
+        write(output, file, |out| {
+            let mut out = Counted { out, bar: Bar::of("writing"), written: 0 };
+            export::write(&log, &analysis, format, options, &mut out)
+        })
     }
 }
 
-fn read(file: &Path) -> Result<(Log, Analysis), Error> {
+impl Part {
+    fn read(&self) -> Result<(Log, Analysis), Error> {
+        let log = with(&self.file, |trace| {
+            let mut bar = Bar::of("taking");
+            let part = trace.part(self.from.unwrap_or(0), self.until.unwrap_or(u64::MAX), &mut |done, of| {
+                bar.show(done, of);
+            });
+            part.map_err(|error| refused(&self.file, &error))
+        })?;
+        let mut bar = Bar::of("analysing");
+        bar.begin(log.workers.iter().map(|worker| worker.events.len()).sum());
+        let analysis = Analysis::of(&log);
+        Ok((log, analysis))
+    }
+}
+
+/// Opens a trace for `then`.
+fn with<T>(file: &Path, then: impl FnOnce(&Opened<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let shown = file.display();
-    let bytes = std::fs::read(file).map_err(|error| match error.kind() {
+    let open = || {
+        let opened = File::open(file)?;
+        // What has no length and no places, as a pipe, is read at once.
+        let is_plain = opened.metadata()?.is_file();
+        Ok((opened, if is_plain { Vec::new() } else { std::fs::read(file)? }, is_plain))
+    };
+    let (opened, bytes, is_plain) = open().map_err(|error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!("there is no file `{shown}`")),
         _ => Error::CannotRun(format!("could not read `{shown}`: {error}")),
     })?;
-    let log = Log::read(&bytes).map_err(|error| Error::CannotRun(format!("`{shown}`: {error}")))?;
-    let analysis = Analysis::of(&log);
-    Ok((log, analysis))
+    let bytes = &bytes[..];
+    let source: &dyn Source = if is_plain { &opened } else { &bytes };
+    let mut bar = Bar::of("reading");
+    let trace =
+        Opened::open(source, &mut |done, of| bar.show(done, of)).map_err(|error| refused(file, &error))?;
+    drop(bar);
+    then(&trace)
 }
 
-/// Writes `bytes` into `file`, unless that is the trace itself.
-fn write(file: PathBuf, trace: &Path, bytes: &[u8]) -> Result<Report, Error> {
+fn refused(file: &Path, error: &raddle_trace::file::ReadError) -> Error {
+    Error::CannotRun(format!("`{}`: {error}", file.display()))
+}
+
+/// Writes `file`, unless that is the trace itself.
+fn write(
+    file: PathBuf,
+    trace: &Path,
+    by: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<Report, Error> {
     let shown = file.display().to_string();
     let is_trace =
         file == trace || file.canonicalize().ok().is_some_and(|at| trace.canonicalize().ok() == Some(at));
@@ -232,7 +293,7 @@ fn write(file: PathBuf, trace: &Path, bytes: &[u8]) -> Result<Report, Error> {
             "`{shown}` is the trace itself, which would be lost; {advice}"
         )));
     }
-    match crate::check::files::save(&file, bytes) {
+    match crate::check::files::save_by(&file, by) {
         Ok(()) => Ok(Report::well(format!("{shown}\n"))),
         Err(error) => Err(Error::CannotRun(format!("could not write `{shown}`: {error}"))),
     }

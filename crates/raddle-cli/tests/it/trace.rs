@@ -186,3 +186,58 @@ fn a_trace_is_never_overwritten_by_what_is_made_of_it() {
     std::fs::remove_file(&program).expect("it is there");
     std::fs::remove_file(&trace).expect("it is there");
 }
+
+/// Two million records of one worker, in which two threads take turns: half of the memory allowed below would not hold
+/// them all, analysed.
+fn long_trace(path: &std::path::Path) {
+    use raddle_trace::clock::Reading;
+    use raddle_trace::{Event, Record, StopReason, event, file::Writer};
+    let file = std::io::BufWriter::new(std::fs::File::create(path).expect("there is room"));
+    let mut writer = Writer::begin(file, [("program", "long")]).expect("there is room");
+    let reading = |ns| Reading { ticks: ns, monotonic_ns: ns, realtime_ns: ns };
+    writer.clock(&[reading(0), reading(200_000_000)]).expect("there is room");
+    let record = |n: u64| {
+        let (thread, yielded) = (n as u32 % 2 + 1, event::pack(StopReason::Yield as u8, 0));
+        Record::new(n * 100, Event::Switch, thread, yielded)
+    };
+    for first in (0..2_000_000).step_by(1 << 16) {
+        let records: Vec<Record> = (first..(first + (1 << 16)).min(2_000_000)).map(record).collect();
+        writer.records(0, first as usize, &records).expect("there is room");
+    }
+    writer.end().expect("there is room");
+}
+
+#[test]
+fn a_long_trace_needs_memory_for_what_is_asked_for_and_shows_no_bar_in_a_pipe() {
+    let path = |extension: &str| -> PathBuf {
+        std::env::temp_dir().join(format!("raddle-cli-long-{}.{extension}", std::process::id()))
+    };
+    let (trace, out) = (path("rdt"), path("out"));
+    long_trace(&trace);
+    // In so many KiB of addresses, the program and all.
+    let within = |words: &[&str]| {
+        let mut run = std::process::Command::new("sh");
+        run.args(["-c", "ulimit -v 150000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_raddle"), "trace"]);
+        let output = run.args(words).arg(&trace).output().expect("it starts");
+        assert!(output.status.success(), "{words:?}: {}", text(&output.stderr));
+        assert_eq!(text(&output.stderr), "", "{words:?}");
+        text(&output.stdout)
+    };
+    assert_eq!(within(&["check"]), "2000000 events of 1 workers in 200 ms: sound\n");
+    let file = out.to_str().expect("it is text");
+    let range = ["--from", "100ms", "--until", "100100us"];
+    let said = within(&[&["stats"][..], &range].concat());
+    assert!(said.contains("wall 100 us"), "{said}");
+    for format in ["perfetto", "eventlog"] {
+        within(&[&["export", "--format", format, "-o", file][..], &range].concat());
+        let bytes = std::fs::metadata(&out).expect("it is there").len();
+        assert!((1000..1_000_000).contains(&bytes), "{format}: {bytes} bytes");
+    }
+    within(&[&["view", "-o", file][..], &range].concat());
+    within(&["export", "--format", "csv", "-o", file]);
+    let table = std::fs::read(&out).expect("it is there");
+    assert_eq!(table.iter().filter(|byte| **byte == b'\n').count(), 2_000_001);
+    for file in [trace, out] {
+        std::fs::remove_file(file).expect("it is ours");
+    }
+}

@@ -71,7 +71,7 @@ fn overlap(spans: impl Iterator<Item = (u64, u64)>, from: u64, until: u64) -> u6
 pub(super) fn totals(log: &Log, workers: &[WorkerTime]) -> Vec<(String, Option<String>, u64)> {
     let mut totals: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
     for stay in workers.iter().flat_map(|worker| &worker.stays) {
-        let label = labels::split(&log.name(stay.thread)).0.to_owned();
+        let label = labels::split(&log.name(stay.thread)).0.into_owned();
         let place = (stay.place != 0).then(|| log.string(stay.place));
         *totals.entry((label, place)).or_default() += stay.ns;
     }

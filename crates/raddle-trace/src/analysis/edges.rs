@@ -182,9 +182,9 @@ impl LabelIndex {
     fn of_name(&mut self, name: &str) -> (usize, Option<u64>) {
         let (label, member) = labels::split(name);
         let next = self.labels.len();
-        let number = *self.numbers.entry(label.to_owned()).or_insert(next);
+        let number = *self.numbers.entry(label.to_string()).or_insert(next);
         if number == next {
-            self.labels.push(label.to_owned());
+            self.labels.push(label.into_owned());
         }
         (number, member)
     }

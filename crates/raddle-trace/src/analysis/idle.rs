@@ -8,9 +8,12 @@
 //! |---|---|
 //! | hand-off | the thread that ends the gap was woken meanwhile by another worker or OS thread, and did not run yet |
 //! | hand-off | every ready thread had been handed to an idle worker that was still waking up |
-//! | stealing | threads were queued at other workers, and this worker stole one of them in the end |
+//! | stealing | threads were queued at other workers, and this worker stole one of them in the end: [1] |
 //! | misplaced | threads were queued at other workers, and this worker got none |
 //! | starved | no thread was ready anywhere |
+//!
+//! 1. For no longer than they then ran. A thief that is quicker than that would have run them, and been starved for the
+//!    rest: behind a slow producer, a consumer of 5 us waits for its turn most of the time.
 //!
 //! The kernel's share is found by `kernel`, and sleep in the kernel, which is no gap, by `blocked`.
 
@@ -245,13 +248,66 @@ impl Ready {
 /// Divides each gap into classes, and says what ended it.
 pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready: &Ready) {
     let readied = ReadiedThreads::of(by_time);
+    let queued = Queued::of(workers, &readied);
     for worker in workers {
         let number = worker.number;
         for gap in &mut worker.gaps {
             let last = readied.before(gap.after, gap.end_ns);
             gap.ended_by = last.map_or(EndedBy::Unknown, |last| last.ended(gap.begin_ns));
-            gap.parts = parts(gap, last.filter(|last| last.by != number), ready);
+            gap.parts = parts(gap, last.filter(|last| last.by != number), ready, &queued);
         }
+    }
+}
+
+/// A thread waited in a queue, and then ran.
+struct Queue {
+    ready_ns: u64,
+    ran_at_ns: u64,
+    ran_ns: u64,
+}
+
+/// All waits in queues.
+struct Queued {
+    /// By the time when the thread ran.
+    waits: Vec<Queue>,
+    /// Of each, when the first of it and those after it was ready.
+    first_ready: Vec<u64>,
+}
+
+impl Queued {
+    /// How many waits that last beyond a gap are looked at: more of them than this do not fit into one.
+    const BEYOND_MAX: usize = 4096;
+
+    /// Only steals ask for them.
+    fn of(workers: &[WorkerTime], readied: &ReadiedThreads) -> Queued {
+        let steals = workers.iter().flat_map(|worker| &worker.gaps).any(|gap| gap.stole);
+        let slices = workers.iter().filter(|_| steals).flat_map(|worker| &worker.slices);
+        let waits = slices.filter_map(|slice| {
+            let ready_ns = readied.before(slice.thread, slice.begin_ns)?.ns;
+            Some(Queue { ready_ns, ran_at_ns: slice.begin_ns, ran_ns: slice.ns() })
+        });
+        let mut waits: Vec<Queue> = waits.collect();
+        waits.sort_unstable_by_key(|wait| wait.ran_at_ns);
+        let mut first_ready: Vec<u64> = waits.iter().map(|wait| wait.ready_ns).collect();
+        for place in (1..first_ready.len()).rev() {
+            first_ready[place - 1] = first_ready[place - 1].min(first_ready[place]);
+        }
+        Queued { waits, first_ready }
+    }
+
+    /// For how much of this time a worker that steals at once could have run what waited then; at most `most`.
+    fn stealable_ns(&self, begin: u64, end: u64, most: u64) -> u64 {
+        let first = self.waits.partition_point(|wait| wait.ran_at_ns <= begin);
+        let (mut sum, mut beyond) = (0, 0);
+        for (wait, first_ready) in self.waits[first..].iter().zip(&self.first_ready[first..]) {
+            if sum >= most || *first_ready >= end || beyond > Queued::BEYOND_MAX {
+                break;
+            }
+            beyond += usize::from(wait.ran_at_ns > end);
+            let waited = wait.ran_at_ns.min(end).saturating_sub(wait.ready_ns.max(begin));
+            sum += waited.min(wait.ran_ns);
+        }
+        sum.min(most)
     }
 }
 
@@ -259,7 +315,7 @@ pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready:
 ///
 /// A gap may end with a steal although the thief has waited for something else: for the wake of a thread that it then
 /// took from its waker. Only what could be stolen all the time, or was made to be taken, was waiting for the thief.
-fn parts(gap: &Gap, last: Option<Readied>, ready: &Ready) -> Vec<(Class, u64)> {
+fn parts(gap: &Gap, last: Option<Readied>, ready: &Ready, queued: &Queued) -> Vec<(Class, u64)> {
     let made = last.map_or(gap.end_ns, |last| last.ns.clamp(gap.begin_ns, gap.end_ns));
     let waits_for_thief = last.is_some_and(|last| last.way != Way::Woken || last.ns <= gap.begin_ns);
     let mut parts: Vec<(Class, u64)> = Vec::new();
@@ -268,14 +324,20 @@ fn parts(gap: &Gap, last: Option<Readied>, ready: &Ready) -> Vec<(Class, u64)> {
         _ if ns > 0 => parts.push((class, ns)),
         _ => (),
     };
+    let mut stealable =
+        if gap.stole { queued.stealable_ns(gap.begin_ns, made, made - gap.begin_ns) } else { 0 };
     for (ns, work) in ready.intervals(gap.begin_ns, made) {
-        let class = match work {
-            Work::None => Class::Starved,
-            Work::InTransit => Class::HandOff,
-            Work::Queued if gap.stole => Class::Stealing,
-            Work::Queued => Class::Misplaced,
-        };
-        put(class, ns);
+        match work {
+            Work::None => put(Class::Starved, ns),
+            Work::InTransit => put(Class::HandOff, ns),
+            Work::Queued if gap.stole => {
+                let stealing = ns.min(stealable);
+                stealable -= stealing;
+                put(Class::Stealing, stealing);
+                put(Class::Starved, ns - stealing);
+            }
+            Work::Queued => put(Class::Misplaced, ns),
+        }
     }
     put(if gap.stole && waits_for_thief { Class::Stealing } else { Class::HandOff }, gap.end_ns - made);
     parts

@@ -43,7 +43,7 @@ pub use timeline::{Gap, Slice, WorkerTime};
 pub use user_events::{Point, Span, UserEvents};
 pub use verdict::{Advice, Verdict};
 
-use crate::log::Log;
+use crate::log::{At, Log};
 use std::collections::BTreeMap;
 
 /// The analysis of a trace.
@@ -87,14 +87,7 @@ impl Analysis {
     /// Analyses a trace.
     pub fn of(log: &Log) -> Analysis {
         let by_time = log.by_time();
-        let mut workers: Vec<WorkerTime> =
-            log.workers.iter().map(|worker| timeline::of_worker(worker, log.begin_ns, log.end_ns)).collect();
-        let ready = idle::Ready::of(&by_time, log.begin_ns);
-        idle::classify(&mut workers, &by_time, &ready);
-        workers.iter_mut().for_each(kernel::charge);
-        for (worker, recorded) in workers.iter_mut().zip(&log.workers) {
-            blocked::charge(worker, &recorded.whereabouts);
-        }
+        let workers = times_by(log, &by_time);
         let edges = edges::crossing(log, &workers, &by_time);
         let path = path::of(log, &workers);
         let mut verdict = verdict::of(log, &workers, &edges, &path);
@@ -145,8 +138,25 @@ impl Analysis {
     }
 }
 
-/// The label of a name: the name without its number.
-pub fn label(name: &str) -> &str {
+/// Each worker's time, without the rest of the analysis: enough to check that times add up.
+pub fn times(log: &Log) -> Vec<WorkerTime> {
+    times_by(log, &log.by_time())
+}
+
+fn times_by(log: &Log, by_time: &[(u32, At)]) -> Vec<WorkerTime> {
+    let mut workers: Vec<WorkerTime> =
+        log.workers.iter().map(|worker| timeline::of_worker(worker, log.begin_ns, log.end_ns)).collect();
+    let ready = idle::Ready::of(by_time, log.begin_ns);
+    idle::classify(&mut workers, by_time, &ready);
+    workers.iter_mut().for_each(kernel::charge);
+    for (worker, recorded) in workers.iter_mut().zip(&log.workers) {
+        blocked::charge(worker, &recorded.whereabouts);
+    }
+    workers
+}
+
+/// The label of a name: the name without the number at its end, and with `#` for each other number.
+pub fn label(name: &str) -> std::borrow::Cow<'_, str> {
     labels::split(name).0
 }
 

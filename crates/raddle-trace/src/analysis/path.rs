@@ -5,11 +5,12 @@
 //! A slice had to wait for the slice that woke its thread. If none did, it had to wait for the previous slice of its
 //! own thread, after which the thread was ready, or slept until a timer or an OS thread woke it. The path contains the
 //! waker's slice up to the wake, and the time from the wake to the run. That time is a hand-off if another worker or an
-//! OS thread woke the thread, else waiting for a turn. To shorten anything else does not make the program faster. The
+//! OS thread woke the thread, but for the part in which its own worker ran others: that, and the time after a wake by
+//! its own worker, is waiting for a turn. To shorten anything else does not make the program faster. The
 //! page follows the same rule (`view/data.js`, `cause`).
 
 use super::labels;
-use super::timeline::WorkerTime;
+use super::timeline::{Slice, WorkerTime};
 use crate::event::Event;
 use crate::log::Log;
 use std::borrow::Cow;
@@ -130,6 +131,12 @@ pub(super) fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): 
     own.map(|(_, own)| Cause::Own(own, wake.map(|(ns, _)| ns)))
 }
 
+/// For how long one of these slices, the last of a worker by then, ran from one time until another.
+fn ran_between(slices: &[Slice], from: u64, until: u64) -> u64 {
+    let within = slices.iter().rev().take_while(|slice| slice.end_ns > from);
+    within.map(|slice| slice.end_ns.min(until).saturating_sub(slice.begin_ns.max(from))).sum()
+}
+
 pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
     let lasts = workers.iter().enumerate();
     let lasts = lasts.filter_map(|(place, worker)| Some((worker.slices.last()?.end_ns, place)));
@@ -153,7 +160,13 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
         let mut after_wake = 0;
         let (why, since, next) = match cause(&threads, workers, run) {
             Some(Cause::Woken(ns, by)) if by.0 == run.0 => (READY.into(), ns, Some(by)),
-            Some(Cause::Woken(ns, by)) => (HAND_OFF.into(), ns, Some(by)),
+            Some(Cause::Woken(ns, by)) => {
+                // While its own worker ran others, it was not on its way, but in their queue.
+                let turn = ran_between(&workers[run.0].slices[..run.1], ns, slice.begin_ns);
+                *waiting.entry(READY.into()).or_default() += turn;
+                after_wake = turn;
+                (HAND_OFF.into(), ns, Some(by))
+            }
             Some(Cause::Outside(ns, event, own)) => {
                 let name = log.os_thread(&log.outside.events[event]);
                 let (who, _) = labels::split(&name);
@@ -216,6 +229,20 @@ mod tests {
         // The source to its yield and to its wake, then the sink.
         assert_eq!(path.runs, [(0, 100), (130, 200), (260, 960)]);
         assert_eq!((path.runs_within(50, 300), path.runs_within(210, 250)), (50 + 70 + 40, 0));
+    }
+
+    /// Two sleepers of one worker, both woken by the other worker: the second waits for the first, too.
+    #[test]
+    fn who_is_woken_by_another_worker_and_waits_behind_others_waits_for_a_turn() {
+        let mut script = Script::new(2, 1000);
+        script.name(1, "main").name(2, "sleeper 1").name(3, "sleeper 2");
+        script.switch(0, 0, StopReason::None, 1).wake(0, 90, 2, 1).wake(0, 95, 3, 1);
+        script.switch(0, 100, StopReason::Exit, 0).switch(1, 120, StopReason::None, 2);
+        script.switch(1, 420, StopReason::Exit, 3).switch(1, 720, StopReason::Exit, 0);
+        let path = Analysis::of(&script.log()).path;
+        let parts = [(READY, 300), ("sleeper runs", 300), ("main runs", 95), (HAND_OFF, 25)];
+        assert_eq!(path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
+        assert_eq!((path.steps, path.ns), (2, 720));
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Placements {
         let movable = sum_of(&|thread| self.freedom(thread) == Freedom::Always);
         let mut by_label: HashMap<String, u128> = HashMap::new();
         for (thread, waited) in by_thread.iter().filter(|(thread, _)| is_placed(**thread)) {
-            *by_label.entry(labels::split(&log.name(*thread)).0.to_owned()).or_default() += waited;
+            *by_label.entry(labels::split(&log.name(*thread)).0.into_owned()).or_default() += waited;
         }
         let most = by_label.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
         match most.filter(|_| placed > all - placed) {

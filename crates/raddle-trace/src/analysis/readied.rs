@@ -114,7 +114,7 @@ pub(super) fn totals(log: &Log, workers: &[WorkerTime]) -> Vec<(String, u64)> {
     }
     let mut totals: BTreeMap<String, u64> = BTreeMap::new();
     for (ended, ns) in by_end {
-        let label = |thread: u32| labels::split(&log.name(thread)).0.to_owned();
+        let label = |thread: u32| labels::split(&log.name(thread)).0.into_owned();
         let words = match ended {
             EndedBy::Unknown => "the end of the trace, or what is not recorded at this level".to_owned(),
             EndedBy::Wake(thread) => format!("a wake by {}", label(thread)),
@@ -171,6 +171,26 @@ mod tests {
         let analysis = Analysis::of(&script.log());
         let gap = &analysis.workers[1].gaps[1];
         assert_eq!((gap.ended_by, &gap.parts[..]), (EndedBy::Ready, &[(Class::Stealing, 90)][..]));
+    }
+
+    /// On worker 0 a producer of 100 and a consumer of 10 take turns; the consumer is ready from 20 of each turn on.
+    #[test]
+    fn a_consumer_in_the_queue_of_its_producer_is_worth_no_more_than_it_runs() {
+        let mut script = Script::new(2, 2000);
+        script.put(1, 0, Event::IdleBegin, 0, 0);
+        for turn in 0..10 {
+            let begin = turn * 110;
+            script.switch(0, begin, StopReason::Receive, 1).wake(0, begin + 20, 2, 0);
+            script.wake(0, begin + 109, 1, 0).switch(0, begin + 100, StopReason::Send, 2);
+        }
+        script.switch(0, 1100, StopReason::Receive, 1).wake(0, 1120, 2, 0);
+        script.put(1, 1150, Event::Steal, 1, 0).put(1, 1150, Event::IdleEnd, IdleCause::Stole as u32, 0);
+        script.switch(1, 1160, StopReason::None, 2).switch(1, 1170, StopReason::Receive, 0);
+        let (ended, parts) = gap_of(&script, 1);
+        let sum = |class| parts.iter().filter(|(c, _)| *c == class).map(|(_, ns)| ns).sum::<u64>();
+        // The consumer could have run ten times 10 elsewhere, and the producer one earlier each time.
+        assert_eq!((ended, sum(Class::Stealing), sum(Class::HandOff)), (EndedBy::Wake(1), 110, 30));
+        assert_eq!(sum(Class::Starved), 1150 - 110 - 30);
     }
 
     #[test]

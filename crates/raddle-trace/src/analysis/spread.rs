@@ -40,7 +40,7 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Vec<Spread> {
     let mut groups: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for (thread, ns) in by_thread {
         let name = log.name(thread);
-        groups.entry(labels::split(&name).0.to_owned()).or_default().push(ns);
+        groups.entry(labels::split(&name).0.into_owned()).or_default().push(ns);
     }
     let mut spreads: Vec<(u64, Spread)> = groups
         .into_iter()

@@ -246,7 +246,7 @@ pub(super) fn ran_by_label(log: &Log, workers: &[WorkerTime]) -> BTreeMap<String
     }
     let mut by_label: BTreeMap<String, u64> = BTreeMap::new();
     for (thread, ns) in by_thread {
-        *by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default() += ns;
+        *by_label.entry(labels::split(&log.name(thread)).0.into_owned()).or_default() += ns;
     }
     by_label
 }

@@ -143,7 +143,7 @@ impl Verdict {
     pub fn cause(&self) -> String {
         let class =
             if self.crossed.is_some() { Some(Class::HandOff) } else { self.worst.map(|worst| worst.0) };
-        let label = |name: &str| labels::split(name).0.to_owned();
+        let label = |name: &str| labels::split(name).0.into_owned();
         let advice = match &self.advice {
             Advice::None => "nothing".to_owned(),
             Advice::Segments(one, _) => format!("segments of {one}"),
@@ -448,7 +448,7 @@ fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Option<Alone> {
     // Of each label: the sum, and the thread with the most of it.
     let mut by_label: BTreeMap<String, (u64, u64, u32)> = BTreeMap::new();
     for (thread, ns) in by_thread {
-        let of = by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default();
+        let of = by_label.entry(labels::split(&log.name(thread)).0.into_owned()).or_default();
         *of = (of.0 + ns, of.1.max(ns), if (ns, thread) > (of.1, of.2) { thread } else { of.2 });
     }
     let (label, (ns, most, thread)) = by_label.into_iter().max_by_key(|(_, of)| of.0)?;

@@ -6,11 +6,13 @@
 //! ThreadScope draws a capability from its run and stop events alone; names, wakes and migrations are there for its
 //! event list and for `ghc-events validate`, which wants a thread created on the capability that first owns it.
 
-use super::{ExportOptions, ScheduleStep, steps};
+use super::ExportOptions;
+use super::steps::{ScheduleStep, Steps};
 use crate::analysis::Analysis;
 use crate::event::StopReason;
 use crate::log::Log;
 use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
 
 /// A type of event: number, bytes of its payload (`None` if they vary), description.
 type EventType = (u16, Option<u16>, &'static str);
@@ -125,23 +127,36 @@ fn about(out: &mut Bytes, log: &Log) {
     }
 }
 
-pub(super) fn export(log: &Log, analysis: &Analysis, options: ExportOptions) -> Vec<u8> {
-    let mut out = header();
-    about(&mut out, log);
-    let all = steps(log, analysis, options);
-    let mut owners = Owners::of(&all);
-    for (worker, steps) in &all {
-        let body = block(log, *worker, steps, &mut owners);
-        let Some((begin, end)) = steps.first().zip(steps.last()).map(|(first, last)| (first.0, last.0))
-        else {
-            continue;
-        };
-        // The size counts the marker itself: type, time and payload.
-        let size = 24 + body.0.len() as u32;
-        out.event(BLOCK, begin, &Bytes::default().u32(size).u64(end).u16(*worker as u16));
-        out.0.extend(body.0);
+/// How many steps a block has at most: its length is a number of 32 bits, and it is made in memory.
+const STEPS_PER_BLOCK: usize = 1 << 18;
+
+pub(super) fn export(
+    log: &Log,
+    analysis: &Analysis,
+    options: ExportOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut begin = header();
+    about(&mut begin, log);
+    out.write_all(&begin.0)?;
+    let all = Steps::of(log, analysis, options);
+    let mut owners = Owners::of(log, &all);
+    for worker in &log.workers {
+        for steps in all.of_worker(worker).chunks(STEPS_PER_BLOCK) {
+            let body = block(log, worker.number, steps, &mut owners);
+            let Some((begin, end)) = steps.first().zip(steps.last()).map(|(first, last)| (first.0, last.0))
+            else {
+                continue;
+            };
+            // The size counts the marker itself: type, time and payload.
+            let size = 24 + body.0.len() as u32;
+            let mut marker = Bytes::default();
+            marker.event(BLOCK, begin, &Bytes::default().u32(size).u64(end).u16(worker.number as u16));
+            out.write_all(&marker.0)?;
+            out.write_all(&body.0)?;
+        }
     }
-    out.u16(0xffff).0
+    out.write_all(&Bytes::default().u16(0xffff).0)
 }
 
 /// The worker of each thread's first event, and the threads whose creation has been written.
@@ -151,14 +166,14 @@ struct Owners {
 }
 
 impl Owners {
-    fn of(all: &[(u32, Vec<(u64, ScheduleStep)>)]) -> Owners {
+    fn of(log: &Log, all: &Steps<'_>) -> Owners {
         let mut seen: HashMap<u32, (u64, u32)> = HashMap::new();
-        for (worker, steps) in all {
-            for (ns, step) in steps {
+        for worker in &log.workers {
+            for (ns, step) in all.of_worker(worker) {
                 let (ScheduleStep::Run(thread) | ScheduleStep::Spawn(thread)) = step else { continue };
-                let first = seen.entry(*thread).or_insert((*ns, *worker));
-                if *ns < first.0 {
-                    *first = (*ns, *worker);
+                let first = seen.entry(thread).or_insert((ns, worker.number));
+                if ns < first.0 {
+                    *first = (ns, worker.number);
                 }
             }
         }

@@ -1,17 +1,19 @@
 //! Owns: conversion of a log to the files of other tools.
-//! May use: `analysis`, `event`, `log`.
+//! May use: `analysis`, `log`, `trace`.
 //! Never: a figure that is not in the log or the analysis.
 
 mod csv;
 mod eventlog;
 mod perfetto;
 mod protobuf;
+mod steps;
 mod user_events;
+mod waits;
 
 use crate::analysis::Analysis;
-use crate::event::StopReason;
 use crate::log::Log;
-use std::collections::HashMap;
+use crate::trace::{Progress, Trace};
+use std::io::{self, Write};
 
 /// The formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +58,62 @@ impl Format {
     }
 }
 
-/// The bytes of the file.
+/// The bytes of the file. [`write`] needs no memory for them.
 pub fn export(log: &Log, analysis: &Analysis, format: Format, options: ExportOptions) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // Writing to a vector cannot fail.
+    let _ = write(log, analysis, format, options, &mut bytes);
+    bytes
+}
+
+/// Writes the file piece by piece.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(
+    log: &Log,
+    analysis: &Analysis,
+    format: Format,
+    options: ExportOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match format {
-        Format::Perfetto => perfetto::export(log, analysis, options),
-        Format::Eventlog => eventlog::export(log, analysis, options),
-        Format::Csv => csv::export(log, options).into_bytes(),
+        Format::Perfetto => perfetto::export(log, analysis, options, out),
+        Format::Eventlog => eventlog::export(log, analysis, options, out),
+        Format::Csv => csv::export(log, options, out),
     }
+}
+
+/// How many records of a trace are in memory while it becomes a table, about.
+const RECORDS_PER_PART: u64 = 1 << 18;
+
+/// Writes a trace as [`Format::Csv`], of which no more than a part is in memory. `progress` is told how many parts have
+/// been written, and of how many.
+///
+/// # Errors
+/// Those of `out`, and of the trace's source.
+pub fn write_table(
+    trace: &Trace<'_>,
+    options: ExportOptions,
+    out: &mut dyn Write,
+    progress: Progress<'_>,
+) -> io::Result<()> {
+    let parts = trace.parts(RECORDS_PER_PART)?;
+    let count = parts.len();
+    for (place, (from, until)) in parts.into_iter().enumerate() {
+        // The last moment of a part is the first of the next one.
+        let last = if place + 1 < count { until.saturating_sub(1) } else { u64::MAX };
+        let (from, last) = (from.max(options.from_ns), last.min(options.until_ns));
+        if place == 0 {
+            csv::export(&Log::default(), options, out)?;
+        }
+        if from <= last {
+            let log = trace.part(from, last, &mut |_, _| ()).map_err(io::Error::other)?;
+            csv::rows(&log, options, from, out)?;
+        }
+        progress(place as u64 + 1, count as u64);
+    }
+    Ok(())
 }
 
 impl ExportOptions {
@@ -78,101 +129,6 @@ impl ExportOptions {
 
     fn time(self, ns: u64) -> u64 {
         ns.saturating_sub(self.from_ns).saturating_mul(self.time_scale.max(1))
-    }
-}
-
-/// An event on one worker, in the form that the exporters share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScheduleStep {
-    Stop(u32, StopReason),
-    Migrate {
-        thread: u32,
-        to: u32,
-    },
-    Spawn(u32),
-    Run(u32),
-    Wake {
-        thread: u32,
-        target: u32,
-    },
-    /// Woken by an OS thread that is not a worker, by this event of `Log::outside`; listed at the worker that then ran
-    /// it.
-    WokenOutside {
-        thread: u32,
-        event: usize,
-    },
-}
-
-/// The events of each worker, in order; every `Run` has its `Stop`.
-fn steps(log: &Log, analysis: &Analysis, options: ExportOptions) -> Vec<(u32, Vec<(u64, ScheduleStep)>)> {
-    let mut all: Vec<(u32, Vec<(u64, ScheduleStep)>)> =
-        log.workers.iter().map(|worker| (worker.number, Vec::new())).collect();
-    let slot = |all: &mut Vec<(u32, Vec<(u64, ScheduleStep)>)>, number: u32, ns: u64, step: ScheduleStep| {
-        if let Some((_, steps)) = all.iter_mut().find(|(worker, _)| *worker == number) {
-            steps.push((ns, step));
-        }
-    };
-    for worker in &analysis.workers {
-        for slice in &worker.slices {
-            if let Some((begin, end)) = options.part(slice.begin_ns, slice.end_ns) {
-                slot(&mut all, worker.number, begin, ScheduleStep::Run(slice.thread));
-                slot(&mut all, worker.number, end, ScheduleStep::Stop(slice.thread, slice.stopped));
-            }
-        }
-    }
-    for worker in &log.workers {
-        for at in worker.events.iter().filter(|at| options.holds(at.ns)) {
-            let ns = options.time(at.ns);
-            match at.event {
-                crate::Event::Spawn => slot(&mut all, worker.number, ns, ScheduleStep::Spawn(at.a)),
-                crate::Event::Wake => {
-                    let target = u32::from(crate::event::unpack(at.b).0);
-                    slot(&mut all, worker.number, ns, ScheduleStep::Wake { thread: at.a, target });
-                }
-                crate::Event::Migrate => {
-                    let step = ScheduleStep::Migrate { thread: at.a, to: worker.number };
-                    slot(&mut all, at.b, ns, step);
-                }
-                _ => (),
-            }
-        }
-    }
-    outside(log, analysis, options, |worker, ns, step| slot(&mut all, worker, ns, step));
-    // At one moment: stop, migrate, spawn, run, wake.
-    let rank = |step: &ScheduleStep| match step {
-        ScheduleStep::Stop(..) => 0,
-        ScheduleStep::Migrate { .. } => 1,
-        ScheduleStep::Spawn(_) => 2,
-        ScheduleStep::Run(_) => 3,
-        ScheduleStep::Wake { .. } | ScheduleStep::WokenOutside { .. } => 4,
-    };
-    all.iter_mut().for_each(|(_, steps)| steps.sort_by_key(|(ns, step)| (*ns, rank(step))));
-    all
-}
-
-/// The wakes by OS threads that are not workers, each at the worker on which its thread ran next.
-fn outside(
-    log: &Log,
-    analysis: &Analysis,
-    options: ExportOptions,
-    mut put: impl FnMut(u32, u64, ScheduleStep),
-) {
-    let wakes = log.outside.events.iter().enumerate();
-    let wakes = wakes.filter(|(_, at)| at.event.wakes() && options.holds(at.ns));
-    let mut starts: HashMap<u32, Vec<(u64, u32)>> = wakes.clone().map(|(_, at)| (at.a, Vec::new())).collect();
-    for worker in &analysis.workers {
-        for slice in &worker.slices {
-            if let Some(of_thread) = starts.get_mut(&slice.thread) {
-                of_thread.push((slice.begin_ns, worker.number));
-            }
-        }
-    }
-    starts.values_mut().for_each(|of_thread| of_thread.sort_unstable());
-    for (event, at) in wakes {
-        let of_thread = &starts[&at.a];
-        if let Some((_, worker)) = of_thread.get(of_thread.partition_point(|(ns, _)| *ns < at.ns)) {
-            put(*worker, options.time(at.ns), ScheduleStep::WokenOutside { thread: at.a, event });
-        }
     }
 }
 

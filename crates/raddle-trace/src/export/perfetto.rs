@@ -4,14 +4,16 @@
 //!
 //! Perfetto supports kernel scheduling: thread states, wake-up latencies, critical paths. So workers become
 //! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. The program's
-//! own events are in `user_events`.
+//! own events are in `user_events`, and what a thread waited for in `waits`.
 
-use super::protobuf::Message;
-use super::{ExportOptions, ScheduleStep, steps, user_events};
+use super::protobuf::{Message, Packets};
+use super::steps::{ScheduleStep, Steps};
+use super::{ExportOptions, user_events};
 use crate::analysis::Analysis;
 use crate::event::{Event, StopReason, unpack};
 use crate::log::{At, Log};
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 
 /// The first thread id; 0 is the idle thread.
 const FIRST_TID: u64 = 1000;
@@ -26,35 +28,43 @@ pub(super) fn tid(thread: u32) -> u64 {
     (FIRST_TID + u64::from(thread)).min(FIRST_OS_TID - 1)
 }
 
-pub(super) fn export(log: &Log, analysis: &Analysis, options: ExportOptions) -> Vec<u8> {
-    let all = steps(log, analysis, options);
+/// How many events a packet of them has: one packet is in memory at a time.
+const EVENTS_PER_PACKET: usize = 4096;
+
+pub(super) fn export(
+    log: &Log,
+    analysis: &Analysis,
+    options: ExportOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let out = &mut Packets(out);
+    let all = Steps::of(log, analysis, options);
     // Sequence numbers: 1 for packets of no worker, then one per worker.
-    let mut out = Message::default().message(1, &process_tree(log, &all));
-    for (place, (worker, steps)) in all.iter().enumerate() {
-        let mut bundle = Message::default().number(1, u64::from(*worker));
+    out.put(&process_tree(log, &all))?;
+    for (sequence, worker) in (2..).zip(&log.workers) {
         let mut running = 0;
-        for (ns, step) in steps {
-            if let Some(event) = sched_event(log, *ns, *step, &mut running) {
-                bundle = bundle.message(2, &event);
+        for steps in all.of_worker(worker).chunks(EVENTS_PER_PACKET) {
+            let mut bundle = Message::default().number(1, u64::from(worker.number));
+            for (ns, step) in steps {
+                if let Some(event) = sched_event(log, *ns, *step, &mut running) {
+                    bundle = bundle.message(2, &event);
+                }
             }
+            out.put(&Message::default().number(10, sequence).message(1, &bundle))?;
         }
-        let sequence = 2 + place as u64;
-        out = out.message(1, &Message::default().number(10, sequence).message(1, &bundle));
     }
-    let sequence = 2 + all.len() as u64;
-    let bundle = outside(log, options);
-    let out = out.message(1, &Message::default().number(10, sequence).message(1, &bundle));
-    user_events::add(samples(out, log, options), log, analysis, options).into_bytes()
+    let sequence = 2 + log.workers.len() as u64;
+    out.put(&Message::default().number(10, sequence).message(1, &outside(log, options)))?;
+    samples(out, log, options)?;
+    user_events::add(out, log, analysis, options)
 }
 
 /// The list of threads, all of one process.
-fn process_tree(log: &Log, all: &[(u32, Vec<(u64, ScheduleStep)>)]) -> Message {
+fn process_tree(log: &Log, all: &Steps<'_>) -> Message {
     let program = log.about("program").unwrap_or("program");
     let process = Message::default().number(1, PID).number(2, 1).bytes(3, program.as_bytes());
     let mut tree = Message::default().message(1, &process);
-    let threads: BTreeSet<u32> =
-        all.iter().flat_map(|(_, steps)| steps).map(|(_, step)| thread_of(*step)).collect();
-    for thread in threads {
+    for thread in all.threads() {
         let name = log.name(thread);
         let message = Message::default().number(1, tid(thread)).bytes(2, name.as_bytes()).number(3, PID);
         tree = tree.message(2, &message);
@@ -66,15 +76,6 @@ fn process_tree(log: &Log, all: &[(u32, Vec<(u64, ScheduleStep)>)]) -> Message {
         tree = tree.message(2, &message);
     }
     Message::default().number(8, 0).number(10, 1).message(2, &tree)
-}
-
-fn thread_of(step: ScheduleStep) -> u32 {
-    match step {
-        ScheduleStep::Stop(thread, _) | ScheduleStep::Spawn(thread) | ScheduleStep::Run(thread) => thread,
-        ScheduleStep::Migrate { thread, .. }
-        | ScheduleStep::Wake { thread, .. }
-        | ScheduleStep::WokenOutside { thread, .. } => thread,
-    }
 }
 
 fn os_tid(at: &At) -> u64 {
@@ -132,7 +133,7 @@ fn sched_event(log: &Log, ns: u64, step: ScheduleStep, running: &mut u32) -> Opt
 }
 
 /// The published ready-queue lengths, as a counter of each worker.
-fn samples(mut out: Message, log: &Log, options: ExportOptions) -> Message {
+fn samples(out: &mut Packets<'_>, log: &Log, options: ExportOptions) -> io::Result<()> {
     for worker in &log.workers {
         let mut of_worker =
             worker.events.iter().filter(|at| at.event == Event::Sample && options.holds(at.ns));
@@ -142,12 +143,11 @@ fn samples(mut out: Message, log: &Log, options: ExportOptions) -> Message {
             if std::mem::take(&mut first) {
                 let name = format!("ready at worker {}", worker.number);
                 let track = Message::default().number(1, uuid).bytes(2, name.as_bytes()).bytes(8, &[]);
-                out = out.message(1, &Message::default().number(10, 1).message(60, &track));
+                out.put(&Message::default().number(10, 1).message(60, &track))?;
             }
             let event = Message::default().number(9, 4).number(11, uuid).number(30, u64::from(at.a));
-            let packet = Message::default().number(8, options.time(at.ns)).number(10, 1).message(11, &event);
-            out = out.message(1, &packet);
+            out.put(&Message::default().number(8, options.time(at.ns)).number(10, 1).message(11, &event))?;
         }
     }
-    out
+    Ok(())
 }

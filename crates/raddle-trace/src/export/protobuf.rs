@@ -1,6 +1,8 @@
-//! Owns: encoding of protocol buffers: varints and bytes.
+//! Owns: encoding of protocol buffers: varints and bytes; and a Perfetto trace as a sequence of packets.
 //! May use: nothing.
 //! Never: a schema; the callers know the field numbers.
+
+use std::io::{self, Write};
 
 /// A message of protocol buffers.
 #[derive(Default)]
@@ -34,9 +36,14 @@ impl Message {
     pub(super) fn message(self, field: u64, message: &Message) -> Self {
         self.bytes(field, &message.0)
     }
+}
 
-    /// The encoded message.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
-        self.0
+/// A trace that is being written: each packet is a message of its own, so that no more than one is in memory.
+pub(super) struct Packets<'a>(pub(super) &'a mut dyn Write);
+
+impl Packets<'_> {
+    /// Writes a packet: a message in field 1 of the trace.
+    pub(super) fn put(&mut self, packet: &Message) -> io::Result<()> {
+        self.0.write_all(&Message::default().message(1, packet).0)
     }
 }

@@ -4,8 +4,9 @@
 
 use super::*;
 use crate::analysis::Analysis;
-use crate::event::{Event, IdleCause};
+use crate::event::{Event, IdleCause, StopReason, pack};
 use crate::log::tests::Script;
+use std::collections::HashMap;
 
 fn two_workers() -> Log {
     let mut script = Script::new(2, 10_000);
@@ -207,6 +208,74 @@ fn what_the_program_says_lies_on_tracks_of_its_threads() {
     let seen: Vec<_> =
         events.iter().map(|(ns, kind, track, name)| (*ns, *kind, *track, name.as_str())).collect();
     assert_eq!(seen, expected);
+}
+
+/// A slice whose name is a number: when, the name, and the arguments as text.
+type NumberedSlice = (u64, String, Vec<(String, String)>);
+
+/// The slices with numbered names.
+fn waits(bytes: &[u8]) -> Vec<NumberedSlice> {
+    let number = |of: &[(u64, u64, &[u8])], field: u64| of.iter().find(|f| f.0 == field).map_or(0, |f| f.1);
+    let (mut strings, mut waits) = (HashMap::new(), Vec::new());
+    for packet in inner(&fields(bytes), 1).into_iter().map(fields) {
+        for (table, _, entry) in inner(&packet, 12).into_iter().flat_map(fields) {
+            let entry = fields(entry);
+            let text = String::from_utf8_lossy(inner(&entry, 2)[0]).into_owned();
+            assert!(strings.insert((table, number(&entry, 1)), text).is_none(), "a number has one meaning");
+        }
+        for event in inner(&packet, 11).into_iter().map(fields) {
+            let Some(name) = strings.get(&(2, number(&event, 10))) else { continue };
+            assert_eq!(number(&packet, 13) & 2, 2, "it needs the strings before it");
+            let argument = |argument: &[u8]| {
+                let argument = fields(argument);
+                let value = strings.get(&(29, number(&argument, 17))).cloned();
+                let value = value.unwrap_or_else(|| number(&argument, 4).to_string());
+                (strings[&(3, number(&argument, 1))].clone(), value)
+            };
+            let arguments = inner(&event, 4).into_iter().map(argument).collect();
+            waits.push((number(&packet, 8), name.clone(), arguments));
+        }
+    }
+    waits
+}
+
+#[test]
+fn a_wait_is_a_slice_with_its_reason_its_place_and_its_object() {
+    let mut script = Script::new(1, 1000);
+    script.name(1, "main").name(2, "src/main.rs:7:5, `in`").name(3, "outer");
+    script.switch(0, 0, StopReason::None, 1).put(0, 5, Event::SpanBegin, 3, 0);
+    // It waits twice, within a span; then it yields, which is no wait; then it waits until the end.
+    for (from, to) in [(10, 100), (110, 200)] {
+        script.put(0, from, Event::Site, 2, 0);
+        script.put(0, from, Event::Switch, 0, pack(StopReason::Receive as u8, 17));
+        script.switch(0, to, StopReason::None, 1);
+    }
+    script.put(0, 210, Event::SpanEnd, 3, 0).switch(0, 220, StopReason::Yield, 0);
+    script.switch(0, 300, StopReason::None, 1).switch(0, 310, StopReason::Sleep, 0);
+    let log = script.log();
+    let bytes = export(&log, &Analysis::of(&log), Format::Perfetto, ExportOptions::default());
+    let text = |texts: &[(&str, &str)]| -> Vec<(String, String)> {
+        texts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    };
+    let receive = text(&[("at", "src/main.rs:7:5, `in`"), ("object", "17")]);
+    let expected = [
+        (10, "waited to receive".to_owned(), receive.clone()),
+        (110, "waited to receive".to_owned(), receive),
+        (310, "slept".to_owned(), Vec::new()),
+    ];
+    assert_eq!(waits(&bytes), expected);
+    // All are on one track: the span holds its waits.
+    let (tracks, events) = tracks(&bytes);
+    assert_eq!(tracks.len(), 1);
+    let kinds: Vec<_> = events.iter().map(|(ns, kind, ..)| (*ns, *kind)).collect();
+    assert_eq!(kinds, [(5, 1), (10, 1), (100, 2), (110, 1), (200, 2), (210, 2), (310, 1), (1000, 2)]);
+    // A range has the part of a wait that lies within it.
+    let options = ExportOptions { from_ns: 150, until_ns: 250, time_scale: 2 };
+    let of_range = waits(&export(&log, &Analysis::of(&log), Format::Perfetto, options));
+    assert_eq!(
+        of_range.iter().map(|wait| (wait.0, wait.1.as_str())).collect::<Vec<_>>(),
+        [(0, "waited to receive")]
+    );
 }
 
 #[test]

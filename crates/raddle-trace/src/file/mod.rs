@@ -16,10 +16,14 @@
 
 #[cfg(feature = "analysis")]
 mod read;
+#[cfg(feature = "analysis")]
+mod source;
 mod write;
 
 #[cfg(feature = "analysis")]
-pub use read::{Contents, Damage, OwnSchema, ReadError, RecordRange, read};
+pub use read::{Contents, Damage, OwnSchema, ReadError, RecordRange, each_record, read};
+#[cfg(feature = "analysis")]
+pub use source::Source;
 pub use write::Writer;
 
 /// The first bytes of a file: a byte that no text has, a name, and line ends that a text conversion would change.
@@ -123,11 +127,17 @@ pub struct Whereabouts {
     pub kernel_wait_ns: u64,
 }
 
-fn checksum(tag: [u8; 4], worker: u32, payload: &[u8]) -> u32 {
+/// The checksum of a chunk whose payload is still to be added.
+fn checksum_of(tag: [u8; 4], worker: u32, bytes: u64) -> crc32fast::Hasher {
     let mut hash = crc32fast::Hasher::new();
     hash.update(&tag);
-    hash.update(&(payload.len() as u64).to_le_bytes());
+    hash.update(&bytes.to_le_bytes());
     hash.update(&worker.to_le_bytes());
+    hash
+}
+
+fn checksum(tag: [u8; 4], worker: u32, payload: &[u8]) -> u32 {
+    let mut hash = checksum_of(tag, worker, payload.len() as u64);
     hash.update(payload);
     hash.finalize()
 }

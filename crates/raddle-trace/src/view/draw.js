@@ -7,17 +7,25 @@ const P = DARK.matches
   : { paper: '#fff', panel: '#f6f8fa', empty: '#eef1f4', grid: '#e8edf2', ink: '#1c2530', soft: '#5d6b7a', mark: '#111', busy: '#9cc3ae' };
 const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: DARK.matches ? '#46525f' : '#d3dae1', stealing: '#8a6fb8', blocked: '#a8508c',
   kernel: DARK.matches ? '#7f8fa0' : '#4c5b6b' };
-const LEFT = 130, RIGHT = 14, AXIS = 22, PROFILE = 34, TRACK = 44, BAR = 28, TRACKS_MAX = 40;
+const RIGHT = 14, AXIS = 22, PROFILE = 34, BAR = 28, TRACKS_MAX = 40;
+// The names of tracks stand left of them or, where the page is narrow, above them: `NAME` is the height of that line.
+let LEFT = 130, NAME = 0, TRACK = 44;
+const isNarrow = () => document.documentElement.clientWidth < 600;
+function fit() { [LEFT, NAME, TRACK] = isNarrow() ? [10, 16, 60] : [130, 0, 44]; }
 
 let W = [], OUT = null, USER = null, from = F.begin, to = F.end, picked = null, found = null, path = null, tracks = [], drawMs = 0;
 const canvas = $('tracks'), g = canvas.getContext('2d');
 const right = () => canvas.clientWidth - RIGHT, span = () => to - from;
 const X = t => LEFT + (t - from) / (to - from) * (right() - LEFT);
 const T = x => from + (x - LEFT) / (right() - LEFT) * (to - from);
-const trackTop = r => AXIS + PROFILE + r * TRACK;
-const hue = thread => `hsl(${thread * 137.5 % 360} 42% 44%)`;
+const trackTop = r => AXIS + PROFILE + r * TRACK + NAME * 2;
+// A thread has the hue of its label and a shade of its own, so that neighbours of one label can be told apart.
+const labelColour = (label, shade = 2) => `hsl(${label * 137.5 % 360} 42% ${36 + shade * 4}%)`;
+const colour = thread => labelColour(F.label_of[thread], thread % 5);
+const workerColour = r => `hsl(${(r * 3 + 1) * 137.5 % 360} 42% 44%)`;
 
 function draw() {
+  fit();
   const t0 = performance.now(), width = document.documentElement.clientWidth, height = trackTop(W.length + tracks.length) + 6, D = devicePixelRatio;
   if (canvas.width !== Math.round(width * D) || canvas.height !== Math.round(height * D)) {
     canvas.width = Math.round(width * D); canvas.height = Math.round(height * D);
@@ -30,6 +38,7 @@ function draw() {
   tracks.forEach((track, r) => (track.counter ? counterTrack : track.outside ? outsideTrack : threadTrack)(track, trackTop(W.length + r)));
   drawPath(); arrows(); selection();
   $('range').textContent = `${moment(from - F.begin, span() / 100)} to ${moment(to - F.begin, span() / 100)} (${time(span())})`;
+  ranInView();
   drawMs = performance.now() - t0;
   document.body.dataset.drawMs = drawMs.toFixed(1);
 }
@@ -52,22 +61,30 @@ function axis(height) {
 // How many workers ran, over time.
 function profile() {
   const w = right() - LEFT, k = span() / w, h = PROFILE - 10;
-  title('busy workers', AXIS - 2, P.soft);
+  title('busy workers', AXIS - 2 + NAME, P.soft);
   g.fillStyle = P.busy;
   const before = W.map(x => ran(x, from));
   for (let p = 0; p < w; p++) {
     let u = 0;
     W.forEach((x, r) => { const now = ran(x, from + (p + 1) * k); u += (now - before[r]) / k; before[r] = now; });
-    g.fillRect(LEFT + p, AXIS + 4 + h * (1 - u / W.length), 1, h * u / W.length);
+    g.fillRect(LEFT + p, AXIS + NAME + 4 + h * (1 - u / W.length), 1, h * u / W.length);
   }
 }
 
 // A name without directories.
 const short = name => name.replace(/[^ (]*\//g, '');
 
+// As much of a text as fits into a width: its end is what is left out.
+function fitting(text, width) {
+  if (g.measureText(text).width <= width) return text;
+  let l = 0, h = text.length;
+  while (l < h) { const m = l + h + 1 >> 1; if (g.measureText(text.slice(0, m) + '…').width <= width) l = m; else h = m - 1; }
+  return l ? text.slice(0, l) + '…' : '';
+}
+
 function title(text, y, colour) {
-  g.save(); g.beginPath(); g.rect(0, y, LEFT - 6, TRACK); g.clip();
-  g.fillStyle = colour || P.ink; g.fillText(short(text), 10, y + 18); g.restore();
+  g.fillStyle = colour || P.ink;
+  g.fillText(fitting(short(text), NAME ? right() - LEFT : LEFT - 16), 10, NAME ? y - 4 : y + 18);
 }
 
 function bar(begin, end, y, height, least) {
@@ -85,7 +102,7 @@ function workerTrack(w, y) {
   if (s1 - s0 + g1 - g0 > width * 3) return crowded(w, y);
   for (let i = g0; i < g1; i++) gapBar(w, i, y);
   for (let i = s0; i < s1; i++) {
-    g.fillStyle = hue(w.thread[i]);
+    g.fillStyle = colour(w.thread[i]);
     g.globalAlpha = found && !found.set.has(w.thread[i]) ? .2 : 1;
     const [x, x2] = bar(w.begin[i], w.end[i], y, BAR, .8);
     g.globalAlpha = 1;
@@ -95,8 +112,7 @@ function workerTrack(w, y) {
 
 function label(text, x, x2, y, colour) {
   if (x2 - x < 30) return;
-  g.save(); g.beginPath(); g.rect(x, y, x2 - x - 3, BAR); g.clip();
-  g.fillStyle = colour; g.fillText(short(text), x + 4, y + 18); g.restore();
+  g.fillStyle = colour; g.fillText(fitting(short(text), x2 - x - 7), x + 4, y + 18);
 }
 
 // Sleep in the kernel within slices, below them. How much there was is known from one note to the next: the more, the
@@ -133,7 +149,9 @@ function strip(y, height, fill) {
 }
 // A colour as a pixel: red, green, blue, opaque.
 const pixel = colour => { const n = parseInt(colour.slice(1), 16); return (255 << 24 | (n & 255) << 16 | n & 0xff00 | n >> 16) >>> 0; };
-const CLASSES = F.classes.map(c => pixel(COLOURS[c.name])), RAN = pixel('#2f7d55'), TRACK_RAN = pixel('#3b6ea5'), FOUND = pixel('#f2c94c');
+const RUN = '#2f7d55', TRACK_RUN = '#3b6ea5', SEARCHED = '#f2c94c', WAITED = '#e8b95c', SPAN = '#20456b', MARK = '#b0252f', ARROW = '#c9573f';
+const SPAWNED = '#2f7d55', WOKEN = '#7a4a9c';
+const CLASSES = F.classes.map(c => pixel(COLOURS[c.name])), RAN = pixel(RUN), TRACK_RAN = pixel(TRACK_RUN), FOUND = pixel(SEARCHED);
 const column = (pixels, width, p, top, end, colour) => { for (let row = Math.max(0, Math.round(top)); row < Math.round(end); row++) pixels[row * width + p] = colour; };
 
 // For more than three slices and gaps per pixel: the share of each pixel that the worker ran, from below; its idle time
@@ -193,8 +211,8 @@ function threadTrack(track, y) {
       const w = W[e.r], i = e.at[n], thread = w.thread[i];
       // Ready, and not yet running.
       const c = cause(e.r, i);
-      if (c) { g.fillStyle = '#e8b95c'; bar(c.ready ?? c.at, w.begin[i], y + 18, 6, .5); }
-      g.fillStyle = hue(track.only < 0 ? thread : e.r * 3 + 1);
+      if (c) { g.fillStyle = WAITED; bar(c.ready ?? c.at, w.begin[i], y + 18, 6, .5); }
+      g.fillStyle = track.only < 0 ? colour(thread) : workerColour(e.r);
       const [x, x2] = bar(w.begin[i], w.end[i], y, BAR, .8);
       label(track.only < 0 ? N[thread] : 'worker ' + w.number, x, x2, y, '#fff');
     }
@@ -210,7 +228,7 @@ function outsideTrack(track, y) {
     const x = X(OUT.at[i]), next = i + 1 < b ? X(OUT.at[i + 1]) : right();
     if (x - last < .5) continue;
     last = x;
-    g.fillStyle = OUT.made[i] ? '#2f7d55' : '#7a4a9c'; g.fillRect(x - .5, y, 1.5, BAR);
+    g.fillStyle = OUT.made[i] ? SPAWNED : WOKEN; g.fillRect(x - .5, y, 1.5, BAR);
     label(osThread(OUT.who[i]).slice(10), x, next, y, P.soft);
   }
 }
@@ -220,11 +238,11 @@ function userEvents(track, y) {
   const s = USER.span, m = USER.mark;
   for (let i = 0; i < s.at.length && s.at[i] < to; i++) {
     if (!track.set.has(s.thread[i]) || s.at[i] + s.value[i] < from) continue;
-    g.fillStyle = '#20456b'; const [x, x2] = bar(s.at[i], s.at[i] + s.value[i], y + BAR + 1, 11, 1);
+    g.fillStyle = SPAN; const [x, x2] = bar(s.at[i], s.at[i] + s.value[i], y + BAR + 1, 11, 1);
     g.font = '9px system-ui,sans-serif'; label(F.strings[s.name[i]], x, x2, y + BAR - 9, '#fff'); g.font = '11px system-ui,sans-serif';
   }
   for (let i = indexFrom(m.at, from); i < m.at.length && m.at[i] < to; i++)
-    if (track.set.has(m.thread[i])) { g.fillStyle = '#b0252f'; g.fillRect(X(m.at[i]) - 1, y - 4, 2, BAR + 8); }
+    if (track.set.has(m.thread[i])) { g.fillStyle = MARK; g.fillRect(X(m.at[i]) - 1, y - 4, 2, BAR + 8); }
 }
 
 // A counter of the program as a step line.
@@ -285,7 +303,7 @@ function arrows() {
   let count = 0;
   for (const wake of [...W.map(w => w.wake), OUT]) count += indexFrom(wake.at, to) - indexFrom(wake.at, from);
   if (count > 1500) return;
-  g.strokeStyle = '#c9573f'; g.lineWidth = 1;
+  g.strokeStyle = ARROW; g.lineWidth = 1;
   W.forEach((w, r) => arrowsFrom(w.wake, r));
   const outside = tracks.findIndex(track => track.outside);
   if (outside >= 0) arrowsFrom(OUT, W.length + outside);

@@ -23,11 +23,11 @@ const SCRIPT: &str = concat!(include_str!("data.js"), include_str!("draw.js"), i
 /// The page. `title` is shown on top, usually the file's name.
 pub fn page(log: &Log, analysis: &Analysis, title: &str) -> String {
     let names: Vec<String> = columns::threads(analysis).into_iter().map(|thread| log.name(thread)).collect();
-    let mut labels: Vec<&str> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut labels: Vec<String> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let label_of = names.iter().map(|name| {
-        *places.entry(label(name)).or_insert_with_key(|label| {
-            labels.push(label);
+        *places.entry(label(name).into_owned()).or_insert_with_key(|label| {
+            labels.push(label.clone());
             labels.len() - 1
         })
     });

@@ -89,13 +89,19 @@ function toLongestGap() {
   if (best) { pick(best.r, best.i, true); const w = W[best.r].gap, pad = (w.end[best.i] - w.begin[best.i]) * .6; show(w.begin[best.i] - pad, w.end[best.i] + pad); }
 }
 
-// What is at a point of the canvas.
-function under(x, y) {
-  const row = Math.floor((y - trackTop(0)) / TRACK), t = T(x), slack = span() / canvas.clientWidth * 2;
-  if (row < 0 || row >= W.length + tracks.length || x < LEFT) return null;
+// The row at a height, and whether the point is on its name.
+const rowAt = y => Math.floor((y - trackTop(0) + NAME) / TRACK);
+const onName = (x, y) => NAME ? y < trackTop(rowAt(y)) : x < LEFT;
+
+// What is at a point of the canvas. A finger is less exact than a mouse: it gets `slack`, in pixels.
+function under(x, y, pixels = 2) {
+  const row = rowAt(y), t = T(x), slack = span() / canvas.clientWidth * pixels;
+  if (row < 0 || row >= W.length + tracks.length || onName(x, y)) return null;
   const within = (a, i) => i >= 0 && i < a.begin.length && t <= a.end[i] + slack;
   if (row < W.length) {
     const w = W[row], i = indexFrom(w.begin, t) - 1, k = indexFrom(w.gap.begin, t) - 1;
+    if (i >= 0 && t <= w.end[i]) return { r: row, i, gap: false };
+    if (k >= 0 && t <= w.gap.end[k]) return { r: row, i: k, gap: true };
     return within(w, i) ? { r: row, i, gap: false } : within(w.gap, k) ? { r: row, i: k, gap: true } : null;
   }
   if (tracks[row - W.length].outside) { const i = indexFrom(OUT.at, t - slack); return i < OUT.at.length && OUT.at[i] <= t + slack ? { outside: true, i } : null; }
@@ -103,12 +109,12 @@ function under(x, y) {
   return null;
 }
 
-function clicked(x, y) {
-  const row = Math.floor((y - trackTop(0)) / TRACK) - W.length;
-  if (x < LEFT && row >= 0 && row < tracks.length) { tracks.splice(row, 1); address(); }
-  const at = under(x, y);
+function clicked(x, y, pixels) {
+  const row = rowAt(y) - W.length, name = onName(x, y);
+  if (name && row >= 0 && row < tracks.length) { tracks.splice(row, 1); address(); }
+  const at = under(x, y, pixels);
   if (at && at.outside) { picked = null; $('picked').textContent = outsideWords(at.i); }
-  else if (at) pick(at.r, at.i, at.gap); else if (x >= LEFT) { picked = null; $('picked').textContent = ''; }
+  else if (at) pick(at.r, at.i, at.gap); else if (!name) { picked = null; $('picked').textContent = ''; }
   redraw();
 }
 
@@ -148,13 +154,51 @@ function search() {
   redraw();
 }
 
+function legendEntry(colour, words) {
+  const entry = document.createElement('span'), square = document.createElement('i');
+  square.style.background = colour;
+  entry.append(square, words);
+  return entry;
+}
+
+// The legend of runs: the labels that run in view, longest first, with their shares of the workers' time there. A click
+// adds a track. It follows the view once that rests, since it adds up every slice in view.
+const LEGEND_MAX = 12;
+function ranInView() { clearTimeout(ranInView.later); ranInView.later = setTimeout(showRuns, ranInView.done ? 120 : 0); }
+function showRuns() {
+  ranInView.done = true;
+  const ran = new Float64Array(F.labels.length), whole = span() * W.length || 1;
+  for (const w of W)
+    for (let i = Math.max(0, indexFrom(w.begin, from) - 1), e = indexFrom(w.begin, to); i < e; i++)
+      ran[F.label_of[w.thread[i]]] += Math.max(0, Math.min(to, w.end[i]) - Math.max(from, w.begin[i]));
+  const share = ns => ns > whole / 1000 ? (100 * ns / whole).toFixed(1) + ' %' : 'under 0.1 %';
+  const order = [...ran.keys()].filter(l => ran[l] > 0).sort((a, b) => ran[b] - ran[a]), rest = order.splice(LEGEND_MAX);
+  const entries = order.map(l => {
+    const button = document.createElement('button');
+    button.append(legendEntry(labelColour(l), `${short(F.labels[l])} ${share(ran[l])}`));
+    button.title = `${F.labels[l]}: add its track`;
+    button.onclick = () => addTrack(F.labels[l]);
+    return button;
+  });
+  if (rest.length) entries.push(legendEntry('transparent', `${rest.length.toLocaleString()} more: ${share(rest.reduce((sum, l) => sum + ran[l], 0))}`));
+  const lead = document.createElement('b');
+  lead.textContent = order.length ? 'runs in view' : 'nothing runs in view';
+  $('runs').replaceChildren(lead, ...entries);
+}
+
 function tables() {
   const s = F.stats, row = (...cells) => '<tr>' + cells.map(c => `<td>${c}</td>`).join('') + '</tr>';
   const text = t => t.replace(/[&<>]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c]);
   const share = ns => (100 * ns / (s.wall_ns || 1)).toFixed(1) + ' %';
-  let html = '<table><caption>worker time</caption><tr><th><th>running' + F.classes.map(c => `<th>${c.name}`).join('') + '<th>overhead</tr>';
-  for (const w of s.workers) html += row('worker ' + w.worker, share(w.running_ns), ...F.classes.map(c => share(w.classes_ns[c.name])), share(w.overhead_ns));
-  html += '</table>';
+  const kinds = [['running', w => w.running_ns], ...F.classes.map(c => [c.name, w => w.classes_ns[c.name]]), ['overhead', w => w.overhead_ns]];
+  const head = words => '<tr><th>' + words.map(word => `<th>${word}`).join('') + '</tr>';
+  let html = '';
+  // On a narrow page, four workers a table, side by side.
+  for (let first = 0; isNarrow() && first < s.workers.length; first += 4) {
+    const some = s.workers.slice(first, first + 4);
+    html += '<table><caption>worker time</caption>' + head(some.map(w => 'worker ' + w.worker)) + kinds.map(([name, of]) => row(name, ...some.map(w => share(of(w))))).join('') + '</table>';
+  }
+  if (!isNarrow()) html += '<table><caption>worker time</caption>' + head(kinds.map(kind => kind[0])) + s.workers.map(w => row('worker ' + w.worker, ...kinds.map(kind => share(kind[1](w))))).join('') + '</table>';
   for (const w of s.workers) {
     const most = Math.max(1, ...w.incidents_ns);
     html += `<table><caption>worker ${w.worker}: idle by length</caption>` + F.decades.map((d, i) => w.incidents[i] ? `<tr><td>${d.replaceAll('us', 'µs')}<td>${w.incidents[i].toLocaleString()}<td>${time(w.incidents_ns[i])}<td class="bar"><i style="width:${120 * w.incidents_ns[i] / most}px"></i></tr>` : '').join('') + '</table>';
@@ -167,33 +211,79 @@ function tables() {
   if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(text(e.label) + ' ' + e.reason + (e.site ? ' at ' + text(e.site) : ''), e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
   if (s.spreads.length) html += '<table><caption>thread spread</caption>' + s.spreads.slice(0, 8).map(e => row(text(e.label), e.members.toLocaleString() + ' threads', e.percent.toFixed(1) + ' %')).join('') + '</table>';
   $('tables').innerHTML = html;
-  $('legend').innerHTML = F.classes.map(c => `<span><i style="background:${COLOURS[c.name]}"></i>${c.words}</span>`).join('') + '<span>wheel: zoom · drag: move · click: select · click a track’s name: remove it · b: its cause · p: critical path · l: its track · g: longest gap · 0: whole run</span>';
+  const signs = [[P.busy, 'share of the workers that run'], [RUN, 'runs, too many to be told apart'], ...F.classes.map(c => [COLOURS[c.name], c.words]),
+    [P.mark, 'critical path'], [ARROW, 'a wake on another worker'], [SEARCHED, 'what is searched for'], [WAITED, 'on a track: ready, waiting for a worker'],
+    [TRACK_RUN, 'on a track: runs, too many to be told apart'], ...(USER.span.at.length ? [[SPAN, 'a span of the program']] : []),
+    ...(USER.mark.at.length ? [[MARK, 'a mark of the program']] : []), ...(OUT.at.length ? [[WOKEN, 'a wake by an OS thread'], [SPAWNED, 'a spawn by an OS thread']] : [])];
+  $('legend').replaceChildren(...signs.map(([colour, words]) => legendEntry(colour, words)));
+}
+
+// Zooms around a time, by default the one below the pointer, else the middle. A factor below 1 shows less.
+function zoom(factor, around = zoom.at ?? (from + to) / 2) {
+  const t = Math.min(to, Math.max(from, around));
+  show(t - (t - from) * factor, t + (to - t) * factor);
+}
+function move(part) { const ns = span() * part; if (part < 0 ? from > F.begin : to < F.end) show(from + ns, to + ns); }
+
+// Mouse, pen and fingers: one moves or selects, two zoom so that what is below each stays there.
+function pointers() {
+  const down = new Map();
+  let moved = false, grip = null;
+  // The times below two fingers, while both are down.
+  const hold = () => { const [a, b] = [...down.values()]; grip = down.size === 2 ? [T(a.x), T(b.x)] : null; };
+  canvas.addEventListener('wheel', e => { e.preventDefault(); zoom(e.deltaY < 0 ? .65 : 1 / .65, T(e.offsetX)); }, { passive: false });
+  canvas.addEventListener('pointerdown', e => {
+    if (e.button) return;
+    if (!down.size) moved = false;
+    down.set(e.pointerId, { x: e.offsetX }); hold();
+    canvas.setPointerCapture(e.pointerId);
+  });
+  canvas.addEventListener('pointermove', e => {
+    const at = down.get(e.pointerId);
+    zoom.at = e.pointerType === 'mouse' && e.offsetX >= LEFT ? T(e.offsetX) : undefined;
+    if (!at) { const over = under(e.offsetX, e.offsetY); canvas.title = !over ? '' : over.outside ? outsideWords(over.i) : words(over.r, over.i, over.gap); return; }
+    const by = e.offsetX - at.x;
+    if (!moved && !grip && Math.abs(by) < (e.pointerType === 'touch' ? 8 : 4)) return;
+    moved = true; at.x = e.offsetX;
+    if (!grip) { const ns = by * span() / (right() - LEFT); return show(from - ns, to - ns); }
+    const [a, b] = [...down.values()].map(p => p.x), each = Math.abs(a - b) < 8 ? 0 : (grip[1] - grip[0]) / (b - a);
+    if (each > 0) { const begin = grip[0] - (a - LEFT) * each; show(begin, begin + (right() - LEFT) * each); }
+  });
+  const up = e => {
+    if (!down.delete(e.pointerId)) return;
+    if (e.type === 'pointerup' && !moved && !down.size) clicked(e.offsetX, e.offsetY, e.pointerType === 'touch' ? 8 : 2);
+    if (grip) moved = true;
+    hold();
+  };
+  canvas.addEventListener('pointerup', up);
+  canvas.addEventListener('pointercancel', up);
+  canvas.addEventListener('pointerleave', () => { zoom.at = undefined; });
+  canvas.addEventListener('dblclick', e => zoom(.4, T(e.offsetX)));
 }
 
 function listen() {
-  let down = null;
-  canvas.addEventListener('wheel', e => { e.preventDefault(); const t = T(e.offsetX), f = e.deltaY < 0 ? .65 : 1 / .65; show(t - (t - from) * f, t + (to - t) * f); }, { passive: false });
-  canvas.addEventListener('pointerdown', e => { down = { x: e.offsetX, moved: false }; canvas.setPointerCapture(e.pointerId); });
-  canvas.addEventListener('pointermove', e => {
-    if (!down) { const at = under(e.offsetX, e.offsetY); canvas.title = !at ? '' : at.outside ? outsideWords(at.i) : words(at.r, at.i, at.gap); return; }
-    const d = e.offsetX - down.x;
-    if (!down.moved && Math.abs(d) < 4) return;
-    const ns = d * span() / (right() - LEFT);
-    down.moved = true; down.x = e.offsetX; show(from - ns, to - ns);
-  });
-  canvas.addEventListener('pointerup', e => { if (down && !down.moved) clicked(e.offsetX, e.offsetY); down = null; });
-  addEventListener('resize', redraw);
+  pointers();
+  let narrow = isNarrow();
+  // Also when a scroll bar comes or goes, which is no change of the window.
+  new ResizeObserver(() => { if (narrow !== isNarrow()) { narrow = !narrow; tables(); } redraw(); }).observe(canvas.parentElement);
   addEventListener('hashchange', fromAddress);
   const track = () => { const run = pickedRun(); if (run) addTrack(N[W[run.r].thread[run.i]]); };
+  const keys = { 0: () => show(F.begin, F.end), g: toLongestGap, b: toCause, p: togglePath, l: track, '/': () => $('search').focus(),
+    '+': () => zoom(.6), '=': () => zoom(.6), '-': () => zoom(1.6), _: () => zoom(1.6), w: () => zoom(.6), s: () => zoom(1.6), a: () => move(-.2), d: () => move(.2),
+    ArrowLeft: () => move(-.2), ArrowRight: () => move(.2), ArrowUp: () => zoom(.6), ArrowDown: () => zoom(1.6), Home: () => show(F.begin, F.begin + span()), End: () => show(F.end - span(), F.end) };
+  // Where the timeline has not the focus, these scroll the page, as in any other one.
+  const scroll = ['ArrowUp', 'ArrowDown', 'Home', 'End'];
   addEventListener('keydown', e => {
     if (e.target === $('search') || e.ctrlKey || e.metaKey || e.altKey) return;
-    const s = span(), keys = { 0: () => show(F.begin, F.end), g: toLongestGap, b: toCause, p: togglePath, l: track, '+': () => show(from + s * .2, to - s * .2), '-': () => show(from - s * .3, to + s * .3), ArrowLeft: () => show(from - s * .2, to - s * .2), ArrowRight: () => show(from + s * .2, to + s * .2) };
-    if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
+    const name = e.key.length === 1 ? e.key.toLowerCase() : e.key;
+    if (!Object.hasOwn(keys, name) || (scroll.includes(name) && document.activeElement !== canvas)) return;
+    e.preventDefault(); keys[name]();
   });
   $('search').addEventListener('input', search);
   $('search').addEventListener('focus', search);
-  $('search').addEventListener('keydown', e => { if (e.key === 'Enter') offers($('search').value.trim().toLowerCase()).slice(0, 1).forEach(p => addTrack(p[0])); });
+  $('search').addEventListener('keydown', e => { if (e.key === 'Escape') { $('search').value = ''; $('search').blur(); canvas.focus(); search(); } if (e.key === 'Enter') offers($('search').value.trim().toLowerCase()).slice(0, 1).forEach(p => addTrack(p[0])); });
   $('all').onclick = () => show(F.begin, F.end); $('worst').onclick = toLongestGap; $('back').onclick = toCause; $('path').onclick = togglePath; $('track').onclick = track;
+  $('in').onclick = () => zoom(.6, (from + to) / 2); $('out').onclick = () => zoom(1.6, (from + to) / 2);
 }
 
 unpack().then(([workers, outside, user]) => {

@@ -107,7 +107,17 @@ const slept = await query("select count(*) as times from thread_state where stat
 expect('threads wait', slept[0].times > 0);
 const spans = await query('select slice.name as name, thread.name as thread, dur from slice join thread_track on slice.track_id = thread_track.id join thread using (utid)');
 const counters = await query('select name, count(*) as values_, max(value) as most from counter join counter_track on counter.track_id = counter_track.id group by name');
-console.log(JSON.stringify({ busy, why, spans: spans.slice(0, 4), counters }));
+// What they wait for: slices that the reason names, with the place in the program; as many as here, and as long.
+const waits = await query(`select slice.name as reason, count(*) as times, sum(slice.dur) as ns, count(extract_arg(arg_set_id, 'debug.at')) as placed,
+  min(extract_arg(arg_set_id, 'debug.at')) as place from slice join thread_track on slice.track_id = thread_track.id where slice.name like 'waited%' group by 1 order by 2 desc`);
+expect('waits have reasons', waits.length > 0);
+for (const wait of waits) {
+  const ours = stats.waits.filter(of => of.reason === wait.reason), times = ours.reduce((sum, of) => sum + of.count, 0);
+  // Those that last to the end of the trace are no entries of that table.
+  expect(`${wait.times} slices say "${wait.reason}", ${times} waits of the table`, wait.times >= times && wait.times - times <= 2 + stats.waits.length + wait.times / 50);
+  expect(`the places of "${wait.reason}": ${wait.place}`, wait.placed > 0 && ours.some(of => of.site === wait.place) && /:\d+/.test(wait.place));
+}
+console.log(JSON.stringify({ busy, waits, why, spans: spans.slice(0, 4), counters }));
 expect('its span is there', spans.some(span => span.name.startsWith('messages on their way') && span.dur > 0));
 expect('its mark is there', spans.some(span => span.name.startsWith('the line stands') && span.dur === 0));
 expect('its counter is there', counters.some(counter => counter.name.startsWith('arrived') && counter.values_ > 1));

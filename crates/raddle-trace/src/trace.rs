@@ -136,6 +136,9 @@ impl<'a> Trace<'a> {
     }
 
     /// How many events the samples of the `place`th worker are.
+    ///
+    /// # Panics
+    /// If there is no such worker.
     pub fn samples(&self, place: usize) -> u64 {
         self.workers[place].samples.len() as u64
     }
@@ -208,6 +211,9 @@ impl<'a> Trace<'a> {
     ///
     /// # Errors
     /// Those of the source.
+    ///
+    /// # Panics
+    /// If there is no such worker.
     pub fn each(&self, place: usize, take: &mut dyn FnMut(&At)) -> io::Result<(u64, u64)> {
         let recorded = &self.workers[place];
         let mut worker = Worker { lost: recorded.missing, ..Worker::default() };

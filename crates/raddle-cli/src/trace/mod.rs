@@ -7,7 +7,7 @@ mod progress;
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -256,10 +256,13 @@ impl Part {
 fn with<T>(file: &Path, then: impl FnOnce(&Opened<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let shown = file.display();
     let open = || {
-        let opened = File::open(file)?;
+        let mut opened = File::open(file)?;
         // What has no length and no places, as a pipe, is read at once.
-        let is_plain = opened.metadata()?.is_file();
-        Ok((opened, if is_plain { Vec::new() } else { std::fs::read(file)? }, is_plain))
+        let (is_plain, mut bytes) = (opened.metadata()?.is_file(), Vec::new());
+        if !is_plain {
+            opened.read_to_end(&mut bytes)?;
+        }
+        Ok((opened, bytes, is_plain))
     };
     let (opened, bytes, is_plain) = open().map_err(|error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!("there is no file `{shown}`")),

@@ -224,6 +224,10 @@ fn a_long_trace_needs_memory_for_what_is_asked_for_and_shows_no_bar_in_a_pipe() 
         text(&output.stdout)
     };
     assert_eq!(within(&["check"]), "2000000 events of 1 workers in 200 ms: sound\n");
+    let mut piped = std::process::Command::new("sh");
+    piped.args(["-c", "cat \"$2\" | \"$1\" trace check /dev/stdin", "sh", env!("CARGO_BIN_EXE_raddle")]);
+    let output = piped.arg(&trace).output().expect("it starts");
+    assert_eq!(text(&output.stdout), "2000000 events of 1 workers in 200 ms: sound\n", "out of a pipe");
     let file = out.to_str().expect("it is text");
     let range = ["--from", "100ms", "--until", "100100us"];
     let said = within(&[&["stats"][..], &range].concat());

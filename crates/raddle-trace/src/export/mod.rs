@@ -58,7 +58,7 @@ impl Format {
     }
 }
 
-/// The bytes of the file. [`write`] needs no memory for them.
+/// The bytes of the file. [`write()`] needs no memory for them.
 pub fn export(log: &Log, analysis: &Analysis, format: Format, options: ExportOptions) -> Vec<u8> {
     let mut bytes = Vec::new();
     // Writing to a vector cannot fail.

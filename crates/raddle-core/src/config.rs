@@ -443,9 +443,13 @@ impl Config {
         if self.seed.is_some() {
             return 1;
         }
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.workers.unwrap_or_else(cores).clamp(1, WORKERS_MAX)
     }
+}
+
+/// The cores that affinity and cgroup really give.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Option<T> {

@@ -255,9 +255,29 @@ pub use idle::{Watch, Woken};
 pub struct IdleSet(idle::IdleSet);
 
 impl IdleSet {
-    /// For so many workers, all awake.
+    /// For so many workers, all awake, each with a core.
     pub fn new(workers: usize) -> Self {
-        IdleSet(idle::IdleSet::new(workers))
+        IdleSet::with_room(workers, workers)
+    }
+
+    /// For so many workers, all awake, and so many cores.
+    pub fn with_room(workers: usize, room: usize) -> Self {
+        IdleSet(idle::IdleSet::new(workers, room))
+    }
+
+    /// See the protocol.
+    pub fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
+    /// See the protocol.
+    pub fn is_crowded(&self) -> bool {
+        self.0.is_crowded()
+    }
+
+    /// See the protocol.
+    pub fn notify_if_room(&self) -> bool {
+        self.0.notify_if_room()
     }
 
     /// See the protocol.

@@ -153,18 +153,21 @@ impl StackDepot {
     ) -> Result<(), StackError> {
         let before = into.len();
         while into.len() - before < count {
-            let made = self.made();
-            let refused = self.options.refuse_after.is_some_and(|limit| made >= limit);
-            let slot = if refused { Err((FailedStep::Map, libc::ENOMEM)) } else { store.cut() };
-            match slot {
-                Ok(slot) => into.push(slot),
+            let (made, wanted) = (self.made(), before + count - into.len());
+            let allowed =
+                self.options.refuse_after.map_or(wanted, |limit| limit.saturating_sub(made).min(wanted));
+            let cut = match allowed {
+                0 => Err((FailedStep::Map, libc::ENOMEM)),
+                _ => store.cut(allowed, into),
+            };
+            match cut {
+                Ok(cut) => self.made.fetch_add(cut, Ordering::Relaxed),
                 Err(_) if into.len() > before => break,
                 Err((FailedStep::PageSize, size)) => {
                     return Err(StackError::refused(FailedStep::PageSize, store.class, 0, size as usize));
                 }
                 Err((what, errno)) => return Err(StackError::refused(what, store.class, errno, made)),
-            }
-            self.made.fetch_add(1, Ordering::Relaxed);
+            };
         }
         Ok(())
     }
@@ -187,16 +190,18 @@ impl ClassStore {
         cut.max(Self::FIRST_CUT)
     }
 
-    fn cut(&mut self) -> Result<NonNull<u8>, slab::Refusal> {
-        if let Some(slab) = self.slabs.last_mut()
-            && let Some(slot) = slab.cut(&mut self.guard)?
-        {
-            return Ok(slot);
+    /// Cuts up to `count` new stacks, and one at least.
+    fn cut(&mut self, count: usize, into: &mut Vec<NonNull<u8>>) -> Result<usize, slab::Refusal> {
+        if let Some(slab) = self.slabs.last_mut() {
+            let cut = slab.cut(&mut self.guard, count, into)?;
+            if cut > 0 {
+                return Ok(cut);
+            }
         }
         let mut slab = self.reserve()?;
-        let slot = slab.cut(&mut self.guard);
+        let cut = slab.cut(&mut self.guard, count, into);
         self.slabs.push(slab);
-        slot?.ok_or((FailedStep::Map, libc::ENOMEM))
+        cut
     }
 
     /// Reserves the next slab, of half the size as long as the address space is too small for it.

@@ -13,6 +13,7 @@
 //!
 //! It uses slabs through the depot.
 
+mod advice;
 mod class;
 mod depot;
 mod error;

@@ -9,10 +9,12 @@
 //! `MADV_GUARD_INSTALL`): a mark in the page table, so that the mapping stays one piece. Before that it is
 //! a page without access rights, which splits the mapping in two and so counts against `vm.max_map_count`.
 //!
+//! Slots are cut several at a time, so that `advice` can ask for all their guards at once.
+//!
 //! It uses mmap, madvise, mprotect.
 
 use super::error::FailedStep;
-use super::{Guard, PAGE, SizeClass, ranges};
+use super::{Guard, PAGE, SizeClass, advice, ranges};
 use crate::valgrind;
 use core::ptr::NonNull;
 
@@ -60,21 +62,43 @@ impl Slab {
         Ok(Slab { base, slots, cut: 0, stride, range, registered: Vec::new() })
     }
 
-    /// Cuts the next slot and guards it; `None` when the slab is used up.
-    pub(crate) fn cut(&mut self, guard: &mut Guard) -> Result<Option<NonNull<u8>>, Refusal> {
-        if self.cut == self.slots {
-            return Ok(None);
+    /// Cuts up to `count` slots and guards them; returns how many, and none only if the slab is used up.
+    pub(crate) fn cut(
+        &mut self,
+        guard: &mut Guard,
+        count: usize,
+        into: &mut Vec<NonNull<u8>>,
+    ) -> Result<usize, Refusal> {
+        let count = count.min(self.slots - self.cut).min(advice::AT_A_TIME);
+        if count == 0 {
+            return Ok(0);
         }
-        // SAFETY: `cut < slots`, so the offset stays inside the mapping.
-        let slot = unsafe { self.base.add(self.cut * self.stride) };
-        if self.cut == 0 && *guard == Guard::Best && !guard_holds(slot) {
+        let first = self.slot(self.cut);
+        if self.cut == 0 && *guard == Guard::Best && !guard_holds(first) {
             *guard = Guard::Protect;
         }
-        install(guard, slot)?;
-        self.cut += 1;
-        let low = slot.addr().get() + PAGE;
-        self.registered.extend(valgrind::register(low..low + self.stride - PAGE));
-        Ok(Some(slot))
+        let pages = (0..count).map(|n| self.slot(self.cut + n));
+        let mut guarded = if *guard == Guard::Best { advice::give_all(pages, MADV_GUARD_INSTALL) } else { 0 };
+        if guarded == 0 {
+            install(guard, first)?;
+            guarded = 1;
+        }
+        let slots = self.cut..self.cut + guarded;
+        self.cut += guarded;
+        for number in slots {
+            let slot = self.slot(number);
+            let low = slot.addr().get() + PAGE;
+            self.registered.extend(valgrind::register(low..low + self.stride - PAGE));
+            into.push(slot);
+        }
+        Ok(guarded)
+    }
+
+    /// The lowest address of a slot of this slab.
+    fn slot(&self, number: usize) -> NonNull<u8> {
+        debug_assert!(number < self.slots, "slot {number} of {}", self.slots);
+        // SAFETY: callers pass the number of a slot, so that the offset stays inside the mapping.
+        unsafe { self.base.add(number * self.stride) }
     }
 
     /// How many slots have been cut.

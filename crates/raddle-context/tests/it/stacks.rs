@@ -94,6 +94,30 @@ fn few_stacks_are_cut_at_first_and_then_as_many_as_there_are_up_to_a_batch() {
     stacks.into_iter().for_each(|stack| pool.give(stack));
 }
 
+/// A guard's page cannot be populated.
+fn is_guarded(page: *mut u8) -> bool {
+    // SAFETY: what the page holds stays as it is.
+    let answer = unsafe { libc::madvise(page.cast(), 4096, libc::MADV_POPULATE_READ) };
+    answer != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
+}
+
+/// Slots are cut and guarded several at a time, and nobody tries each: one that was left out would show nowhere else.
+#[test]
+fn each_stack_of_a_batch_has_its_guard_and_no_other_page_is_one() {
+    let depot = StackDepot::new();
+    let mut pool = StackPool::new(depot.clone());
+    for class in SizeClass::all().take(4) {
+        let stacks: Vec<_> = (0..300).map(|_| pool.take(class).unwrap()).collect();
+        if depot.guard(class) == Guard::Best {
+            for stack in &stacks {
+                assert!(is_guarded(stack.limit().wrapping_sub(4096)), "{class:?}: no guard");
+                assert!(!is_guarded(stack.limit()) && !is_guarded(stack.memory().end.wrapping_sub(4096)));
+            }
+        }
+        stacks.into_iter().for_each(|stack| pool.give(stack));
+    }
+}
+
 #[test]
 fn many_contexts_are_alive_at_once() {
     let depot = StackDepot::new();

@@ -243,6 +243,30 @@ fn each_life_finds_the_first_values_and_ends_with_its_destructors() {
     assert_eq!(bases.len(), 1, "what was given back is used again");
 }
 
+/// Blocks are made several at a time, the more the more there are, and wait with first values for whoever comes.
+#[test]
+fn hundreds_at_once_have_storage_of_their_own_whichever_pool_made_it() {
+    if !possible() || cfg!(raddle_twin) {
+        return;
+    }
+    let (mut stacks, mut storages) = (pool(), [TlsPool::new(), TlsPool::new()]);
+    for turn in 1..=2_u64 {
+        let threads: Vec<_> = (0..300)
+            .map(|n| {
+                Thread::new(&mut stacks, &mut storages[n % 2], move |t| use_all(turn * 1000 + n as u64, t))
+            })
+            .collect();
+        let bases: std::collections::HashSet<_> = threads.iter().map(|t| t.storage.base()).collect();
+        assert_eq!(bases.len(), 300);
+        while threads.iter().filter(|t| t.resume()).count() > 0 {}
+        for (n, thread) in threads.into_iter().enumerate() {
+            thread.give_back(&mut stacks, &mut storages[(n + 1) % 2]);
+        }
+        // What a pool that is dropped has made and nobody has used goes on to others.
+        storages = [TlsPool::new(), TlsPool::new()];
+    }
+}
+
 /// What goes through glibc's list of threads: a change of rights, which looks at each, and a new thread, which is put
 /// there and taken out again.
 fn go_through_all_threads() {

@@ -237,7 +237,7 @@ impl LocalWorker {
             if let Err(chain) = self.window.publish(chain) {
                 self.turns().batch.append(chain);
             }
-            self.shared().idle.notify();
+            self.shared().idle.notify_if_room();
         } else if policy.shares()
             && let Some(idle) = self.shared().some_sleeper(self.index)
         {

@@ -132,7 +132,7 @@ impl LocalWorker {
         while !std::thread::panicking() && self.promote_one(forks, false) {
             Counters::add(&self.counters.children_open, 1);
             if self.shared().idle.sleepers() > 0 {
-                self.shared().idle.notify();
+                self.shared().idle.notify_if_room();
             }
         }
     }
@@ -149,7 +149,7 @@ impl LocalWorker {
         if now - heart.roused_ns.get() >= heart.rouse_every_ns.get() {
             heart.roused_ns.set(now);
             heart.rouse_every_ns.set((heart.rouse_every_ns.get() * 2).min(ROUSE_NS_MAX));
-            self.shared().idle.notify();
+            self.shared().idle.notify_if_room();
         }
     }
 
@@ -182,7 +182,7 @@ impl LocalWorker {
             some = true;
         }
         if some && self.shared().policy.steals() {
-            self.shared().idle.notify();
+            self.shared().idle.notify_if_room();
         }
     }
 
@@ -208,7 +208,7 @@ impl LocalWorker {
         unsafe { self.jobs.promote(node) };
         Counters::add(&self.counters.promoted, 1);
         if self.shared().policy.steals() && self.shared().idle.sleepers() > 0 {
-            self.shared().idle.notify();
+            self.shared().idle.notify_if_room();
         }
     }
 

@@ -115,7 +115,26 @@ impl LocalWorker {
         {
             return Some(found);
         }
+        if self.has_no_core(now) {
+            return None;
+        }
         self.steal_from_others(now)
+    }
+
+    /// More workers are awake than there are cores, and each of them comes to what waits there: one that stole it would
+    /// only take the core from another, and what that one has would wait for a slice of the kernel's. Not so if one of
+    /// them stands, in a call of the kernel or in a long slice.
+    ///
+    /// PERF: bench `granularity`, 64 packets, 2 cores, 4 and 8 workers over 2: granularity 1, 1.36, 1.38 -> 1.0, 1.05;
+    /// 1000, on a machine with others at work, 1.1, 1.15 -> 0.95, 1.1.
+    fn has_no_core(&self, now: u64) -> bool {
+        let shared = self.shared();
+        let stands = |other: &&Worker| {
+            now.saturating_sub(other.boundary_ns.get()) >= shared.policy.tick_ns()
+                && !shared.worker_sleeps(other.index)
+        };
+        shared.idle.is_crowded()
+            && !shared.workers().iter().filter(|other| other.index != self.index).any(|other| stands(&other))
     }
 
     /// Looks for work at other workers', if the policy says that it may be taken.
@@ -351,6 +370,9 @@ impl LocalWorker {
         }
         if !self.ready.is_empty_for_owner() || self.jobs.waiting() > 0 {
             return true;
+        }
+        if shared.idle.is_full() {
+            return false;
         }
         let others = shared.workers().iter().filter(|w| w.index != self.index);
         if shared.policy.steals() && others.into_iter().any(|w| w.jobs.waiting() > 0) {

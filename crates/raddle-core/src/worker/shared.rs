@@ -1,6 +1,6 @@
 //! Owns: `Shared`, the part of a runtime that all its workers see.
-//! May use: `block::control`, `clock`, `counters`, `orphan`, `policy`, `raddle-context`, `raddle-protocol`,
-//! `raddle-trace`.
+//! May use: `block::control`, `clock`, `config`, `counters`, `orphan`, `policy`, `raddle-context`,
+//! `raddle-protocol`, `raddle-trace`.
 //! Never: a worker's private half.
 
 use crate::block::Block;
@@ -128,7 +128,7 @@ impl Shared {
         Shared {
             policy,
             clock: Clock::new(looks.follows_seed),
-            idle: IdleSet::new(workers),
+            idle: IdleSet::new(workers, crate::config::cores()),
             stack_class,
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,
@@ -241,9 +241,14 @@ impl Shared {
         }
     }
 
-    /// `worker`, which has just found work, leaves some: wakes another one who may take it.
+    /// `worker`, which has just found work, leaves some: wakes another one who may take it. If it leaves it in a shared
+    /// queue, whoever is awake.
     pub(crate) fn notify_for(&self, worker: usize) {
-        self.notify_group(worker / self.group_size);
+        if self.groups.len() == 1 && !self.has_shared(worker) {
+            self.idle.notify_if_room();
+        } else {
+            self.notify_group(worker / self.group_size);
+        }
     }
 
     /// Hands over a process that was made outside.

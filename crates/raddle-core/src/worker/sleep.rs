@@ -175,7 +175,8 @@ impl LocalWorker {
             return (shared.idle.cancel(self.index, watch), sees_work);
         }
         shared.note_quiet();
-        let looks = (watch == Watch::Watcher && shared.policy.looks()).then_some(*doze);
+        let is_on_watch = matches!(watch, Watch::Watcher | Watch::Beside);
+        let looks = (is_on_watch && shared.policy.looks()).then_some(*doze);
         if looks.is_some_and(|doze| doze >= KNOCK_DOZE_NS) {
             shared.idle.ask_for_knocks();
         }

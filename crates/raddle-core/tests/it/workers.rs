@@ -180,6 +180,23 @@ fn what_lies_in_a_queue_of_several_workers_is_taken_by_whoever_sleeps() {
     }
 }
 
+/// A worker without a core steals nothing, unless those that have one stand: then their cores are free. Each of these
+/// waits for all others on its OS thread, so they end only if each has a worker, on however many cores.
+#[test]
+fn what_waits_for_workers_that_all_stand_is_run_by_workers_beyond_the_cores() {
+    let workers = 2 * thread::available_parallelism().unwrap().get() + 1;
+    let rt = runtime(workers);
+    for _ in 0..3 {
+        rt.run(|| {
+            let barrier = Barrier::new(workers);
+            csp::scope(|s| {
+                (1..workers).for_each(|_| drop(s.spawn(|| barrier.wait())));
+                barrier.wait();
+            });
+        });
+    }
+}
+
 #[test]
 fn a_group_that_shares_with_no_other_is_woken_for_its_own_queue() {
     for balance in [Balance::None, Balance::Share] {

@@ -34,7 +34,14 @@ pub(crate) enum Refused {
 /// Memory: more, less, other rights. Not `brk`, which says that it is refused by the end that was there, and never by
 /// an error.
 pub(crate) const MEMORY: Refused = Refused::Calls(
-    &[libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_munmap, libc::SYS_madvise],
+    &[
+        libc::SYS_mmap,
+        libc::SYS_mprotect,
+        libc::SYS_mremap,
+        libc::SYS_munmap,
+        libc::SYS_madvise,
+        libc::SYS_process_madvise,
+    ],
     libc::ENOMEM,
 );
 

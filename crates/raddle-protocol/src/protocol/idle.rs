@@ -61,6 +61,8 @@ pub enum Woken {
 pub enum Watch {
     /// Nobody else looks, and somebody is busy, or was a moment ago: sleep at most a doze, then look around.
     Watcher,
+    /// Another one looks, but may do so rarely, since it was one more than there are cores: as the watcher.
+    Beside,
     /// Another one looks.
     OffDuty,
     /// Everybody sleeps, and has for a while: no time-out but for a timer.
@@ -91,6 +93,8 @@ pub struct IdleSet {
     word: AtomicU64,
     /// How often anybody has lain down.
     announcements: AtomicU64,
+    /// So many can run at once: the cores that there are for them.
+    room: usize,
     sleep_words: Box<[SleepWord]>,
 }
 
@@ -101,12 +105,44 @@ fn asking_if_nobody_looks(word: u64) -> u64 {
 }
 
 impl IdleSet {
-    /// The state of so many workers, all awake.
+    /// The state of so many workers, all awake, of which `room` can run at once.
     #[inline]
-    pub fn new(workers: usize) -> Self {
+    pub fn new(workers: usize, room: usize) -> Self {
         assert!(workers > 0 && workers < 1 << 23, "the counts have 24 bits, one of them for the sign");
         let sleep_words = (0..workers).map(|_| SleepWord(AtomicU32::new(AWAKE))).collect();
-        IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), sleep_words }
+        IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), room, sleep_words }
+    }
+
+    /// How many are awake, by the word.
+    #[inline]
+    fn awake(&self, word: u64) -> i64 {
+        self.sleep_words.len() as i64 - sleepers(word)
+    }
+
+    /// Whether as many are awake as can run at once. For one that has announced itself, and run the sleeper's fence:
+    /// whether it can leave the work of others to others, which is what they will find when they run dry.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.awake(self.word.load(Ordering::Relaxed)) >= self.room as i64
+    }
+
+    /// For one that is awake: whether more are than can run at once.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.awake(self.word.load(Ordering::Relaxed)) > self.room as i64
+    }
+
+    /// Of more workers than there are cores one lies down that had one.
+    #[inline]
+    fn leaves_a_core(&self, word: u64) -> bool {
+        self.room < self.sleep_words.len() && self.awake(word) < self.room as i64
+    }
+
+    /// Whether to wake one more for work that those who are awake will come to: only if it has a core to run on, or
+    /// nobody else would look around.
+    #[inline]
+    fn has_use_for_one_more(&self, word: u64) -> bool {
+        self.awake(word) < self.room as i64 || word & WATCHER == 0
     }
 
     /// How many there are.
@@ -160,14 +196,17 @@ impl IdleSet {
         loop {
             let searched = if was_searcher { ONE_SEARCHER } else { 0 };
             let mut to = seen.wrapping_add(ONE_SLEEPER).wrapping_sub(searched);
-            let watch = if seen & WATCHER != 0 {
-                Watch::OffDuty
-            } else if lingers || sleepers(to) < self.sleep_words.len() as i64 {
+            let is_anybody_up = sleepers(to) < self.sleep_words.len() as i64;
+            let watch = if seen & WATCHER == 0 && (lingers || is_anybody_up) {
                 to |= WATCHER;
                 Watch::Watcher
-            } else {
+            } else if seen & WATCHER == 0 {
                 to |= KNOCK;
                 Watch::NobodyBusy
+            } else if is_anybody_up && self.leaves_a_core(to) {
+                Watch::Beside
+            } else {
+                Watch::OffDuty
             };
             match self.word.compare_exchange_weak(seen, to, order::IDLE_ANNOUNCE(), Ordering::Relaxed) {
                 Ok(_) => {
@@ -295,6 +334,16 @@ impl IdleSet {
         sleepers(seen) > 0 && searchers(seen) <= 0 && self.wake_any()
     }
 
+    /// As [`notify`](Self::notify), for work of a worker's own, to which it will come itself if nobody else does: wakes
+    /// nobody if as many are awake as can run at once.
+    #[inline]
+    pub fn notify_if_room(&self) -> bool {
+        order::IDLE_NOTIFIER_FENCE();
+        let seen = self.word.load(Ordering::Relaxed);
+        let wanted = sleepers(seen) > 0 && searchers(seen) <= 0 && self.has_use_for_one_more(seen);
+        wanted && self.wake_any()
+    }
+
     /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke
     /// one.
     #[inline]
@@ -312,7 +361,8 @@ impl IdleSet {
     /// Wakes one sleeper to look at what has been spawned; only the first of many knockers does.
     #[cold]
     pub fn knock(&self) {
-        if self.word.fetch_and(!KNOCK, order::IDLE_KNOCK()) & KNOCK != 0 {
+        let before = self.word.fetch_and(!KNOCK, order::IDLE_KNOCK());
+        if before & KNOCK != 0 && self.has_use_for_one_more(before) {
             self.wake_any();
         }
     }

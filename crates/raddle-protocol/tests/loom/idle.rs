@@ -16,8 +16,12 @@ struct Place {
 
 impl Place {
     fn new(workers: usize) -> Arc<Place> {
+        Place::with_room(workers, workers)
+    }
+
+    fn with_room(workers: usize, room: usize) -> Arc<Place> {
         Arc::new(Place {
-            idle: IdleSet::new(workers),
+            idle: IdleSet::with_room(workers, room),
             work: [AtomicBool::new(false), AtomicBool::new(false)],
         })
     }
@@ -108,6 +112,80 @@ fn a_searcher_that_finds_passes_the_search_on() {
         place.idle.sleep(2, asleep);
         searcher.join().unwrap();
         notifier.join().unwrap();
+    });
+}
+
+/// Of three workers two have cores. Worker 0 is busy and leaves work in a place of its own, while both others lie down:
+/// either may leave that work to the other, but not both.
+#[test]
+fn work_beyond_the_room_is_left_to_others_but_never_by_all() {
+    check(Some(3), || {
+        let place = Place::with_room(3, 2);
+        let over = Arc::new(AtomicBool::new(false));
+        let lie_down = |worker| {
+            let (place, over) = (place.clone(), over.clone());
+            go(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let watch = place.idle.announce(worker, false);
+                    let looks = !place.idle.is_full();
+                    let woken = if over.load(Ordering::Relaxed) || (looks && place.sees_work()) {
+                        place.idle.cancel(worker, watch)
+                    } else {
+                        place.idle.sleep(worker, watch)
+                    };
+                    if place.take().is_some() {
+                        over.store(true, Ordering::Relaxed);
+                        place.idle.wake_all();
+                    }
+                    if woken == Woken::ToSearch {
+                        place.idle.found();
+                    }
+                    loom::thread::yield_now();
+                }
+            })
+        };
+        let both = [lie_down(1), lie_down(2)];
+        place.work[0].store(true, Ordering::Relaxed);
+        place.idle.notify_if_room();
+        for one in both {
+            one.join().unwrap();
+        }
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn nobody_is_woken_for_the_work_of_one_that_has_a_core_if_the_others_have_none() {
+    check(ALL, || {
+        let place = Place::with_room(3, 1);
+        let asleep = [1, 2].map(|worker| place.idle.announce(worker, false));
+        assert_eq!(asleep, [Watch::Watcher, Watch::OffDuty]);
+        assert!(!place.idle.notify_if_room(), "worker 0 has the only core");
+        assert!(place.idle.notify(), "what is nobody's wakes one in any case");
+        assert!(place.idle.is_crowded());
+        assert_eq!(place.idle.cancel(1, asleep[0]), Woken::ToSearch);
+        place.idle.found();
+        // It was the watcher: one that looks around is wanted in any case.
+        assert!(place.idle.notify_if_room());
+        assert_eq!(place.idle.cancel(2, asleep[1]), Woken::ToSearch);
+        place.idle.found();
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn one_that_leaves_a_core_looks_beside_the_watcher_that_had_none() {
+    check(ALL, || {
+        let place = Place::with_room(3, 2);
+        let watcher = place.idle.announce(2, false);
+        let beside = place.idle.announce(1, false);
+        assert_eq!((watcher, beside), (Watch::Watcher, Watch::Beside));
+        assert!(!place.idle.is_full());
+        assert_eq!(place.idle.cancel(1, beside), Woken::ByItself);
+        assert!(place.idle.is_full() && !place.idle.is_crowded());
+        assert!(!place.idle.notify_if_room(), "the watcher still looks");
+        assert_eq!(place.idle.cancel(2, watcher), Woken::ByItself);
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
     });
 }
 

@@ -16,6 +16,7 @@
 
 use super::machine;
 use crate::stack::PAGE;
+use core::ops::DerefMut;
 use core::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,29 +34,37 @@ pub(super) struct BlockForm {
     pointer: usize,
 }
 
-/// The slab from which pieces are cut.
+/// A slab, and what is left of it.
 #[derive(Debug)]
 struct Slab {
     next: usize,
     end: usize,
+}
+
+/// The slabs that pieces are cut from: two or more where as many workers have made one at the same time.
+#[derive(Debug)]
+struct Slabs {
+    /// Pieces are cut from the last one.
+    begun: Vec<Slab>,
+    /// The bytes of the next one.
     bytes: usize,
 }
 
-static SLAB: Mutex<Slab> = Mutex::new(Slab::NONE);
+static SLABS: Mutex<Slabs> = Mutex::new(Slabs::NONE);
 
-fn lock() -> MutexGuard<'static, Slab> {
-    SLAB.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Slabs> {
+    SLABS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Holds the lock over a fork.
 #[derive(Debug)]
-pub(super) struct HeldSlab {
-    _slab: MutexGuard<'static, Slab>,
+pub(super) struct HeldSlabs {
+    _slabs: MutexGuard<'static, Slabs>,
 }
 
-impl HeldSlab {
-    pub(super) fn take() -> HeldSlab {
-        HeldSlab { _slab: lock() }
+impl HeldSlabs {
+    pub(super) fn take() -> HeldSlabs {
+        HeldSlabs { _slabs: lock() }
     }
 }
 
@@ -82,18 +91,39 @@ impl BlockForm {
     /// Memory for one more block, all zero: where its thread pointer is to point. `None` if the system has none; malloc
     /// may have some still.
     pub(super) fn cut(self) -> Option<NonNull<u8>> {
-        self.cut_from(&mut lock())
+        self.cut_from(lock)
     }
 
-    fn cut_from(self, slab: &mut Slab) -> Option<NonNull<u8>> {
-        slab.next = slab.next.next_multiple_of(self.align);
-        if slab.end.saturating_sub(slab.next) < self.bytes {
-            let bytes = (slab.bytes * 2).clamp(FIRST_BYTES, MOST_BYTES);
-            *slab = Slab::reserve(bytes.max(self.bytes.next_multiple_of(PAGE)))?;
+    fn cut_from<S: DerefMut<Target = Slabs>>(self, lock: impl Fn() -> S) -> Option<NonNull<u8>> {
+        loop {
+            let mut slabs = lock();
+            if let Some(piece) = slabs.cut(self) {
+                return Some(piece);
+            }
+            let bytes = slabs.bytes.max(self.bytes.next_multiple_of(PAGE));
+            slabs.bytes = (slabs.bytes * 2).min(MOST_BYTES);
+            // The kernel takes 100 us or more, in which others may cut from another.
+            drop(slabs);
+            let slab = Slab::reserve(bytes)?;
+            lock().begun.push(slab);
         }
-        let pointer = slab.next + self.pointer;
-        slab.next += self.bytes;
-        NonNull::new(core::ptr::with_exposed_provenance_mut(pointer))
+    }
+}
+
+impl Slabs {
+    const NONE: Slabs = Slabs { begun: Vec::new(), bytes: FIRST_BYTES };
+
+    /// The next piece of the last slab. What is too small for one is left over.
+    fn cut(&mut self, form: BlockForm) -> Option<NonNull<u8>> {
+        loop {
+            let slab = self.begun.last_mut()?;
+            let start = slab.next.next_multiple_of(form.align);
+            if slab.end.saturating_sub(start) >= form.bytes {
+                slab.next = start + form.bytes;
+                return NonNull::new(core::ptr::with_exposed_provenance_mut(start + form.pointer));
+            }
+            self.begun.pop();
+        }
     }
 }
 
@@ -119,8 +149,6 @@ impl Drop for ErrnoKept {
 }
 
 impl Slab {
-    const NONE: Slab = Slab { next: 0, end: 0, bytes: 0 };
-
     fn reserve(bytes: usize) -> Option<Slab> {
         let (rights, flags) = (
             libc::PROT_READ | libc::PROT_WRITE,
@@ -136,13 +164,14 @@ impl Slab {
         // SAFETY: the mapping just made.
         unsafe { libc::madvise(at, bytes, libc::MADV_POPULATE_WRITE) };
         let next = at.expose_provenance();
-        Some(Slab { next, end: next + bytes, bytes })
+        Some(Slab { next, end: next + bytes })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::RefCell;
 
     #[test]
     fn pieces_are_apart_aligned_and_zero() {
@@ -165,15 +194,15 @@ mod tests {
     #[test]
     fn a_block_may_be_larger_than_a_slab() {
         // One of its own: other tests cut from the common one meanwhile, and may put another in its place.
-        let mut slab = Slab::NONE;
+        let slabs = RefCell::new(Slabs::NONE);
         for bytes in [300_000, 1 << 20] {
             let form = BlockForm::new((bytes, 64), 2304, 0..0).expect("a form");
             for _ in 0..3 {
-                let piece = form.cut_from(&mut slab).expect("memory").addr().get() - form.pointer;
+                let piece = form.cut_from(|| slabs.borrow_mut()).expect("memory").addr().get() - form.pointer;
                 let last: *mut u8 = core::ptr::with_exposed_provenance_mut(piece + form.bytes - 1);
                 // SAFETY: nobody else has it.
                 unsafe { last.write(1) };
-                assert!(piece + form.bytes <= slab.end, "within the slab");
+                assert!(piece + form.bytes <= slabs.borrow().begun[0].end, "within the slab");
             }
         }
     }

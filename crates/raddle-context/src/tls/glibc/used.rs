@@ -26,7 +26,7 @@ impl Default for UsedBlocks {
 impl TlsPool {
     /// An empty pool, which shares the blocks of processes with others.
     pub fn sharing(shared: Arc<UsedBlocks>) -> Self {
-        TlsPool { free: Vec::new(), used: Vec::new(), shared }
+        TlsPool { free: Vec::new(), fresh: Vec::new(), made: 0, used: Vec::new(), shared }
     }
 
     /// A block for a context that runs on `stack`, as the last process has left it. [`begin_as_is`] is to be called

@@ -133,7 +133,7 @@ pub const ON_NO_STACK: &str = ", the other end is on no other stack";
 /// In what words one says who could end a wait in this call for such a thing.
 pub fn could(call: &str, kind: &str) -> &'static str {
     match kind {
-        "channel" | "choice" if call.contains("send") => "could go to",
+        "channel" | "choice" if call.as_bytes().windows(4).any(|part| part == b"send") => "could go to",
         "channel" | "choice" => "could come from",
         "barrier" => "has not met",
         _ => "could be woken by",

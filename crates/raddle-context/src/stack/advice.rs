@@ -23,8 +23,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 /// The most pages in a call: the list stands on the stack of whoever needs another one.
 pub(super) const AT_A_TIME: usize = 16;
 
-/// `PIDFD_SELF_THREAD_GROUP`, which the `libc` crate does not define yet.
-const THIS_PROCESS: isize = -10001;
+/// `PIDFD_SELF_THREAD`, which the `libc` crate does not define yet: a thread has the memory of its process. (The number
+/// of the process itself is not the same in all versions of the kernel.)
+const THIS_PROCESS: isize = -10000;
 
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
@@ -47,7 +48,9 @@ pub(super) fn give_all(pages: impl Iterator<Item = NonNull<u8>>, advice: i32) ->
         Ok(bytes) => bytes / PAGE,
         Err(why) => {
             // Memory may be short now and not later; all else is how things are.
-            REFUSED.store(![libc::ENOMEM, libc::EINTR, libc::EAGAIN].contains(&why.0), Ordering::Relaxed);
+            if ![libc::ENOMEM, libc::EINTR, libc::EAGAIN].contains(&why.0) {
+                REFUSED.store(true, Ordering::Relaxed);
+            }
             0
         }
     }

@@ -110,6 +110,7 @@ impl Slab {
     ///
     /// # Safety
     /// No `Stack` cut from it is held by anyone.
+    #[inline(never)]
     pub(crate) unsafe fn unmap(&mut self) {
         self.registered.drain(..).for_each(valgrind::deregister);
         self.range.retire();

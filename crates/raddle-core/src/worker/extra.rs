@@ -40,6 +40,7 @@ use crate::worker::Shared;
 use raddle_context::tls::{TlsPool, UsedBlocks};
 use raddle_context::{StackDepot, StackPool};
 use raddle_protocol::header::Runnable;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -56,11 +57,21 @@ pub(crate) struct Extras {
     depot: OnceLock<(Arc<StackDepot>, Arc<UsedBlocks>, bool)>,
     /// The signals that the workers' maker blocked, and so the workers.
     blocked: AtomicU64,
-    made: [OnceLock<Box<Extra>>; EXTRAS_MAX],
+    /// Dropped by [`Extras`] itself.
+    made: ManuallyDrop<[OnceLock<Box<Extra>>; EXTRAS_MAX]>,
     count: AtomicUsize,
     /// A worker stands, and something waits behind it.
     wanted: AtomicBool,
     threads: Mutex<Threads>,
+}
+
+impl Drop for Extras {
+    /// PERF: the code for a worker's parts stood in three places, since `Shared` is dropped in as many: 3 KB.
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it any more, and this is the only drop.
+        unsafe { ManuallyDrop::drop(&mut self.made) };
+    }
 }
 
 /// One of them, and where it sleeps.
@@ -113,7 +124,7 @@ impl Extras {
         Extras {
             depot: OnceLock::new(),
             blocked: AtomicU64::new(0),
-            made: [const { OnceLock::new() }; EXTRAS_MAX],
+            made: ManuallyDrop::new([const { OnceLock::new() }; EXTRAS_MAX]),
             count: AtomicUsize::new(0),
             wanted: AtomicBool::new(false),
             threads: Mutex::new(Threads::default()),

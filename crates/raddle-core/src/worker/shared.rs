@@ -128,7 +128,8 @@ impl Shared {
         Shared {
             policy,
             clock: Clock::new(looks.follows_seed),
-            idle: IdleSet::new(workers, crate::config::cores()),
+            // To ask for the cores takes 60 us, and one worker has room everywhere.
+            idle: IdleSet::new(workers, if workers > 1 { crate::config::cores() } else { 1 }),
             stack_class,
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,

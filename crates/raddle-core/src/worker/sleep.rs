@@ -62,11 +62,11 @@ impl LocalWorker {
                 found = self.spin(now, searching);
             }
             if found.is_some() {
-                self.leave_idle(searching, now, began);
+                self.leave_idle((searching, saw_work), now, began);
                 return found;
             }
             if self.own().nested.is_over() {
-                self.leave_idle(searching, now, began);
+                self.leave_idle((searching, saw_work), now, began);
                 return None;
             }
             if shared.is_stopping() {
@@ -78,15 +78,15 @@ impl LocalWorker {
             }
             let woken;
             (woken, saw_work) = self.sleep_once((searching, lingers), &mut doze, ask_again, begun);
+            searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
+            if woken == Woken::ToSearch {
+                doze = FIRST_DOZE_NS << self.own().steal.note_call();
+            }
             // Whoever is up for a moment, and again and again, finds one who looks already, and wakes nobody. A few
             // long dozes do, since a spawn knocks.
             lingers = shared.workers().len() > 1 && shared.policy.looks() && doze < shared.policy.tick_ns();
             if lingers && woken == Woken::ByItself && shared.idle.sleepers() + 1 == shared.workers().len() {
                 doze = doze.max(shared.policy.tick_ns() / LINGERS);
-            }
-            searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
-            if woken == Woken::ToSearch {
-                doze = FIRST_DOZE_NS << self.own().steal.note_call();
             }
             self.take_mail();
         }
@@ -121,7 +121,9 @@ impl LocalWorker {
         false
     }
 
-    fn leave_idle(&self, searching: bool, now: u64, began: u64) {
+    /// Of one who was counted as `searching`, or has searched because it saw work.
+    #[inline(never)]
+    fn leave_idle(&self, (searching, saw_work): (bool, bool), now: u64, began: u64) {
         let shared = self.shared();
         self.pass_asking_on();
         // A search has taken time, by which counters and trace would differ.
@@ -130,7 +132,8 @@ impl LocalWorker {
         Counters::add(&self.counters.idle_ns, now - began);
         self.note_idle(now - began, searching);
         self.restart_clock(now);
-        if searching {
+        let has_searched = searching || saw_work;
+        if has_searched {
             self.own().steal.note_found();
         }
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
@@ -139,8 +142,8 @@ impl LocalWorker {
                 + self.later.len_hint()
                 + self.ready.len_hint()
                 + self.turns().batch.movable();
-            let more_here = searching && waiting > 1;
-            more_here || shared.has_shared(self.index) || (searching && self.sees_work())
+            let more_here = has_searched && waiting > 1;
+            more_here || shared.has_shared(self.index) || (has_searched && self.sees_work())
         };
         if others_sleep && (!shared.idle.is_watched() || more()) {
             // More than one can run, or the only one who looked around is we: the next sleeper searches in our place.
@@ -175,7 +178,9 @@ impl LocalWorker {
             return (shared.idle.cancel(self.index, watch), sees_work);
         }
         shared.note_quiet();
-        let is_on_watch = matches!(watch, Watch::Watcher | Watch::Beside);
+        // Who looks beside the watcher does so until its doze would be as long as that one's may be.
+        let is_on_watch =
+            watch == Watch::Watcher || (watch == Watch::Beside && *doze < shared.policy.tick_ns());
         let looks = (is_on_watch && shared.policy.looks()).then_some(*doze);
         if looks.is_some_and(|doze| doze >= KNOCK_DOZE_NS) {
             shared.idle.ask_for_knocks();

@@ -97,7 +97,9 @@ fn nobody_is_called_by_a_wrong_name_while_all_is_in_motion() {
         let dump = dump();
         for line in dump.list().lines().filter(|line| line.contains('\'') && line.contains("it/dumps.rs")) {
             let name = line.split('\'').nth(1).unwrap();
-            assert!(name == "weaver" || name.starts_with("shuttle "), "{line}");
+            // Of the next test, which may run meanwhile.
+            let is_elsewhere = name == "promised";
+            assert!(is_elsewhere || name == "weaver" || name.starts_with("shuttle "), "{line}");
         }
     }
     goes_on.store(false, Ordering::Relaxed);

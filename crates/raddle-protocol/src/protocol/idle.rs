@@ -316,7 +316,8 @@ impl IdleSet {
         order::IDLE_NOTIFIER_FENCE();
         match whom() {
             Whom::Nobody => {}
-            Whom::AnyIfNobodyLooks if self.is_watched() => {}
+            // Beside one who lingers nobody is up: nobody asks before that one's doze is over.
+            Whom::AnyIfNobodyLooks if self.is_watched() && self.sleepers() < self.sleep_words.len() => {}
             Whom::This(worker) => {
                 self.wake(worker, WOKEN_BY_MAIL);
             }

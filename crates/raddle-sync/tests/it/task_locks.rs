@@ -4,9 +4,10 @@ use crate::runtime;
 use raddle::sync::{Semaphore, TryAcquireError};
 use raddle::task::{self, Mutex, Notify};
 use raddle::{csp, sync};
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 #[derive(Default)]
@@ -27,6 +28,13 @@ fn so_far(wakes: &Arc<CountsWakes>) -> usize {
     wakes.0.load(Ordering::Relaxed)
 }
 
+/// Yields until it is so.
+fn until(holds: impl Fn() -> bool) {
+    while !holds() {
+        csp::yield_now();
+    }
+}
+
 #[test]
 fn permits_are_given_in_the_order_of_the_wait_whoever_waits() {
     runtime(1).run(|| {
@@ -35,22 +43,31 @@ fn permits_are_given_in_the_order_of_the_wait_whoever_waits() {
         let (mut tasks, mut processes) = (Vec::new(), Vec::new());
         for n in 0..6 {
             let (semaphore, order) = (semaphore.clone(), order.clone());
+            // Each stands in the queue before the next one comes.
             if n % 2 == 0 {
+                let stands = Arc::new(AtomicBool::new(false));
+                let waits = stands.clone();
                 tasks.push(task::spawn(async move {
-                    semaphore.acquire_async().await.unwrap().forget();
+                    let mut permit = pin!(semaphore.acquire_async());
+                    assert!(poll_fn(|cx| Poll::Ready(permit.as_mut().poll(cx).is_pending())).await);
+                    waits.store(true, Ordering::Relaxed);
+                    permit.await.unwrap().forget();
                     order.lock().unwrap().push(n);
                 }));
+                until(|| stands.load(Ordering::Relaxed));
             } else {
-                processes.push(csp::spawn(move || {
+                let process = csp::spawn(move || {
                     semaphore.acquire().unwrap().forget();
                     order.lock().unwrap().push(n);
-                }));
+                });
+                // SAFETY: both are on one worker, on which this runs.
+                until(|| unsafe { process.process().waits_for() }.is_some());
+                processes.push(process);
             }
-            (0..4).for_each(|_| csp::yield_now());
         }
         for n in 0..6 {
             semaphore.add_permits(1);
-            (0..4).for_each(|_| csp::yield_now());
+            until(|| order.lock().unwrap().len() > n);
             assert_eq!(order.lock().unwrap().last(), Some(&n));
         }
         tasks.into_iter().for_each(|task| task::block_on(task).unwrap());
@@ -153,7 +170,7 @@ fn no_permit_is_lost_by_those_who_give_up() {
                         let mut acquire = semaphore.acquire_async();
                         let once =
                             |context: &mut Context<'_>| Poll::Ready(Pin::new(&mut acquire).poll(context));
-                        let permit = match std::future::poll_fn(once).await {
+                        let permit = match poll_fn(once).await {
                             Poll::Ready(permit) => permit,
                             Poll::Pending if (turn + n) % 3 == 0 => {
                                 task::yield_now().await;

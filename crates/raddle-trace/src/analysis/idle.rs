@@ -8,7 +8,7 @@
 //! |---|---|
 //! | hand-off | the thread that ends the gap was woken meanwhile by another worker or OS thread, and did not run yet |
 //! | hand-off | every ready thread had been handed to an idle worker that was still waking up |
-//! | stealing | threads were queued at other workers, and this worker stole one of them in the end: [1] |
+//! | stealing | threads were queued at other workers, and this worker stole one of them in the end: \[1\] |
 //! | misplaced | threads were queued at other workers, and this worker got none |
 //! | starved | no thread was ready anywhere |
 //!

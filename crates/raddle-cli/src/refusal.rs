@@ -13,7 +13,7 @@ pub(crate) enum Error {
     CannotRun(String),
     /// It could not be built.
     Build(String),
-    /// A setting of the runtime has a value that it cannot have.
+    /// A setting of the runtime has a value that it cannot have, or two options contradict each other.
     Setting(String),
 }
 

@@ -212,11 +212,8 @@ impl Export {
             Format::Eventlog => export::Format::Eventlog,
             Format::Csv => export::Format::Csv,
         };
-        let options = ExportOptions {
-            from_ns: self.part.from.unwrap_or(0),
-            until_ns: self.part.until.unwrap_or(u64::MAX),
-            time_scale: self.time_scale,
-        };
+        let (from_ns, until_ns) = self.part.span()?;
+        let options = ExportOptions { from_ns, until_ns, time_scale: self.time_scale };
         let file = &self.part.file;
         let output = self.output.unwrap_or_else(|| file.with_extension(format.extension()));
         if format == export::Format::Csv {
@@ -237,12 +234,21 @@ impl Export {
 }
 
 impl Part {
+    /// From when until when, ns.
+    fn span(&self) -> Result<(u64, u64), Error> {
+        let (from, until) = (self.from.unwrap_or(0), self.until.unwrap_or(u64::MAX));
+        if until < from {
+            let text = "`--until` is before `--from`: nothing of the trace lies between";
+            return Err(Error::Setting(text.to_owned()));
+        }
+        Ok((from, until))
+    }
+
     fn read(&self) -> Result<(Log, Analysis), Error> {
+        let (from, until) = self.span()?;
         let log = with(&self.file, |trace| {
             let mut bar = Bar::of("taking");
-            let part = trace.part(self.from.unwrap_or(0), self.until.unwrap_or(u64::MAX), &mut |done, of| {
-                bar.show(done, of);
-            });
+            let part = trace.part(from, until, &mut |done, of| bar.show(done, of));
             part.map_err(|error| refused(&self.file, &error))
         })?;
         let mut bar = Bar::of("analysing");

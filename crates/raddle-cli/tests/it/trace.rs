@@ -245,3 +245,16 @@ fn a_long_trace_needs_memory_for_what_is_asked_for_and_shows_no_bar_in_a_pipe() 
         std::fs::remove_file(file).expect("it is ours");
     }
 }
+
+#[test]
+fn a_part_that_ends_before_it_begins_is_refused() {
+    for words in
+        [&["stats"][..], &["view"], &["export", "--format", "csv"], &["export", "--format", "perfetto"]]
+    {
+        let range = ["--from", "2ms", "--until", "1ms", "no-such.rdt"];
+        let output = raddle().arg("trace").args(words).args(range).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains("`--until` is before `--from`"), "{words:?}: {said}");
+    }
+}

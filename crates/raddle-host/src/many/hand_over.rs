@@ -9,23 +9,23 @@ use std::ops::Range;
 /// The ready processes are divided: each worker gets a contiguous share. When stealing distributed them, a program of
 /// two milliseconds ran on one worker for some tenths of that time: a thief does not steal from a list before it knows
 /// what kind of list it is.
-pub(super) struct HandOver {
-    ready: Box<[u32]>,
+pub(super) struct HandOver<P> {
+    ready: Box<[P]>,
     /// What is left of each worker's share, as indices into `ready`.
     shares: Box<[Range<usize>]>,
     pub(super) alarms: Vec<(u32, u32)>,
 }
 
-impl HandOver {
+impl<P: Copy> HandOver<P> {
     /// Divides `ready` into `shares` parts whose sizes differ by at most one.
-    pub(super) fn new(ready: Vec<u32>, shares: usize, alarms: Vec<(u32, u32)>) -> HandOver {
+    pub(super) fn new(ready: Vec<P>, shares: usize, alarms: Vec<(u32, u32)>) -> HandOver<P> {
         let edge = |share: usize| ready.len() * share / shares;
         let shares = (0..shares).map(|share| edge(share)..edge(share + 1)).collect();
         HandOver { ready: ready.into_boxed_slice(), shares, alarms }
     }
 
     /// Takes the first process of each share, with its worker: queued there, it makes the worker come here.
-    pub(super) fn take_first_of_each(&mut self) -> Vec<(usize, u32)> {
+    pub(super) fn take_first_of_each(&mut self) -> Vec<(usize, P)> {
         let ready = &self.ready;
         let first_of_each = self.shares.iter_mut().enumerate();
         first_of_each.filter_map(|(worker, share)| Some((worker, ready[share.next()?]))).collect()
@@ -33,7 +33,7 @@ impl HandOver {
 
     /// Takes at most `most` processes of the worker's own share; if that is empty and the worker has nothing else to
     /// do, from the end of another one's.
-    pub(super) fn take(&mut self, worker: usize, most: usize, has_nothing_else: bool) -> &[u32] {
+    pub(super) fn take(&mut self, worker: usize, most: usize, has_nothing_else: bool) -> &[P] {
         if let Some(own) = self.shares.get_mut(worker)
             && own.start < own.end
         {

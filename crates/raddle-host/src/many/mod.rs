@@ -74,7 +74,7 @@ struct MachineHost<'m> {
     /// The serial phase, which the worker that gets the first process runs, if the program is traced.
     serial_phase: Mutex<Option<SerialPhase<'m>>>,
     /// What was handed over and is not queued yet.
-    handed_over: Mutex<Option<HandOver>>,
+    handed_over: Mutex<Option<HandOver<&'m Process<Link>>>>,
     /// Whether there may be something in one of these two.
     has_handed_over: AtomicBool,
 }
@@ -188,7 +188,7 @@ impl<'m> MachineHost<'m> {
         let turn = scheduler.turn;
         let room = FRESH_MAX.saturating_sub(turn.fresh_waiting());
         let taken = handed_over.take(turn.index(), room, has_nothing_else);
-        for process in taken.iter().filter_map(|&id| self.machine.process(id)) {
+        for process in taken {
             // SAFETY: it was ready, and has been given up.
             unsafe { turn.come_over(link_of(process)) };
         }
@@ -342,17 +342,17 @@ const FRESH_MAX: usize = 4096;
 /// Sorting more than this takes longer than it saves.
 const SORTED_MAX: usize = 4096;
 
-/// The numbers of the ready processes, in the order of their frames in memory.
+/// The ready processes, in the order of their frames in memory.
 ///
 /// Each worker gets a contiguous share of them, and an idle one takes a contiguous part of another's. In the queue's
 /// order a replicated PAR would be divided at two places instead of one, and processes that update elements of the same
 /// cache line would more often be on different workers.
-fn in_memory_order(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
+fn in_memory_order(ready: VecDeque<&Process<Link>>) -> Vec<&Process<Link>> {
     let mut ready = Vec::from(ready);
     if ready.len() <= SORTED_MAX {
         ready.sort_by_key(|process| process.frame());
     }
-    ready.iter().map(|process| process.id()).collect()
+    ready
 }
 
 /// Stops the runtime and the watcher before the host is dropped, which both refer to.
@@ -377,11 +377,11 @@ impl Drop for StopOnDrop<'_, '_> {
 }
 
 /// Runs the rest of a program on several workers, or the whole of a traced one.
-fn run_parallel(
-    machine: &Machine<Link>,
+fn run_parallel<'m>(
+    machine: &'m Machine<Link>,
     (runtime, workers): (Builder, usize),
     (world, screen): (Arc<dyn World>, Arc<Screen>),
-    rest: Option<Rest<'_, Link>>,
+    rest: Option<Rest<'m, Link>>,
     (outside, local): (Outside, &mut WorkerLocal),
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).door("occam");
@@ -401,7 +401,9 @@ fn run_parallel(
     let key_taken = KeyTaken(&host);
     // SAFETY: neither it nor its handle is moved or dropped before the runtime has ended.
     let key_taken_handle = unsafe { Handle::new(&key_taken) };
-    machine.living().for_each(|process| process.link.belongs_to(host.handle()));
+    if rest.is_none() {
+        machine.main().link.belongs_to(host.handle());
+    }
     machine.keyboard().link.belongs_to(&key_taken_handle);
     // From here on, since the world's functions may panic.
     let stop_on_drop = StopOnDrop { host: &host, runtime: Some(runtime) };
@@ -463,7 +465,11 @@ fn run_serial_phase_on_worker<'m>(
 }
 
 /// Distributes the ready processes over the workers.
-fn distribute(outside: &FromOutside<'_, '_>, (policy, workers): (Policy, usize), rest: Rest<'_, Link>) {
+fn distribute<'m>(
+    outside: &FromOutside<'_, 'm>,
+    (policy, workers): (Policy, usize),
+    rest: Rest<'m, Link>,
+) {
     let Rest { ready, alarms, wants_keys, key_offered: _ } = rest;
     let host = outside.host;
     assert!(!ready.is_empty(), "work for several workers means a ready process");
@@ -479,7 +485,7 @@ fn distribute(outside: &FromOutside<'_, '_>, (policy, workers): (Policy, usize),
     host.machine.keyboard().link.leave_worker();
     *host.handed_over.lock().unwrap_or_else(PoisonError::into_inner) = Some(handed_over);
     host.has_handed_over.store(true, Ordering::Relaxed);
-    for (worker, id) in first_of_each {
-        outside.ready_at(worker, host.machine.process(id).expect("it is ready"));
+    for (worker, process) in first_of_each {
+        outside.ready_at(worker, process);
     }
 }

@@ -94,6 +94,8 @@ const PIP: Need = Need {
 
 const GDB: Need = Need { tool: "gdb", probe: "command -v gdb", packages: &["gdb"], otherwise: "" };
 
+const GXX: Need = Need { tool: "g++", probe: "command -v g++", packages: &["g++"], otherwise: "" };
+
 const TSAN_RUNTIME: Need = Need {
     tool: "rustup's ThreadSanitizer runtime",
     probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
@@ -140,7 +142,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group {
         name: "crowd",
         what: "gdb, fork, setuid and dlopen beside a hundred thousand processes with storage of their own",
-        needs: &[GDB],
+        needs: &[GDB, GXX],
         steps: &["CROWD=100000 cargo test --no-fail-fast --workspace --test crowd"],
     },
     Group {

@@ -96,6 +96,13 @@ const GDB: Need = Need { tool: "gdb", probe: "command -v gdb", packages: &["gdb"
 
 const GXX: Need = Need { tool: "g++", probe: "command -v g++", packages: &["g++"], otherwise: "" };
 
+const STATIC_C: Need = Need {
+    tool: "the C library for static linking",
+    probe: "test -e \"$(cc -print-file-name=libc.a)\"",
+    packages: &["libc6-dev"],
+    otherwise: "",
+};
+
 const TSAN_RUNTIME: Need = Need {
     tool: "rustup's ThreadSanitizer runtime",
     probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
@@ -157,6 +164,15 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --manifest-path examples/alone/Cargo.toml --target-dir target/alone",
+        ],
+    },
+    Group {
+        name: "static",
+        what: "a statically linked program is told that it has no storage for processes, and may have light ones",
+        needs: &[STATIC_C],
+        steps: &[
+            "RUSTFLAGS='-C target-feature=+crt-static' cargo test --no-fail-fast --package raddle-core \
+                  --test static_program --target-dir target/static --target $(rustc --print host-tuple)",
         ],
     },
     Group {

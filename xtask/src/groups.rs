@@ -94,6 +94,15 @@ const PIP: Need = Need {
 
 const GDB: Need = Need { tool: "gdb", probe: "command -v gdb", packages: &["gdb"], otherwise: "" };
 
+const GXX: Need = Need { tool: "g++", probe: "command -v g++", packages: &["g++"], otherwise: "" };
+
+const STATIC_C: Need = Need {
+    tool: "the C library for static linking",
+    probe: "test -e \"$(cc -print-file-name=libc.a)\"",
+    packages: &["libc6-dev"],
+    otherwise: "",
+};
+
 const TSAN_RUNTIME: Need = Need {
     tool: "rustup's ThreadSanitizer runtime",
     probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
@@ -140,7 +149,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group {
         name: "crowd",
         what: "gdb, fork, setuid and dlopen beside a hundred thousand processes with storage of their own",
-        needs: &[GDB],
+        needs: &[GDB, GXX],
         steps: &["CROWD=100000 cargo test --no-fail-fast --workspace --test crowd"],
     },
     Group {
@@ -155,6 +164,15 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --manifest-path examples/alone/Cargo.toml --target-dir target/alone",
+        ],
+    },
+    Group {
+        name: "static",
+        what: "a statically linked program is told that it has no storage for processes, and may have light ones",
+        needs: &[STATIC_C],
+        steps: &[
+            "RUSTFLAGS='-C target-feature=+crt-static' cargo test --no-fail-fast --package raddle-core \
+                  --test static_program --target-dir target/static --target $(rustc --print host-tuple)",
         ],
     },
     Group {
@@ -326,9 +344,13 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "bench",
-        what: "the benchmark runner builds and counts right",
+        what: "the benchmark runner builds and counts right; the programs that it does not run still compile",
         needs: &[],
-        steps: &["cargo test --no-fail-fast --manifest-path bench/Cargo.toml"],
+        steps: &[
+            "cargo test --no-fail-fast --manifest-path bench/Cargo.toml",
+            // Without the allocators of others, which take longer to build than all of this.
+            "cargo check --manifest-path bench/allocators/Cargo.toml --target-dir target/allocators",
+        ],
     },
     Group {
         name: "bare",

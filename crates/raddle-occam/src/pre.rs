@@ -109,7 +109,16 @@ impl<'a> Preprocessor<'a> {
     }
 
     fn complain(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(code, span, message));
+        let said = Diagnostic::new(code, span, message);
+        if !self.has_said_enough(said.is_error()) {
+            self.diagnostics.push(said);
+        }
+    }
+
+    /// Nobody reads that many, and one error is enough for the program to be refused.
+    fn has_said_enough(&self, next_is_error: bool) -> bool {
+        let are_many = self.diagnostics.len() >= COMPLAINTS_MAX;
+        are_many && (!next_is_error || self.diagnostics.iter().any(Diagnostic::is_error))
     }
 
     fn lexed(&mut self, file: FileId) -> Rc<Lexed> {
@@ -126,7 +135,8 @@ impl<'a> Preprocessor<'a> {
         let mut branches: Vec<Branch> = Vec::new();
         for line in &lexed.lines {
             let tokens = &lexed.tokens[line.first as usize..line.end as usize];
-            let live = branches.iter().all(|branch| branch.live);
+            // What stands in a branch that does not count is one that does not count.
+            let live = branches.last().is_none_or(|branch| branch.live);
             if live && !lexed.complaints.is_empty() {
                 self.scan_complaints(&lexed, tokens);
             }
@@ -159,8 +169,7 @@ impl<'a> Preprocessor<'a> {
             self.full = true;
             return;
         }
-        if self.diagnostics.len() >= COMPLAINTS_MAX && self.diagnostics.iter().any(Diagnostic::is_error) {
-            // Nobody reads that many, and one is enough for the program to be refused.
+        if self.has_said_enough(true) {
             return;
         }
         let found = lexed.complaints[first..].iter().take_while(|complaint| complaint.primary.span.lo < hi);

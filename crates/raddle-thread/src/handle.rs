@@ -25,7 +25,7 @@ pub struct Thread(ThreadKind);
 
 #[derive(Clone)]
 enum ThreadKind {
-    /// A thread of ours, or a light process.
+    /// A thread of ours, or a process.
     Ours(Process),
     System(std::thread::Thread),
 }
@@ -81,7 +81,7 @@ impl fmt::Debug for Thread {
     }
 }
 
-/// The thread that calls. In a light process that process; on an OS thread, and in a task, the OS thread.
+/// The thread that calls. In a process that process; on an OS thread, and in a task, the OS thread.
 ///
 /// ```
 /// use raddle::thread;

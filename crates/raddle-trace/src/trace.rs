@@ -220,7 +220,7 @@ impl<'a> Trace<'a> {
         let mut before = 0;
         for run in &recorded.runs {
             file::each_record(self.source, run.at, run.count, &mut |record| {
-                before = before.max(ns_of(&self.scale, record.ticks()));
+                before = self.later(before, &record);
                 worker.push(before, record);
                 worker.events.drain(..).for_each(|at| take(&at));
                 ControlFlow::Continue(())
@@ -261,6 +261,11 @@ impl<'a> Trace<'a> {
         Ok(ns_of(&self.scale, Record::of_bytes(&bytes).ticks()))
     }
 
+    /// The time of a record that comes after another. What is no event has none that counts.
+    fn later(&self, before: u64, record: &Record) -> u64 {
+        if file::is_event(record) { before.max(ns_of(&self.scale, record.ticks())) } else { before }
+    }
+
     /// The first record that is not before `ns`.
     fn first_from(&self, run: &RecordRange, ns: u64) -> io::Result<u64> {
         let (mut low, mut high) = (0, run.count);
@@ -282,7 +287,8 @@ impl<'a> Trace<'a> {
         let counters = recorded.counters.clone();
         let mut worker = Worker { number, lost, counters, ..Worker::default() };
         let is_whole = from == 0 && until >= self.end_ns;
-        let (mut done, mut before, mut at_begin) = (0, 0, is_whole);
+        let (mut done, mut before, mut at_begin) = (0, from, is_whole);
+        let as_it_begins = |at: At| At { ns: at.ns.min(from), ..at };
         if is_whole {
             // A file may claim more than there is.
             worker
@@ -299,15 +305,20 @@ impl<'a> Trace<'a> {
                 (first, end) = (self.first_from(run, from)?, self.first_from(run, until.saturating_add(1))?);
             }
             if !std::mem::replace(&mut at_begin, true) {
-                worker.events.extend(self.state_before(&recorded.runs[..=place], first)?);
+                let state = self.state_before(&recorded.runs[..=place], first)?;
+                worker.events.extend(state.map(as_it_begins));
             }
             file::each_record(
                 self.source,
                 run.at + first * Record::BYTES as u64,
                 end.saturating_sub(first),
                 &mut |record| {
-                    // A worker's own clock may step back a little between cores: its order is what counts.
-                    before = before.max(ns_of(&self.scale, record.ticks()));
+                    // A worker's own clock may step back a little between cores: its order is what counts. In a
+                    // damaged file it does so at will, and the search above has found anything.
+                    before = self.later(before, &record);
+                    if before > until {
+                        return ControlFlow::Break(());
+                    }
                     worker.push(before, record);
                     done += 1;
                     if done % (1 << 16) == 0 {
@@ -318,7 +329,7 @@ impl<'a> Trace<'a> {
             )?;
         }
         if !at_begin {
-            worker.events.extend(self.state_at(&recorded.runs, from)?);
+            worker.events.extend(self.state_at(&recorded.runs, from)?.map(as_it_begins));
         }
         let within = |ns: u64| (from..=until).contains(&ns);
         worker.events.extend(recorded.samples.iter().filter(|at| within(at.ns)));

@@ -1,4 +1,5 @@
-//! Plausible traces, damaged behind their checksums: read, judged and converted without a panic, within bounded memory.
+//! Plausible traces, damaged behind their checksums: read, whole and in parts, judged and converted without a panic,
+//! within bounded memory.
 //!
 //! `hostile.rs` has what is damaged before them, which costs a chunk. Here the sums are put right again, so that every
 //! lie reaches the analysis. `RADDLE_FUZZ_ROUNDS=1000000` makes it a long run, `RADDLE_FUZZ_FROM=5000` begins there;
@@ -11,12 +12,13 @@ mod peak;
 #[path = "../../raddle-core/tests/support/watch.rs"]
 mod watch;
 
-use raddle_trace::analysis::{Analysis, diff, json, report};
+use raddle_trace::analysis::{Analysis, diff, json, report, times};
 use raddle_trace::clock::Reading;
 use raddle_trace::event::StopReason;
 use raddle_trace::export::{ExportOptions, Format, export};
 use raddle_trace::file::{HEADER_BYTES, MAGIC, Sample, Whereabouts, Writer};
 use raddle_trace::log::Log;
+use raddle_trace::trace::Trace;
 use raddle_trace::view::page;
 use raddle_trace::{Event, Record};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -186,8 +188,52 @@ fn mutated(dice: &mut Dice) -> Vec<u8> {
     file
 }
 
+/// What `raddle trace` does with a file without having all of it in memory: parts of any bounds, whatever the whole is
+/// like; the parts into which `trace check` divides it, whose times are added up; each record by itself.
+fn judged_in_parts(bytes: &[u8], dice: &mut Dice) {
+    let Ok(trace) = Trace::open(&bytes, &mut |_, _| ()) else { return };
+    let near = |dice: &mut Dice| if trace.end_ns() > 0 { dice.number() % trace.end_ns() } else { 0 };
+    for _ in 0..3 {
+        let from = if dice.below(3) == 0 { dice.number() } else { near(dice) };
+        let until = if dice.below(3) == 0 { dice.number() } else { from.saturating_add(near(dice)) };
+        let part = trace.part(from, until, &mut |_, _| ()).expect("memory can be read");
+        assert!(part.begin_ns <= part.end_ns && part.end_ns <= trace.end_ns());
+        for worker in part.workers.iter().chain([&part.outside]) {
+            // What it did at the beginning began before.
+            let late = worker.events.iter().skip(1).filter(|at| at.ns < from || at.ns > until).count();
+            let apart = worker.events.windows(2).filter(|pair| pair[0].ns > pair[1].ns).count();
+            assert!(
+                late == 0 && apart == 0,
+                "{late} of another time, {apart} in no order: {from} to {until}"
+            );
+        }
+        if dice.below(4) == 0 {
+            assert!(!report(&part, &Analysis::of(&part)).is_empty());
+        }
+    }
+    let parts = trace.parts(1 + dice.number() % 64).expect("memory can be read");
+    let mut next = 0;
+    for (from, until) in parts {
+        assert!(from == next && until >= from, "{from} to {until} after {next}");
+        let log = trace.part(from, until, &mut |_, _| ()).expect("memory can be read");
+        let _sums: Vec<u64> = times(&log).iter().map(|time| time.running_ns + time.overhead_ns).collect();
+        next = until;
+    }
+    assert_eq!(next, trace.end_ns(), "the parts are not all of it");
+    let count = |place| {
+        let mut before = 0;
+        let look = trace.each(place, &mut |at| {
+            assert!(before <= at.ns, "{} after {before}", at.ns);
+            before = at.ns;
+        });
+        look.expect("memory can be read");
+    };
+    (0..trace.workers()).for_each(count);
+}
+
 /// Everything that `raddle trace` does with a file; the number of events that it has.
 fn judged(bytes: &[u8], dice: &mut Dice) -> usize {
+    judged_in_parts(bytes, dice);
     let Ok(log) = Log::read(bytes) else { return 0 };
     let analysis = Analysis::of(&log);
     assert!(!report(&log, &analysis).is_empty() && json(&log, &analysis).is_object());

@@ -53,8 +53,13 @@ impl Default for Records {
 
 /// The errors in a trace, and other findings.
 pub(super) fn findings(trace: &Trace<'_>, progress: Progress<'_>) -> Result<Report, ReadError> {
+    findings_by(RECORDS_PER_PART, trace, progress)
+}
+
+/// As [`findings`], with about so many records in memory.
+fn findings_by(records: u64, trace: &Trace<'_>, progress: Progress<'_>) -> Result<Report, ReadError> {
     let (mut wrong, mut text) = (0, String::new());
-    let (workers, wall_ns, damage) = add_up(trace, progress)?;
+    let (workers, wall_ns, damage) = add_up(records, trace, progress)?;
     for damage in damage {
         wrong += 1;
         let _ = writeln!(text, "wrong: {damage}");
@@ -100,10 +105,14 @@ pub(super) fn findings(trace: &Trace<'_>, progress: Progress<'_>) -> Result<Repo
 }
 
 /// What each worker did, how long the trace is, and what of it could not be read.
-fn add_up(trace: &Trace<'_>, progress: Progress<'_>) -> Result<(Vec<Sums>, u64, Vec<String>), ReadError> {
+fn add_up(
+    records: u64,
+    trace: &Trace<'_>,
+    progress: Progress<'_>,
+) -> Result<(Vec<Sums>, u64, Vec<String>), ReadError> {
     let mut workers: Vec<Sums> = Vec::new();
     let (mut wall_ns, mut damage) = (0, Vec::new());
-    let parts = trace.parts(RECORDS_PER_PART)?;
+    let parts = trace.parts(records)?;
     for (place, (from, until)) in parts.iter().enumerate() {
         let log = trace.part(*from, *until, &mut |_, _| ())?;
         wall_ns += log.wall_ns();
@@ -210,21 +219,110 @@ impl Sums {
     }
 }
 
-/// As a damaged or forged file may have them.
-#[test]
-fn counters_that_add_up_to_more_than_fits_are_compared_without_a_panic() {
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_trace::Record;
+    use raddle_trace::analysis::Decades;
     use raddle_trace::clock::Reading;
-    use raddle_trace::file::Writer;
-    let mut writer = Writer::begin(Vec::new(), [("whole", "yes")]).expect("memory takes it");
-    let reading = |ns| Reading { ticks: ns, monotonic_ns: ns, realtime_ns: ns };
-    writer.clock(&[reading(0), reading(1000)]).expect("memory takes it");
-    let decades = raddle_trace::analysis::Decades::NAMES.map(|decade| format!("idle {decade}"));
-    let names = ["promoted", "children_open", "local_wakes", "remote_wakes", "spawns", "exits", "idle_ns"];
-    let all = decades.iter().map(String::as_str).chain(names).map(|name| (name, u64::MAX));
-    writer.counters(0, all).expect("memory takes it");
-    let bytes = writer.end().expect("memory takes it");
-    let source = &bytes[..];
-    let trace = Trace::open(&source, &mut |_, _| ()).expect("it is a trace");
-    let report = findings(&trace, &mut |_, _| ()).expect("memory can be read");
-    assert!(!report.well && report.text.contains("wakes were counted"), "{}", report.text);
+    use raddle_trace::file::{Sample, Writer};
+
+    /// As a damaged or forged file may have them.
+    #[test]
+    fn counters_that_add_up_to_more_than_fits_are_compared_without_a_panic() {
+        let mut writer = Writer::begin(Vec::new(), [("whole", "yes")]).expect("memory takes it");
+        let reading = |ns| Reading { ticks: ns, monotonic_ns: ns, realtime_ns: ns };
+        writer.clock(&[reading(0), reading(1000)]).expect("memory takes it");
+        let decades = Decades::NAMES.map(|decade| format!("idle {decade}"));
+        let names =
+            ["promoted", "children_open", "local_wakes", "remote_wakes", "spawns", "exits", "idle_ns"];
+        let all = decades.iter().map(String::as_str).chain(names).map(|name| (name, u64::MAX));
+        writer.counters(0, all).expect("memory takes it");
+        let bytes = writer.end().expect("memory takes it");
+        let source = &bytes[..];
+        let trace = Trace::open(&source, &mut |_, _| ()).expect("it is a trace");
+        let report = findings(&trace, &mut |_, _| ()).expect("memory can be read");
+        assert!(!report.well && report.text.contains("wakes were counted"), "{}", report.text);
+    }
+
+    /// xorshift64*, Vigna 2016.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self) -> u64 {
+            self.0 ^= self.0 >> 12;
+            self.0 ^= self.0 << 25;
+            self.0 ^= self.0 >> 27;
+            self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        }
+
+        /// A number of any size.
+        fn number(&mut self) -> u64 {
+            match self.roll() >> 61 {
+                0 => 0,
+                1 => u64::MAX - self.roll() % 3,
+                2 => self.roll() % 8,
+                _ => self.roll() >> (self.roll() >> 58),
+            }
+        }
+    }
+
+    /// A trace with right sums in which little else is right: times that go back, counts and numbers of any size,
+    /// chunks that overlap, workers that lost what they have not.
+    fn forged(dice: &mut Dice) -> Vec<u8> {
+        let whole = if dice.roll() >> 62 > 0 { "yes" } else { "no" };
+        let mut writer = Writer::begin(Vec::new(), [("program", "p"), ("whole", whole)]).expect("memory");
+        let at = |ns: u64| Reading { ticks: ns, monotonic_ns: ns, realtime_ns: ns };
+        let end = if dice.roll() >> 62 > 0 { 100_000 } else { dice.number() };
+        writer.clock(&[at(0), at(end)]).expect("memory");
+        for _ in 0..1 + dice.roll() % 5 {
+            let worker = (dice.roll() % 3) as u32;
+            let mut ns = 0_u64;
+            let mut record = |_| {
+                ns =
+                    if dice.roll() >> 59 == 0 { dice.number() } else { ns.saturating_add(dice.roll() % 900) };
+                let rows = Event::TABLE;
+                let row = rows[(dice.roll() % rows.len() as u64) as usize].number;
+                let event = Event::of_number(row).unwrap_or(Event::Switch);
+                Record::new(ns, event, dice.number() as u32, dice.number() as u32)
+            };
+            let records: Vec<Record> = (0..60).map(&mut record).collect();
+            let first =
+                if dice.roll() >> 61 == 0 { dice.number() as usize } else { (dice.roll() % 90) as usize };
+            writer.records(worker, first, &records).expect("memory");
+            let counters = ["spawns", "exits", "idle_ns", "promoted"].map(|name| (name, dice.number()));
+            writer.counters(worker, counters).expect("memory");
+            let mut sample = |_| Sample {
+                ticks: dice.number(),
+                worker,
+                ready: 2,
+                backlog_ns: dice.number(),
+                kernel_wait_ns: dice.number(),
+            };
+            writer.samples(&(0..5).map(&mut sample).collect::<Vec<_>>()).expect("memory");
+        }
+        writer.end().expect("memory")
+    }
+
+    #[test]
+    fn whatever_a_trace_claims_it_is_checked_in_parts_as_in_one() {
+        let mut divided = 0;
+        for round in 1..=800_u64 {
+            let dice = &mut Dice(round.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+            let bytes = forged(dice);
+            let source = &bytes[..];
+            let trace = Trace::open(&source, &mut |_, _| ()).expect("it has right sums");
+            let in_one = findings_by(u64::MAX, &trace, &mut |_, _| ()).expect("memory can be read");
+            let mut parts = 0;
+            let in_parts = findings_by(1 + dice.roll() % 64, &trace, &mut |_, of| parts = of);
+            let in_parts = in_parts.expect("memory can be read");
+            divided += u64::from(parts > 1);
+            let events = |report: &Report| {
+                let last = report.text.lines().last().unwrap_or_default();
+                last.split(" workers in").next().map(str::to_owned)
+            };
+            assert_eq!(events(&in_one), events(&in_parts), "round {round}");
+        }
+        assert!(divided > 400, "only {divided} were in parts");
+    }
 }

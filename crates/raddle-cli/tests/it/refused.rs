@@ -1,4 +1,4 @@
-//! `raddle` refused one thing at a time: each allocation, OS thread, mapping, descriptor.
+//! The command `raddle`, refused one thing at a time: each allocation, OS thread, mapping, descriptor.
 //!
 //! `REFUSE=every cargo test -p raddle-cli --test it refused` refuses each; otherwise some.
 
@@ -41,36 +41,56 @@ PROC main (CHAN BYTE screen!)
 :
 ";
 
-fn refuse_each(what: Refused) {
+/// What is refused one thing at a time, in a folder with a program, its code and a trace of it.
+const COMMANDS: [&[&str]; 5] = [
+    RUN,
+    &["check", "it.occ"],
+    &["build", "-o", "again.rbc", "it.occ"],
+    TRACE_RUN,
+    &["trace", "stats", "it.rdt"],
+];
+const RUN: &[&str] = &["run", "--workers", "2", "it.rbc"];
+const TRACE_RUN: &[&str] = &["trace", "run", "-o", "again.rdt", "--", "it.occ"];
+
+fn refuse_each(what: Refused, commands: &[&[&str]]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let source = folder.join(format!("refused-{:?}.occ", std::thread::current().id()));
-    std::fs::write(&source, PROGRAM).expect("there is room");
-    let code = source.with_extension("rbc");
-    let built = raddle().arg("build").arg("-o").arg(&code).arg(&source).output().expect("it starts");
-    assert!(built.status.success(), "{}", super::text(&built.stderr));
-    each_in_turn(what, env!("CARGO_TARGET_TMPDIR"), || {
+    let folder = folder.join(format!("refused-{}-{:?}", std::process::id(), std::thread::current().id()));
+    std::fs::create_dir_all(&folder).expect("there is room");
+    std::fs::write(folder.join("it.occ"), PROGRAM).expect("there is room");
+    let command = |arguments: &[&str]| {
         let mut command = raddle();
-        command.args(["run", "--workers", "2"]).arg(&code);
+        command.current_dir(&folder).args(arguments);
         command
-    });
+    };
+    let before: [&[&str]; 2] =
+        [&["build", "-o", "it.rbc", "it.occ"], &["trace", "run", "-o", "it.rdt", "--", "it.rbc"]];
+    for arguments in before {
+        let done = command(arguments).output().expect("it starts");
+        assert!(done.status.success(), "{}", super::text(&done.stderr));
+    }
+    for arguments in commands {
+        each_in_turn(what, &arguments.join(" "), env!("CARGO_TARGET_TMPDIR"), || command(arguments));
+    }
+    std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
 #[test]
 fn each_allocation() {
-    refuse_each(Refused::Allocations);
+    refuse_each(Refused::Allocations, &COMMANDS);
 }
 
 #[test]
 fn each_call_for_memory() {
-    refuse_each(MEMORY);
+    refuse_each(MEMORY, &COMMANDS);
 }
 
 #[test]
 fn each_os_thread() {
-    refuse_each(THREADS);
+    // The others start none.
+    refuse_each(THREADS, &[RUN, TRACE_RUN]);
 }
 
 #[test]
 fn each_descriptor() {
-    refuse_each(DESCRIPTORS);
+    refuse_each(DESCRIPTORS, &COMMANDS);
 }

@@ -1,5 +1,5 @@
 //! What the checker has accepted never ends with a message of the machine: it has no address and no channel's word that
-//! could be wrong.
+//! could be wrong, no message of another size, no call of the host, no race.
 //!
 //! `FUZZ_ROUNDS=100000` makes it a long run, `FUZZ_FROM=5000` begins there; each round's seed is its number.
 
@@ -59,6 +59,18 @@ fn accepted(text: &str) -> Option<raddle_bytecode::Verified> {
     raddle_bytecode::verify(raddle_occam::lower::lower(&checked, &sources).ok()?).ok()
 }
 
+/// Whether a program that was checked can never end so. All others are a value's fault, which the check cannot know: a
+/// mobile's, too, which may have been moved away on one path and not on another.
+fn is_the_machines(trap: Trap) -> bool {
+    match trap {
+        Trap::Message | Trap::Channel | Trap::Address | Trap::Alias | Trap::Host | Trap::Race => true,
+        Trap::Stop | Trap::Assert | Trap::If | Trap::Case | Trap::Alt | Trap::Tag => false,
+        Trap::Overflow | Trap::Division | Trap::Range | Trap::Shift | Trap::Count => false,
+        Trap::Subscript | Trap::Slice | Trap::Size | Trap::Undefined => false,
+        Trap::Memory | Trap::Depth => false,
+    }
+}
+
 /// Runs an accepted program; whether it is accepted.
 fn ends_in_its_own_words(text: &str, seed: u64) -> bool {
     let Some(program) = accepted(text) else { return false };
@@ -67,9 +79,8 @@ fn ends_in_its_own_words(text: &str, seed: u64) -> bool {
     for options in [one, two] {
         let outcome = raddle_host::run(program.clone(), options, Arc::new(Short::default())).unwrap();
         if let Err(Failure::Fault(fault)) = outcome.result {
-            let machine = matches!(fault.trap, Trap::Address | Trap::Channel);
             let report = outcome.report.map_or(String::new(), |it| it.to_string());
-            assert!(!machine, "{report}\n{text}");
+            assert!(!is_the_machines(fault.trap), "{report}\n{text}");
         }
     }
     true

@@ -49,10 +49,15 @@ pub struct Unsupported {
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A clause, or the name of something that glibc exports.
+        let (before, after) = match self.missing.contains(' ') {
+            true => ("", ""),
+            false => ("its `", "` is not found, as in a program that is linked statically"),
+        };
         write!(
             f,
             "processes and threads with thread-local storage of their own need glibc 2.34 or later on x86-64 or \
-             aarch64; here {}; light processes work without it, if the program declares them sound: \
+             aarch64; here {before}{}{after}; light processes work without it, if the program declares them sound: \
              `Builder::light_processes`",
             self.missing
         )

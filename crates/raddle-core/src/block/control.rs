@@ -1,4 +1,4 @@
-//! Owns: `Block`, the control block of a light process.
+//! Owns: `Block`, the control block of a process, whatever storage it has.
 //! May use: `raddle-context`, `raddle-protocol`.
 //! Never: being freed. A block's memory is type-stable (see `pool`), so an old handle may always look at its token.
 //!

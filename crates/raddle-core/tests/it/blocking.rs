@@ -1,6 +1,7 @@
 //! Calls that block an OS thread leave the workers to others.
 
 use super::runtime;
+use crate::left_out::left_out;
 use crate::{child, watch};
 use raddle::{Runtime, blocking, csp, task, thread};
 use std::cell::Cell;
@@ -223,7 +224,11 @@ fn pairs_of_sockets(wanted: usize) -> usize {
     limit.rlim_cur = limit.rlim_max;
     // SAFETY: reads the limits.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
-    wanted.min((limit.rlim_max.saturating_sub(100) / 3) as usize)
+    let room = (limit.rlim_max.saturating_sub(100) / 3) as usize;
+    if room < wanted {
+        left_out(&format!("{wanted} clients: `ulimit -Hn` is {}, enough for {room}", limit.rlim_max));
+    }
+    wanted.min(room)
 }
 
 /// The same over sockets: each call of `std::net` is a call of `blocking`. The clients come first.

@@ -32,6 +32,8 @@ mod child;
 #[cfg(not(target_arch = "aarch64"))]
 #[path = "../support/futex_locks.rs"]
 mod futex_locks;
+#[path = "../support/left_out.rs"]
+mod left_out;
 #[cfg(not(target_arch = "aarch64"))]
 #[path = "../support/lock_waits.rs"]
 mod lock_waits;

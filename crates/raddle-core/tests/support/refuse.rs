@@ -70,16 +70,16 @@ struct Outcome {
     calls: u64,
 }
 
-/// Refuses `program` one thing at a time. What is compiled for that lies in `folder`.
+/// Refuses `program` one thing at a time, which is called `name`. What is compiled for that lies in `folder`.
 #[track_caller]
-pub(crate) fn each_in_turn(what: Refused, folder: &str, program: impl Fn() -> Command) {
+pub(crate) fn each_in_turn(what: Refused, name: &str, folder: &str, program: impl Fn() -> Command) {
     let library = &match what {
         Refused::Allocations => library(folder),
         Refused::Calls(..) => PathBuf::new(),
     };
     let whole = run(what, library, program(), 0, false);
-    assert!(whole.status.is_some_and(|status| status.success()), "{what:?}: {}", whole.said);
-    assert!(whole.calls > 0, "{what:?}: nothing was counted: {}", whole.said);
+    assert!(whole.status.is_some_and(|status| status.success()), "{name}, {what:?}: {}", whole.said);
+    assert!(whole.calls > 0, "{name}, {what:?}: nothing was counted: {}", whole.said);
     let every = std::env::var_os("REFUSE").is_some_and(|it| it == "every");
     let step = if every { 1 } else { whole.calls.div_ceil(TRIES) };
     let (mut worked, mut ended, mut bad) = (0, 0, Vec::new());
@@ -103,10 +103,10 @@ pub(crate) fn each_in_turn(what: Refused, folder: &str, program: impl Fn() -> Co
         at += step;
     }
     eprintln!(
-        "{what:?}: {} calls; with one refused, {worked} worked, {ended} ended with a word",
+        "{name}, {what:?}: {} calls; with one refused, {worked} worked, {ended} ended with a word",
         whole.calls
     );
-    assert!(bad.is_empty(), "{what:?}: {} of {} calls\n{}", bad.len(), whole.calls, bad.join("\n"));
+    assert!(bad.is_empty(), "{name}, {what:?}: {} of {} calls\n{}", bad.len(), whole.calls, bad.join("\n"));
 }
 
 impl Outcome {

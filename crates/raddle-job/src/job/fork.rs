@@ -81,7 +81,7 @@ unsafe impl<T> Sync for Fork<T> {}
 ///
 /// Nothing is started for it: if nobody has taken it, `join` calls `f` like a function, so that a million forks cost a
 /// few nanoseconds each. When the caller waits, or ends, its forks are offered to all workers. One that was taken runs
-/// as a light process. Unlike Rust's futures, it needs no executor, and may wait.
+/// as a process, with thread-local variables of its own. Unlike Rust's futures, it needs no executor, and may wait.
 ///
 /// [`raddle::join`](crate::join) and scopes fork calls that borrow.
 ///

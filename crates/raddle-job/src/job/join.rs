@@ -47,8 +47,8 @@ impl FnContext {
 /// Runs two closures, perhaps in parallel, and returns both results.
 ///
 /// `a` runs here. `b` may be taken by a worker that is idle; if nobody has taken it when `a` is done, it is called
-/// here. What is taken runs as a light process: either closure may wait, and so may the caller for `b`, without
-/// blocking a worker. On an OS thread the whole call runs in the default runtime.
+/// here. What is taken runs as a process, with thread-local variables of its own: either closure may wait, and so may
+/// the caller for `b`, without blocking a worker. On an OS thread the whole call runs in the default runtime.
 ///
 /// # Panics
 /// Both closures run to their end first. If one panics, its panic goes on here; if both do, `a`'s.

@@ -11,8 +11,9 @@ use raddle_core::worker::{Worker, fresh_begun, has_work};
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
 /// worker.
 ///
-/// A light process keeps it as long as it lives; a thread may have another after each wait. Who runs on an extra
-/// worker, while one of the pool's stands in a call that blocks it (`docs/HANGS.md`), has none.
+/// A job of a pool and a light process keep it as long as they live; a process or thread may have another after each
+/// wait. Who runs on an extra worker, while one of the pool's stands in a call that blocks it (`docs/HANGS.md`), has
+/// none.
 ///
 /// ```
 /// assert_eq!(raddle::current_thread_index(), None);

@@ -3,8 +3,10 @@
 //! Never: a mechanism of its own; a pool is a runtime whose jobs have roomy stacks.
 //!
 //! The behaviour is that of rayon-core's types and functions of these names. What differs: what is installed or spawned
-//! runs as a light process, which may wait by Raddle's means without blocking its worker; and an OS thread that is to
-//! be part of a pool lends it its name and number, while one of the pool's own does its work.
+//! runs as a process with thread-local storage of its own, which may wait by Raddle's means without blocking its
+//! worker, and goes on there afterwards; only where the program prepares the pool's OS threads, by handlers, names or a
+//! way to start them, a job sees their storage and holds its thread while it waits, as in Rayon. And an OS thread that
+//! is to be part of a pool lends it its name and number, while one of the pool's own does its work.
 //!
 //! | file | what |
 //! |---|---|

@@ -2,10 +2,10 @@
 //! May use: `glance`, `prim::model`, `prim::real`.
 //! Never: what a particular kind of runnable does; that is the dispatcher's.
 //!
-//! One idea carries Raddle: the scheduler queues one type. A light process, a thread, a task (a Rust
-//! future) and a fork that was taken each begin with a [`Header`]; queues link headers, and only the dispatcher looks
-//! at the kind. A table of functions in the header was considered: the kinds are a closed set, and a switch between two
-//! started processes would pay a load and an indirect call where it now tests one flag.
+//! One idea carries Raddle: the scheduler queues one type. A process, a thread, a task (a Rust future) and a fork that
+//! was taken each begin with a [`Header`]; queues link headers, and only the dispatcher looks at the kind. A table of
+//! functions in the header was considered: the kinds are a closed set, and a switch between two started processes would
+//! pay a load and an indirect call where it now tests one flag.
 //!
 //! | field | who may touch it, and when |
 //! |---|---|

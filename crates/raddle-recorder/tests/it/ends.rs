@@ -1,8 +1,9 @@
 //! Traces: the file at the end, however a program ends.
 
-use crate::child::{assert_success, in_child_with};
+use crate::child::{assert_said, assert_success, in_child, in_child_with, program};
 use raddle::Runtime;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A name for a file of this test's.
 fn file(name: &str) -> PathBuf {
@@ -34,4 +35,46 @@ fn a_program_that_ends_on_a_small_stack_has_its_file() {
     );
     assert_success(&outcome);
     assert_whole(&path);
+}
+
+/// The file system can only be read: a folder is mounted upon itself so, where that is allowed; otherwise the file is
+/// to lie among the kernel's, where nobody makes one. The program runs, and says it.
+#[test]
+fn a_program_that_cannot_write_its_file_runs_and_says_so() {
+    const TEST: &str = "ends::a_program_that_cannot_write_its_file_runs_and_says_so";
+    if std::env::var_os("TEST_CHILD").is_some() {
+        let _exits = in_child(TEST, || {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            assert_eq!(runtime.run(|| raddle::csp::spawn(|| 6 * 7).join().unwrap()), 42);
+            assert_eq!(runtime.shutdown(), 0);
+        });
+    }
+    let folder = file("read-only");
+    std::fs::create_dir(&folder).unwrap();
+    let name = folder.to_str().unwrap();
+    let script = format!("mount --bind '{name}' '{name}' && mount -o remount,bind,ro '{name}'");
+    let inside = |command: &str| format!("{script} && exec {command}");
+    let may_mount = Command::new("unshare").args(["-m", "sh", "-c", &inside("true")]).output();
+    let may_mount = may_mount.is_ok_and(|it| it.status.success());
+    let trace = if may_mount { folder.join("it.rdt") } else { "/sys/it.rdt".into() };
+    let mut child = program(TEST, &[("RADDLE_TRACE", trace.to_str().unwrap())]);
+    if may_mount {
+        let mut outer = Command::new("unshare");
+        outer
+            .args(["-m", "sh", "-c", &inside("\"$0\" \"$@\"")])
+            .arg(child.get_program())
+            .args(child.get_args());
+        for (name, value) in child.get_envs() {
+            match value {
+                Some(value) => outer.env(name, value),
+                None => outer.env_remove(name),
+            };
+        }
+        child = outer;
+    }
+    let output = child.output().unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    assert_success(&output);
+    let cause = if may_mount { "Read-only file system" } else { "" };
+    assert_said(&output, &[&format!("raddle: the trace cannot be written to {}: {cause}", trace.display())]);
 }

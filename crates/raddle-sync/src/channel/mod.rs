@@ -30,9 +30,9 @@
 //! assert_eq!(worker.join().unwrap(), 6);
 //! ```
 //!
-//! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by light
-//! processes, threads with their own thread-local storage and plain OS threads alike, and mixed: who waits leaves its
-//! worker to others, an OS thread sleeps. Tasks wait by `send_async` and `recv_async`, in the same queues (with the
+//! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by
+//! processes, light or not, threads and plain OS threads alike, and mixed: who waits leaves its worker to others, an OS
+//! thread sleeps. Tasks wait by `send_async` and `recv_async`, in the same queues (with the
 //! feature `scheduler`, which `raddle` asks for); what would wait otherwise panics in a task. A loop of operations that
 //! never wait [starves nobody](crate#loops-that-never-wait).
 //!

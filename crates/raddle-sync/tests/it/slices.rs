@@ -4,6 +4,7 @@
 use crate::watch::{Progress, Watchdog};
 use raddle::cancel::{self, Token};
 use raddle::channel::{Select, after, bounded, never, tick, unbounded};
+use raddle::stm::{self, TVar, atomically, atomically_or_err, atomically_until, read_only};
 use raddle::sync::{
     Barrier, ClhLock, Condvar, LazyLock, McsLock, Mutex, Once, OnceLock, RwLock, Semaphore, SpinLock,
     TicketLock, mpsc,
@@ -188,6 +189,14 @@ const OPERATIONS: &[(&str, Make)] = operations! {
         assert!(shared.try_claim().is_none());
     "csp: Shared::claim_timeout, over": { let shared = held(csp::Shared::new(1), |shared| shared.claim()); }
         assert!(shared.claim_timeout(NOT).is_none());
+
+    "stm: TVar::load": { let variable = TVar::new(0); } variable.load();
+    "stm: TVar::store": { let variable = TVar::new(0); } variable.store(1);
+    "stm: atomically": { let variable = TVar::new(0); } atomically(|tx| tx.modify(&variable, |n| n + 1));
+    "stm: atomically_or_err, aborted": {} atomically_or_err(|_| stm::abort::<(), _>(())).unwrap_err();
+    "stm: atomically_until, over": { let (variable, then) = (TVar::new(0), Instant::now()); }
+        atomically_until(then, |tx| { let n = tx.read(&variable)?; tx.check(n == 1) }).unwrap_err();
+    "stm: read_only": { let variable = TVar::new(0); } read_only(|tx| tx.read(&variable));
 
     "park with a token": {} { csp::current().unwrap().unpark(); csp::park() };
     "park_timeout, over": {} csp::park_timeout(NOT);

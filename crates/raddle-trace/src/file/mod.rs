@@ -21,6 +21,8 @@ mod source;
 mod write;
 
 #[cfg(feature = "analysis")]
+pub(crate) use read::is_event;
+#[cfg(feature = "analysis")]
 pub use read::{Contents, Damage, OwnSchema, ReadError, RecordRange, each_record, read};
 #[cfg(feature = "analysis")]
 pub use source::Source;

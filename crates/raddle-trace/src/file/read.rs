@@ -197,6 +197,11 @@ pub fn each_record(
     Ok(())
 }
 
+/// Whether it says that something happened at its time: neither a number of lost ones nor a newer version's.
+pub(crate) fn is_event(record: &Record) -> bool {
+    !matches!(Event::of_number(record.number()), None | Some(Event::Lost))
+}
+
 /// A whole chunk with a correct checksum.
 struct Chunk {
     at: u64,
@@ -217,7 +222,7 @@ struct RecordsSeen {
 impl RecordsSeen {
     fn add(&mut self, bytes: &[u8; Record::BYTES]) {
         let record = Record::of_bytes(bytes);
-        if !matches!(Event::of_number(record.number()), None | Some(Event::Lost)) {
+        if is_event(&record) {
             self.ticks_first.get_or_insert(record.ticks());
             self.ticks_max = self.ticks_max.max(record.ticks());
         }

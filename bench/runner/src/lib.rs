@@ -15,6 +15,7 @@ pub mod profile;
 
 pub mod cell;
 pub mod programs;
+pub mod quiet;
 pub mod session;
 
 pub mod compare;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use crate::catalogue::{BENCHES, Bench};
 use crate::compare::{COMPARED, OURS};
 use crate::profile::Profile;
+use crate::quiet::REPETITIONS;
 use crate::runtimes;
 
 const HELP: &str = "\
@@ -16,6 +17,8 @@ usage: bench-runner [NAME...] [OPTIONS]
 
   NAME                 benchmarks to run (default: all; --list shows them)
   --runs N             rounds (default 15, with --quick 5; some benchmarks cap it)
+  --repeat N           repeat a run at most so often during which strangers took more than 3 % of a core (default 5);
+                       what is then not quiet counts, and is shown as noisy
   --workers 1,2        only cells with these numbers of workers
   --runtime go,raddle  only these runtimes
   --profile P          build Rust programs for release as `house` has it (with LTO; default), as cargo has it for a
@@ -42,6 +45,8 @@ pub enum RunnerCommand {
 pub struct RunnerOptions {
     pub benches: Vec<&'static Bench>,
     pub runs: usize,
+    /// A run beside strangers is repeated so often at most.
+    pub repetitions: usize,
     pub quick: bool,
     pub workers: Option<Vec<usize>>,
     pub runtimes: Option<Vec<String>>,
@@ -66,6 +71,7 @@ impl RunnerOptions {
                 "--list" => return Ok(RunnerCommand::Print(list())),
                 "--quick" => options.quick = true,
                 "--runs" => runs = Some(positive(&argument, &value()?)?),
+                "--repeat" => options.repetitions = whole(&argument, &value()?)?,
                 "--workers" => options.workers = Some(numbers(&argument, &value()?)?),
                 "--runtime" | "--runtimes" => options.runtimes = Some(runtimes(&value()?)?),
                 "--profile" => options.profiles = profiles(&value()?)?,
@@ -112,6 +118,7 @@ impl RunnerOptions {
         RunnerOptions {
             benches: vec![],
             runs: 0,
+            repetitions: REPETITIONS,
             quick: false,
             workers: None,
             runtimes: None,
@@ -169,6 +176,10 @@ fn positive(option: &str, text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("{option} is {text:?}, expected a whole number from 1 up"))
 }
 
+fn whole(option: &str, text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("{option} is {text:?}, expected a whole number"))
+}
+
 fn list() -> String {
     let mut table = raddle_measure::table::Table::new(["bench", "runtimes ", "what "]);
     for bench in BENCHES {
@@ -196,6 +207,7 @@ pub(crate) mod tests {
     #[test]
     fn no_name_means_every_benchmark() {
         assert_eq!(options("").benches.len(), BENCHES.len());
+        assert_eq!((options("").repetitions, options("--repeat 0").repetitions), (REPETITIONS, 0));
         assert_eq!((options("").runs, options("--quick").runs, options("--quick --runs 2").runs), (15, 5, 2));
     }
 
@@ -207,6 +219,7 @@ pub(crate) mod tests {
         assert!(parse("--runtime goo").err().unwrap().contains("rayon"));
         assert!(parse("--fast").err().unwrap().contains("--quick"));
         assert!(parse("--workers 0").err().unwrap().contains("from 1 up"));
+        assert!(parse("--repeat often").err().unwrap().contains("whole number"));
         assert!(parse("--json").err().unwrap().contains("wants a value"));
     }
 

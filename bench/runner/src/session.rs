@@ -91,7 +91,8 @@ pub fn run(
                 let place = format!("{} {}/{runs}", bench.name, round + 1);
                 progress(&format!("{place} {} {} {}", cell.runtime, cell.workers, cell.params));
                 let expected = (bench.checksum)(&Params(&cell.params));
-                cell.run(bench.samples, expected, std::process::Command::new(path), options.quick);
+                let program = std::process::Command::new(path);
+                cell.run_watched(bench.samples, expected, program, options.quick, options.repetitions);
                 if is_set(stopped) {
                     // Ctrl-C reaches the process group: this program was cut short by it, not by a fault.
                     cell.failure = None;

@@ -256,7 +256,7 @@ pub const BENCHES: &[Bench] = &[
             always("count=100000,kind=task").only(&["raddle", "tokio"]),
             full("count=1000000,kind=task").only(&["raddle", "tokio"]),
         ],
-        runtimes: &[("raddle", ONE), ("light", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH)],
         samples: 1,
         checksum: sum_of_indices,
         ..USUAL
@@ -289,10 +289,10 @@ pub const BENCHES: &[Bench] = &[
             ("futex_max_ns", "ns"),
         ],
         variants: &[
-            always("wakes=150,from=os").only(&["raddle", "floor", "tokio"]).workers(ONE),
-            always("wakes=150,from=worker").only(&["raddle", "go"]).workers(TWO),
+            always("wakes=150,from=os").only(&["raddle", "light", "floor", "tokio"]).workers(ONE),
+            always("wakes=150,from=worker").only(&["raddle", "light", "go"]).workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("go", TWO), ("floor", ONE), ("tokio", ONE)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", TWO), ("floor", ONE), ("tokio", ONE)],
         samples: 1,
         checksum: |p| p.number("wakes"),
         ..USUAL
@@ -446,9 +446,19 @@ pub const BENCHES: &[Bench] = &[
             full("packets=64,rounds=1000,grain=100"),
             always("packets=64,rounds=1000,grain=1000"),
             full("packets=64,rounds=1000,grain=10000"),
+            always("packets=512,rounds=1000,grain=1"),
         ],
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH), ("floor", BOTH)],
-        checksum: |p| p.number("rounds") * (1 + p.number("grain")) * triangle(p.number("packets")),
+        checksum: packets,
+        ..USUAL
+    },
+    Bench {
+        name: "oversubscribed",
+        program: "granularity",
+        what: "the same with more workers than cores: on a machine of two cores 4 and 8 are two and four for each",
+        variants: &[always("packets=64,rounds=1000,grain=1"), always("packets=64,rounds=1000,grain=1000")],
+        runtimes: &[("raddle", &[2, 4, 8]), ("light", &[2, 4, 8]), ("occam", &[2, 4, 8])],
+        checksum: packets,
         ..USUAL
     },
     Bench {
@@ -505,7 +515,7 @@ pub const BENCHES: &[Bench] = &[
         variants: &[
             always("lock=mutex,threads=1,rounds=100000").workers(ONE),
             always("lock=mutex,threads=2,rounds=100000").workers(TWO),
-            always("lock=mutex,threads=64,rounds=100000").workers(TWO),
+            always("lock=mutex,threads=64,rounds=100000"),
             always("lock=mutex,threads=64,rounds=100000,placed=1").only(&["raddle", "light"]).workers(TWO),
         ],
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
@@ -538,7 +548,7 @@ pub const BENCHES: &[Bench] = &[
             always("form=mutex,threads=2,rounds=100000").workers(TWO),
             always("form=mutex,threads=64,rounds=100000").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("kernel", BOTH), ("parking_lot", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("kernel", BOTH), ("parking_lot", BOTH)],
         checksum: |p| match p.text("form") {
             "mutex" => locked(p),
             "pair" => 2 * p.number("rounds"),
@@ -565,7 +575,7 @@ pub const BENCHES: &[Bench] = &[
             always("lock=mcs,threads=1000,rounds=100000").workers(TWO),
             always("lock=clh,threads=1000,rounds=100000").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("floor", ONE)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("floor", ONE)],
         checksum: locked,
         ..USUAL
     },
@@ -730,6 +740,10 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
 ];
+
+fn packets(params: &Params<'_>) -> u64 {
+    params.number("rounds") * (1 + params.number("grain")) * triangle(params.number("packets"))
+}
 
 fn locked(params: &Params<'_>) -> u64 {
     params.number("rounds") / params.number("threads") * params.number("threads")

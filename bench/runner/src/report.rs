@@ -123,12 +123,13 @@ fn ratio(group: &BenchGroup, cell: &Cell, rival: &str, metric: &str) -> String {
 
 /// How the requirements of the measured benchmarks stand.
 pub fn requirements(groups: &[BenchGroup]) -> String {
-    let mut table = Table::new(["requirement", "bound", "measured", "95 % interval", "pairs", "reached "]);
+    let mut table =
+        Table::new(["requirement", "bound", "measured", "95 % interval", "pairs", "noisy", "reached "]);
     for standing in groups.iter().flat_map(standings) {
         table.row(standing);
     }
     let legend = "reached: yes/no by the whole interval over at least 15 pairs, open if the bound lies in it; yes?/no? \
-                  by the median of fewer\n";
+                  by the median of fewer; a worst run above its bound is a no, all below it are a yes if they are 30\n";
     if table.is_empty() { String::new() } else { format!("{table}{legend}") }
 }
 

@@ -622,6 +622,18 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "mpsc",
+        program: "channels",
+        what: "from `ends` senders through one channel of sync::mpsc (1000000: unbounded; on Go a chan); per message",
+        variants: &[
+            always("form=mpsc,count=100000,ends=8,width=1,capacity=1000000"),
+            always("form=mpsc,count=100000,ends=8,width=1,capacity=64"),
+        ],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
         name: "os_rendezvous",
         program: "channels",
         what: "the same on OS threads, without a runtime; per round trip",
@@ -655,10 +667,11 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "flat",
         program: "flat",
-        what: "futures (on rayon: a scope's jobs) that return at once, by batches; threads on fresh stacks; each",
+        what: "futures (on rayon: a scope's jobs), spawned jobs that return at once, by batches; fresh threads; each",
         variants: &[
             always("count=1000000,batch=250,kind=future"),
             always("count=1000000,batch=1000000,kind=future"),
+            always("count=1000000,batch=250,kind=spawn").only(&["raddle", "light", "rayon"]),
             always("count=1000000,batch=250,kind=process").only(&["raddle", "light"]),
             always("count=10000,kind=thread").only(&["raddle"]),
         ],
@@ -671,6 +684,24 @@ pub const BENCHES: &[Bench] = &[
             ("floor", ONE),
         ],
         checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "tasks",
+        program: "tasks",
+        what: "tasks that return at once, spawned in batches by a task, which awaits them in order; each",
+        variants: &[always("count=100000,batch=250"), always("count=100000,batch=100000")],
+        runtimes: &[("raddle", BOTH), ("smol", BOTH), ("tokio", BOTH)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "call",
+        program: "call",
+        what: "a call from an OS thread into the runtime (Runtime::run), which waits for its answer; each",
+        variants: &[always("calls=10000")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("tokio", BOTH), ("rayon", BOTH)],
+        checksum: |p| triangle(p.number("calls")),
         ..USUAL
     },
     Bench {

@@ -462,6 +462,27 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "busy_granularity",
+        program: "granularity",
+        what: "the same beside a busy neighbour, which computes on the first core all the time; per round",
+        variants: &[
+            always("packets=64,rounds=1000,grain=1,busy=1"),
+            always("packets=64,rounds=1000,grain=1000,busy=1"),
+        ],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH)],
+        checksum: packets,
+        ..USUAL
+    },
+    Bench {
+        name: "busy_commstime",
+        program: "commstime",
+        what: "commstime_seq beside a busy neighbour, which computes on the first core all the time; per communication",
+        variants: &[always("loops=100000,delta=seq,busy=1")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH)],
+        checksum: |p| triangle(p.number("loops")),
+        ..USUAL
+    },
+    Bench {
         name: "alternation",
         program: "alternation",
         what: "receive from the first ready of several channels, one sender going round; per receive",
@@ -483,6 +504,18 @@ pub const BENCHES: &[Bench] = &[
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH)],
         samples: 1,
         checksum: |p| p.number("count") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "churn",
+        program: "churn",
+        what: "processes, threads and tasks that come and go for so many seconds (--seconds 600); each, and what stays",
+        extra: &[("early_bytes", "B"), ("late_bytes", "B"), ("growth", "late / early")],
+        variants: &[full("seconds=10"), quick("seconds=3")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH)],
+        samples: 1,
+        runs_max: 3,
+        checksum: |p| p.number("seconds"),
         ..USUAL
     },
     Bench {

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use raddle_measure::{Plan, Sample, Summary};
 
+use crate::neighbour::Neighbour;
 use crate::{quiet, runtimes};
 
-/// A process that takes longer than this hangs.
+/// A process that takes longer than this hangs; one that is to last for so many seconds may take these on top.
 const PROCESS_LIMIT: Duration = Duration::from_secs(300);
 
 /// One cell: which program, with what, and the sample of each round (`None` for a round that failed).
@@ -64,7 +65,13 @@ impl Cell {
         repetitions: usize,
     ) {
         let mut program = self.called(plan(samples, quick), program);
-        let run = quiet::run(repetitions, || output(&mut program).and_then(|text| checked(&text, expected)));
+        let (limit, busy) = (self.limit(), self.has("busy"));
+        let run = quiet::run(repetitions, || {
+            let neighbour = busy.then(Neighbour::move_in).transpose()?;
+            let text = output(&mut program, limit);
+            drop(neighbour);
+            checked(&text?, expected)
+        });
         self.repeated += run.repeated;
         self.strangers.resize(self.rounds.len(), None);
         self.strangers.push(run.strangers);
@@ -74,7 +81,17 @@ impl Cell {
     /// As [`Cell::run`], by a plan.
     pub fn repeat(&mut self, plan: Plan, expected: u64, program: Command) {
         let mut program = self.called(plan, program);
-        self.keep(output(&mut program).and_then(|text| checked(&text, expected)));
+        self.keep(output(&mut program, self.limit()).and_then(|text| checked(&text, expected)));
+    }
+
+    /// How long a process of it may take.
+    fn limit(&self) -> Duration {
+        let seconds = Params(&self.params).text("seconds").parse().unwrap_or_default();
+        PROCESS_LIMIT + Duration::from_secs(seconds)
+    }
+
+    fn has(&self, param: &str) -> bool {
+        Params(&self.params).text(param) == "1"
     }
 
     /// The program with its arguments.
@@ -114,6 +131,15 @@ impl<'a> Params<'a> {
         self.0.split(',').filter_map(|part| part.split_once('='))
     }
 
+    /// The same with `value` for `name`, if that is among them.
+    pub fn with(self, name: &str, value: usize) -> String {
+        let pair = |(key, old): (&str, &str)| match key == name {
+            true => format!("{key}={value}"),
+            false => format!("{key}={old}"),
+        };
+        self.pairs().map(pair).collect::<Vec<_>>().join(",")
+    }
+
     /// The parameter `name`, which the catalogue gives to this benchmark.
     pub fn text(self, name: &str) -> &'a str {
         self.pairs().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
@@ -129,7 +155,7 @@ impl<'a> Params<'a> {
 }
 
 /// Standard output of the finished process, or what went wrong, in one line.
-fn output(program: &mut Command) -> Result<String, String> {
+fn output(program: &mut Command, limit: Duration) -> Result<String, String> {
     program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = program.spawn().map_err(|e| format!("cannot start {program:?}: {e}"))?;
     let (done, finished) = mpsc::channel();
@@ -145,7 +171,7 @@ fn output(program: &mut Command) -> Result<String, String> {
         let _ = done.send(());
         (out, err)
     });
-    if finished.recv_timeout(PROCESS_LIMIT).is_err() {
+    if finished.recv_timeout(limit).is_err() {
         let _ = child.kill();
     }
     let status = child.wait().map_err(|e| format!("cannot wait for {program:?}: {e}"))?;
@@ -177,13 +203,22 @@ mod tests {
 
     #[test]
     fn the_output_of_a_good_process_is_what_it_printed() {
-        assert_eq!(output(&mut shell("echo hello")).unwrap(), "hello\n");
+        assert_eq!(output(&mut shell("echo hello"), PROCESS_LIMIT).unwrap(), "hello\n");
     }
 
     #[test]
     fn a_failed_process_says_why() {
-        let message = output(&mut shell("echo first >&2; echo out of stacks >&2; exit 3")).unwrap_err();
+        let message =
+            output(&mut shell("echo first >&2; echo out of stacks >&2; exit 3"), PROCESS_LIMIT).unwrap_err();
         assert!(message.contains('3') && message.contains("out of stacks"), "{message}");
+    }
+
+    #[test]
+    fn a_process_that_hangs_is_ended_and_one_that_shall_last_may() {
+        let hangs = output(&mut shell("exec sleep 1000"), Duration::from_millis(1)).unwrap_err();
+        assert!(hangs.contains("signal: 9"), "{hangs}");
+        assert_eq!(Cell::new("raddle", 1, "seconds=600").limit(), PROCESS_LIMIT + Duration::from_secs(600));
+        assert_eq!(Cell::new("raddle", 1, "rounds=1").limit(), PROCESS_LIMIT);
     }
 
     #[test]
@@ -198,6 +233,12 @@ mod tests {
         assert!(cell.failure.is_some_and(|why| why.contains("41")));
         cell.strangers = vec![None, Some(quiet::STRANGERS_MAX), Some(1.2)];
         assert_eq!(Cell { failure: None, ..cell }.noisy(), 1);
+    }
+
+    #[test]
+    fn a_parameter_is_replaced_where_it_is() {
+        assert_eq!(Params("seconds=3,kind=all").with("seconds", 600), "seconds=600,kind=all");
+        assert_eq!(Params("count=1000,kind=task").with("seconds", 600), "count=1000,kind=task");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod runtimes;
 pub mod profile;
 
 pub mod cell;
+pub mod neighbour;
 pub mod programs;
 pub mod quiet;
 pub mod session;

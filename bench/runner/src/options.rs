@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::catalogue::{BENCHES, Bench};
+use crate::cell::Params;
 use crate::compare::{COMPARED, OURS};
 use crate::profile::Profile;
 use crate::quiet::REPETITIONS;
@@ -26,6 +27,7 @@ usage: bench-runner [NAME...] [OPTIONS]
   --against DIR        compare raddle and occam with those of DIR, a checkout of another commit, pair by pair, and run
                        once more what is slower (default: short benchmarks only)
   --minutes N          with --against: measure no longer, however few rounds that is; building comes on top
+  --seconds N          for benchmarks that last for a time (churn, idle): so long instead
   --quick              fewer rounds, smaller workloads: a look, not a claim
   --json FILE          write the raw figures there (rewritten after each benchmark)
   --list               print the benchmarks and runtimes
@@ -54,6 +56,8 @@ pub struct RunnerOptions {
     pub json: Option<PathBuf>,
     /// Another source tree to compare with.
     pub against: Option<PathBuf>,
+    /// How long what lasts for a time shall last, in seconds.
+    pub seconds: Option<usize>,
     /// How long to measure in a comparison.
     pub minutes: Option<usize>,
 }
@@ -77,6 +81,7 @@ impl RunnerOptions {
                 "--profile" => options.profiles = profiles(&value()?)?,
                 "--against" => options.against = Some(value()?.into()),
                 "--minutes" => options.minutes = Some(positive(&argument, &value()?)?),
+                "--seconds" => options.seconds = Some(positive(&argument, &value()?)?),
                 "--json" => options.json = Some(value()?.into()),
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option {option}\n\n{HELP}"));
@@ -125,8 +130,14 @@ impl RunnerOptions {
             profiles,
             json: None,
             against: None,
+            seconds: None,
             minutes: None,
         }
+    }
+
+    /// The parameters of a cell, as the catalogue has them but for what these options say otherwise.
+    pub fn given(&self, params: &str) -> String {
+        self.seconds.map_or_else(|| params.to_owned(), |seconds| Params(params).with("seconds", seconds))
     }
 
     /// Whether the session shall have cells of this runtime with this many workers.
@@ -209,6 +220,13 @@ pub(crate) mod tests {
         assert_eq!(options("").benches.len(), BENCHES.len());
         assert_eq!((options("").repetitions, options("--repeat 0").repetitions), (REPETITIONS, 0));
         assert_eq!((options("").runs, options("--quick").runs, options("--quick --runs 2").runs), (15, 5, 2));
+    }
+
+    #[test]
+    fn what_lasts_for_a_time_lasts_as_long_as_is_said() {
+        let long = options("churn --seconds 600");
+        assert_eq!([long.given("seconds=10"), long.given("count=1")], ["seconds=600", "count=1"]);
+        assert_eq!(options("churn").given("seconds=10"), "seconds=10");
     }
 
     #[test]

@@ -74,7 +74,8 @@ pub fn run(
         }
         if built.last().is_some_and(|(name, _)| *name == runtime) {
             let params = |w| {
-                bench.params(runtime, w, options.quick).into_iter().map(move |p| Cell::new(runtime, w, p))
+                let all = bench.params(runtime, w, options.quick).into_iter();
+                all.map(move |params| Cell::new(runtime, w, options.given(params)))
             };
             group.cells.extend(workers.into_iter().flat_map(params));
         }

@@ -376,6 +376,8 @@ const RIVALS: &[Requirement] = &[
 
 /// What does not talk spreads, and many workers or processes take no more than few.
 const SPREAD: &[Requirement] = &[
+    value("churn", RADDLE.metric("growth"), 1.05),
+    value("churn", RADDLE_TWO.metric("growth"), 1.05),
     value("crowd", OCCAM, 130.0),
     ratio("crowd", OCCAM_TWO, OCCAM, 1.05),
     ratio("granularity", OCCAM_TWO.with("packets=512"), OCCAM.with("packets=512"), 1.05),

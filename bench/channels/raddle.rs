@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use raddle::channel::{Receiver, Select, Sender, bounded, unbounded};
 use raddle::csp;
+use raddle::sync::mpsc;
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {
@@ -27,6 +28,7 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     runtime.run(move || match form.as_str() {
         "pingpong" => plan.time(count, || pingpong::<Processes>(count)),
         "flow" => plan.time(count, || flow::<Processes>(count, ends, width, capacity)),
+        "mpsc" => plan.time(count, || to_one(count, ends, capacity)),
         "ready" => plan.time(count, || ready(count, width)),
         "wait" => plan.time(count, || wait(count, width)),
         other => Err(format!("unknown form {other}")),
@@ -84,6 +86,35 @@ fn flow<P: Executor>(count: u64, senders: u64, receivers: u64, capacity: u64) ->
     drop((s, r));
     senders.into_iter().for_each(|sender| sender());
     receivers.into_iter().map(|receiver| receiver()).sum()
+}
+
+/// As [`flow`] to one receiver, through a channel of `raddle::sync::mpsc`.
+fn to_one(count: u64, senders: u64, capacity: u64) -> u64 {
+    if capacity == 1_000_000 {
+        let (s, r) = mpsc::channel();
+        return sent_to(r, count / senders, (0..senders).map(|_| s.clone()).collect(), s, |s, n| s.send(n));
+    }
+    let (s, r) = mpsc::sync_channel(capacity as usize);
+    sent_to(r, count / senders, (0..senders).map(|_| s.clone()).collect(), s, |s, n| s.send(n))
+}
+
+/// Each of `senders` sends its share by `send`, the caller's own end is dropped; returns the sum of what came.
+fn sent_to<S: Send + 'static>(
+    receiver: mpsc::Receiver<u64>,
+    each: u64,
+    senders: Vec<S>,
+    own: S,
+    send: fn(&S, u64) -> Result<(), mpsc::SendError<u64>>,
+) -> u64 {
+    let takes = Processes::spawn(move || receiver.iter().sum::<u64>());
+    let share = |(part, s): (usize, S)| {
+        let first = part as u64 * each;
+        Processes::spawn(move || (first..first + each).for_each(|n| send(&s, n).expect("received")))
+    };
+    let senders: Vec<_> = senders.into_iter().enumerate().map(share).collect();
+    drop(own);
+    senders.into_iter().for_each(|sender| sender());
+    takes()
 }
 
 fn select_over(receivers: &[Receiver<u64>]) -> Select<'_> {

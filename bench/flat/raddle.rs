@@ -1,4 +1,4 @@
-//! Owns: a batch of futures, processes or threads that return at once, each its own call, all waited for.
+//! Owns: a batch of futures, spawned jobs, processes or threads that return at once, each its own call, all waited for.
 //! May use: raddle.
 //! Never: a setting other than the number of workers.
 
@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bench_common::batch::Batch;
 use bench_raddle::{joined, runtime};
 use raddle::sync::Barrier;
 use raddle::{Fork, csp, thread};
@@ -18,15 +19,15 @@ fn main() -> ExitCode {
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, plan) = (job.number("count")?, job.plan);
-    let futures = match job.text("kind")? {
-        "future" => true,
-        "process" => false,
+    let in_batches = match job.text("kind")? {
+        "future" => as_futures,
+        "spawn" => as_spawned,
+        "process" => as_processes,
         "thread" => return plan.repeat(|| as_fresh_threads(count, job.workers)),
-        other => return Err(format!("kind is `{other}`; it can be future, process or thread")),
+        other => return Err(format!("kind is `{other}`; it can be future, spawn, process or thread")),
     };
     let batch = job.number("batch")?;
-    runtime(job.workers)?
-        .run(move || if futures { as_futures(count, batch, plan) } else { as_processes(count, batch, plan) })
+    runtime(job.workers)?.run(move || in_batches(count, batch, plan))
 }
 
 fn as_futures(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, String> {
@@ -36,6 +37,31 @@ fn as_futures(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, String>
         for first in (0..count).step_by(batch as usize) {
             made.extend((first..first + batch).map(|index| raddle::fork(move || black_box(index))));
             sum += made.drain(..).map(Fork::join).sum::<u64>();
+        }
+        sum
+    })
+}
+
+/// Jobs without a handle: the last one wakes the process that waits.
+fn as_spawned(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, String> {
+    let main = csp::current().ok_or("main is no process")?;
+    let shared = Arc::new((Batch::new(batch), main));
+    plan.time(count, || {
+        let mut sum = 0;
+        for first in (0..count).step_by(batch as usize) {
+            shared.0.begin();
+            for place in 0..batch {
+                let shared = Arc::clone(&shared);
+                raddle::spawn(move || {
+                    if shared.0.leave(place, black_box(first + place)) {
+                        shared.1.unpark();
+                    }
+                });
+            }
+            while !shared.0.is_over() {
+                csp::park();
+            }
+            sum += shared.0.sum();
         }
         sum
     })

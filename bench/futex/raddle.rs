@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bench_common::futex_lock::{Futex, Lock, pass, wake_nobody};
 use bench_raddle::{joined, runtime};
-use raddle::Runtime;
 use raddle::csp;
 use raddle_core::door::futex::{self, ANY, WaitOptions};
 use raddle_measure::{Job, Sample, program};
@@ -35,7 +34,7 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     match job.text("form")? {
         "nobody" => runtime(job.workers)?.run(move || plan.time(rounds, || wake_nobody::<Door>(rounds))),
         "pair" if job.number("placed") == Ok(1) => {
-            let hot = Runtime::builder().workers(job.workers).pin_workers(true);
+            let hot = bench_raddle::builder().workers(job.workers).pin_workers(true);
             let hot = hot.spin(Duration::from_micros(100)).build().map_err(|e| e.to_string())?;
             hot.run(move || plan.time(2 * rounds, || pair(rounds, Some(1))))
         }

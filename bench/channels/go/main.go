@@ -16,7 +16,7 @@ func main() {
 			switch form {
 			case "pingpong":
 				return pingpong(count)
-			case "flow":
+			case "flow", "mpsc":
 				return flow(count, ends, width, capacity)
 			case "ready":
 				return ready(count, width)

@@ -2,6 +2,7 @@
 //! May use: libc.
 //! Never: a runtime.
 
+pub mod batch;
 pub mod cores;
 pub mod fresh_stacks;
 pub mod futex;

@@ -256,7 +256,7 @@ pub const BENCHES: &[Bench] = &[
             always("count=100000,kind=task").only(&["raddle", "tokio"]),
             full("count=1000000,kind=task").only(&["raddle", "tokio"]),
         ],
-        runtimes: &[("raddle", ONE), ("light", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH)],
         samples: 1,
         checksum: sum_of_indices,
         ..USUAL
@@ -289,10 +289,10 @@ pub const BENCHES: &[Bench] = &[
             ("futex_max_ns", "ns"),
         ],
         variants: &[
-            always("wakes=150,from=os").only(&["raddle", "floor", "tokio"]).workers(ONE),
-            always("wakes=150,from=worker").only(&["raddle", "go"]).workers(TWO),
+            always("wakes=150,from=os").only(&["raddle", "light", "floor", "tokio"]).workers(ONE),
+            always("wakes=150,from=worker").only(&["raddle", "light", "go"]).workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("go", TWO), ("floor", ONE), ("tokio", ONE)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", TWO), ("floor", ONE), ("tokio", ONE)],
         samples: 1,
         checksum: |p| p.number("wakes"),
         ..USUAL
@@ -446,9 +446,40 @@ pub const BENCHES: &[Bench] = &[
             full("packets=64,rounds=1000,grain=100"),
             always("packets=64,rounds=1000,grain=1000"),
             full("packets=64,rounds=1000,grain=10000"),
+            always("packets=512,rounds=1000,grain=1"),
         ],
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH), ("floor", BOTH)],
-        checksum: |p| p.number("rounds") * (1 + p.number("grain")) * triangle(p.number("packets")),
+        checksum: packets,
+        ..USUAL
+    },
+    Bench {
+        name: "oversubscribed",
+        program: "granularity",
+        what: "the same with more workers than cores: on a machine of two cores 4 and 8 are two and four for each",
+        variants: &[always("packets=64,rounds=1000,grain=1"), always("packets=64,rounds=1000,grain=1000")],
+        runtimes: &[("raddle", &[2, 4, 8]), ("light", &[2, 4, 8]), ("occam", &[2, 4, 8])],
+        checksum: packets,
+        ..USUAL
+    },
+    Bench {
+        name: "busy_granularity",
+        program: "granularity",
+        what: "the same beside a busy neighbour, which computes on the first core all the time; per round",
+        variants: &[
+            always("packets=64,rounds=1000,grain=1,busy=1"),
+            always("packets=64,rounds=1000,grain=1000,busy=1"),
+        ],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH)],
+        checksum: packets,
+        ..USUAL
+    },
+    Bench {
+        name: "busy_commstime",
+        program: "commstime",
+        what: "commstime_seq beside a busy neighbour, which computes on the first core all the time; per communication",
+        variants: &[always("loops=100000,delta=seq,busy=1")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH)],
+        checksum: |p| triangle(p.number("loops")),
         ..USUAL
     },
     Bench {
@@ -473,6 +504,18 @@ pub const BENCHES: &[Bench] = &[
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH)],
         samples: 1,
         checksum: |p| p.number("count") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "churn",
+        program: "churn",
+        what: "processes, threads and tasks that come and go for so many seconds (--seconds 600); each, and what stays",
+        extra: &[("early_bytes", "B"), ("late_bytes", "B"), ("growth", "late / early")],
+        variants: &[full("seconds=10"), quick("seconds=3")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH)],
+        samples: 1,
+        runs_max: 3,
+        checksum: |p| p.number("seconds"),
         ..USUAL
     },
     Bench {
@@ -505,7 +548,7 @@ pub const BENCHES: &[Bench] = &[
         variants: &[
             always("lock=mutex,threads=1,rounds=100000").workers(ONE),
             always("lock=mutex,threads=2,rounds=100000").workers(TWO),
-            always("lock=mutex,threads=64,rounds=100000").workers(TWO),
+            always("lock=mutex,threads=64,rounds=100000"),
             always("lock=mutex,threads=64,rounds=100000,placed=1").only(&["raddle", "light"]).workers(TWO),
         ],
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
@@ -538,7 +581,7 @@ pub const BENCHES: &[Bench] = &[
             always("form=mutex,threads=2,rounds=100000").workers(TWO),
             always("form=mutex,threads=64,rounds=100000").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("kernel", BOTH), ("parking_lot", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("kernel", BOTH), ("parking_lot", BOTH)],
         checksum: |p| match p.text("form") {
             "mutex" => locked(p),
             "pair" => 2 * p.number("rounds"),
@@ -565,7 +608,7 @@ pub const BENCHES: &[Bench] = &[
             always("lock=mcs,threads=1000,rounds=100000").workers(TWO),
             always("lock=clh,threads=1000,rounds=100000").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("floor", ONE)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("floor", ONE)],
         checksum: locked,
         ..USUAL
     },
@@ -612,6 +655,18 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "mpsc",
+        program: "channels",
+        what: "from `ends` senders through one channel of sync::mpsc (1000000: unbounded; on Go a chan); per message",
+        variants: &[
+            always("form=mpsc,count=100000,ends=8,width=1,capacity=1000000"),
+            always("form=mpsc,count=100000,ends=8,width=1,capacity=64"),
+        ],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
         name: "os_rendezvous",
         program: "channels",
         what: "the same on OS threads, without a runtime; per round trip",
@@ -645,10 +700,11 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "flat",
         program: "flat",
-        what: "futures (on rayon: a scope's jobs) that return at once, by batches; threads on fresh stacks; each",
+        what: "futures (on rayon: a scope's jobs), spawned jobs that return at once, by batches; fresh threads; each",
         variants: &[
             always("count=1000000,batch=250,kind=future"),
             always("count=1000000,batch=1000000,kind=future"),
+            always("count=1000000,batch=250,kind=spawn").only(&["raddle", "light", "rayon"]),
             always("count=1000000,batch=250,kind=process").only(&["raddle", "light"]),
             always("count=10000,kind=thread").only(&["raddle"]),
         ],
@@ -661,6 +717,24 @@ pub const BENCHES: &[Bench] = &[
             ("floor", ONE),
         ],
         checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "tasks",
+        program: "tasks",
+        what: "tasks that return at once, spawned in batches by a task, which awaits them in order; each",
+        variants: &[always("count=100000,batch=250"), always("count=100000,batch=100000")],
+        runtimes: &[("raddle", BOTH), ("smol", BOTH), ("tokio", BOTH)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "call",
+        program: "call",
+        what: "a call from an OS thread into the runtime (Runtime::run), which waits for its answer; each",
+        variants: &[always("calls=10000")],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("tokio", BOTH), ("rayon", BOTH)],
+        checksum: |p| triangle(p.number("calls")),
         ..USUAL
     },
     Bench {
@@ -730,6 +804,10 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
 ];
+
+fn packets(params: &Params<'_>) -> u64 {
+    params.number("rounds") * (1 + params.number("grain")) * triangle(params.number("packets"))
+}
 
 fn locked(params: &Params<'_>) -> u64 {
     params.number("rounds") / params.number("threads") * params.number("threads")

@@ -173,9 +173,9 @@ pub fn shares(minutes: Option<usize>) -> [Option<Duration>; 2] {
 
 /// The cells that the options ask for.
 fn rows(options: &RunnerOptions) -> impl Iterator<Item = (&'static Bench, Cell)> {
-    let cells = |bench: &'static Bench, runtime: &'static str, workers: usize| {
+    let cells = move |bench: &'static Bench, runtime: &'static str, workers: usize| {
         let params = bench.params(runtime, workers, options.quick);
-        params.into_iter().map(move |params| (bench, Cell::new(runtime, workers, params)))
+        params.into_iter().map(move |params| (bench, Cell::new(runtime, workers, options.given(params))))
     };
     let wanted = options.benches.iter().flat_map(move |&bench| {
         let all =

@@ -14,7 +14,9 @@ pub mod runtimes;
 pub mod profile;
 
 pub mod cell;
+pub mod neighbour;
 pub mod programs;
+pub mod quiet;
 pub mod session;
 
 pub mod compare;

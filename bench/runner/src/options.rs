@@ -5,8 +5,10 @@
 use std::path::PathBuf;
 
 use crate::catalogue::{BENCHES, Bench};
+use crate::cell::Params;
 use crate::compare::{COMPARED, OURS};
 use crate::profile::Profile;
+use crate::quiet::REPETITIONS;
 use crate::runtimes;
 
 const HELP: &str = "\
@@ -16,6 +18,8 @@ usage: bench-runner [NAME...] [OPTIONS]
 
   NAME                 benchmarks to run (default: all; --list shows them)
   --runs N             rounds (default 15, with --quick 5; some benchmarks cap it)
+  --repeat N           repeat a run at most so often during which strangers took more than 3 % of a core (default 5);
+                       what is then not quiet counts, and is shown as noisy
   --workers 1,2        only cells with these numbers of workers
   --runtime go,raddle  only these runtimes
   --profile P          build Rust programs for release as `house` has it (with LTO; default), as cargo has it for a
@@ -23,6 +27,7 @@ usage: bench-runner [NAME...] [OPTIONS]
   --against DIR        compare raddle and occam with those of DIR, a checkout of another commit, pair by pair, and run
                        once more what is slower (default: short benchmarks only)
   --minutes N          with --against: measure no longer, however few rounds that is; building comes on top
+  --seconds N          for benchmarks that last for a time (churn, idle): so long instead
   --quick              fewer rounds, smaller workloads: a look, not a claim
   --json FILE          write the raw figures there (rewritten after each benchmark)
   --list               print the benchmarks and runtimes
@@ -42,6 +47,8 @@ pub enum RunnerCommand {
 pub struct RunnerOptions {
     pub benches: Vec<&'static Bench>,
     pub runs: usize,
+    /// A run beside strangers is repeated so often at most.
+    pub repetitions: usize,
     pub quick: bool,
     pub workers: Option<Vec<usize>>,
     pub runtimes: Option<Vec<String>>,
@@ -49,6 +56,8 @@ pub struct RunnerOptions {
     pub json: Option<PathBuf>,
     /// Another source tree to compare with.
     pub against: Option<PathBuf>,
+    /// How long what lasts for a time shall last, in seconds.
+    pub seconds: Option<usize>,
     /// How long to measure in a comparison.
     pub minutes: Option<usize>,
 }
@@ -66,11 +75,13 @@ impl RunnerOptions {
                 "--list" => return Ok(RunnerCommand::Print(list())),
                 "--quick" => options.quick = true,
                 "--runs" => runs = Some(positive(&argument, &value()?)?),
+                "--repeat" => options.repetitions = whole(&argument, &value()?)?,
                 "--workers" => options.workers = Some(numbers(&argument, &value()?)?),
                 "--runtime" | "--runtimes" => options.runtimes = Some(runtimes(&value()?)?),
                 "--profile" => options.profiles = profiles(&value()?)?,
                 "--against" => options.against = Some(value()?.into()),
                 "--minutes" => options.minutes = Some(positive(&argument, &value()?)?),
+                "--seconds" => options.seconds = Some(positive(&argument, &value()?)?),
                 "--json" => options.json = Some(value()?.into()),
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option {option}\n\n{HELP}"));
@@ -112,14 +123,21 @@ impl RunnerOptions {
         RunnerOptions {
             benches: vec![],
             runs: 0,
+            repetitions: REPETITIONS,
             quick: false,
             workers: None,
             runtimes: None,
             profiles,
             json: None,
             against: None,
+            seconds: None,
             minutes: None,
         }
+    }
+
+    /// The parameters of a cell, as the catalogue has them but for what these options say otherwise.
+    pub fn given(&self, params: &str) -> String {
+        self.seconds.map_or_else(|| params.to_owned(), |seconds| Params(params).with("seconds", seconds))
     }
 
     /// Whether the session shall have cells of this runtime with this many workers.
@@ -169,6 +187,10 @@ fn positive(option: &str, text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("{option} is {text:?}, expected a whole number from 1 up"))
 }
 
+fn whole(option: &str, text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("{option} is {text:?}, expected a whole number"))
+}
+
 fn list() -> String {
     let mut table = raddle_measure::table::Table::new(["bench", "runtimes ", "what "]);
     for bench in BENCHES {
@@ -196,7 +218,15 @@ pub(crate) mod tests {
     #[test]
     fn no_name_means_every_benchmark() {
         assert_eq!(options("").benches.len(), BENCHES.len());
+        assert_eq!((options("").repetitions, options("--repeat 0").repetitions), (REPETITIONS, 0));
         assert_eq!((options("").runs, options("--quick").runs, options("--quick --runs 2").runs), (15, 5, 2));
+    }
+
+    #[test]
+    fn what_lasts_for_a_time_lasts_as_long_as_is_said() {
+        let long = options("churn --seconds 600");
+        assert_eq!([long.given("seconds=10"), long.given("count=1")], ["seconds=600", "count=1"]);
+        assert_eq!(options("churn").given("seconds=10"), "seconds=10");
     }
 
     #[test]
@@ -207,6 +237,7 @@ pub(crate) mod tests {
         assert!(parse("--runtime goo").err().unwrap().contains("rayon"));
         assert!(parse("--fast").err().unwrap().contains("--quick"));
         assert!(parse("--workers 0").err().unwrap().contains("from 1 up"));
+        assert!(parse("--repeat often").err().unwrap().contains("whole number"));
         assert!(parse("--json").err().unwrap().contains("wants a value"));
     }
 

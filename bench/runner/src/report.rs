@@ -51,10 +51,10 @@ pub fn commit_in(folder: &Path) -> String {
 pub fn group(group: &BenchGroup) -> String {
     let bench = group.bench;
     let mut text = format!("{} ({}): {}\n", bench.name, group.profile, bench.what);
-    let titles = [
-        "runtime", "workers", "params ", "figure ", "median", "min", "max", "mad", "runs", "/ go", "/ floor",
-    ];
-    let mut table = Table::new(titles);
+    let titles =
+        ["runtime", "workers", "params ", "figure ", "median", "worst", "min", "mad", "runs", "repeated"];
+    let ratios = ["noisy", "T2/T1", "worst T2/T1", "/ go", "/ floor"];
+    let mut table = Table::new(titles.into_iter().chain(ratios));
     for cell in &group.cells {
         for (metric, unit) in bench.metrics() {
             row(&mut table, group, cell, metric, unit);
@@ -74,6 +74,7 @@ pub fn group(group: &BenchGroup) -> String {
 
 fn row(table: &mut Table, group: &BenchGroup, cell: &Cell, metric: &str, unit: &str) {
     let Some(summary) = cell.summary(metric) else { return };
+    let of_one = scaling(group, cell, metric);
     let label = if metric.is_empty() { unit.to_owned() } else { format!("{metric} ({unit})") };
     table.row([
         cell.runtime.to_owned(),
@@ -81,13 +82,35 @@ fn row(table: &mut Table, group: &BenchGroup, cell: &Cell, metric: &str, unit: &
         cell.params.clone(),
         label,
         figure(summary.median),
-        figure(summary.min),
         figure(summary.max),
+        figure(summary.min),
         figure(summary.mad),
         summary.runs.to_string(),
+        cell.repeated.to_string(),
+        cell.noisy().to_string(),
+        of_one.map_or_else(|| "-".into(), |ratio| figure(ratio.median)),
+        of_one.map_or_else(|| "-".into(), |ratio| figure(ratio.worst)),
         ratio(group, cell, "go", metric),
         ratio(group, cell, "floor", metric),
     ]);
+}
+
+/// What a cell takes on several workers over what it takes on one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scaling {
+    /// The median of its rounds over the median of those on one worker.
+    median: f64,
+    /// Its worst round over the same.
+    worst: f64,
+}
+
+/// How `cell` stands to that of the same runtime and parameters on one worker; `None` where there is none.
+fn scaling(group: &BenchGroup, cell: &Cell, metric: &str) -> Option<Scaling> {
+    let alike =
+        |other: &&Cell| other.workers == 1 && other.runtime == cell.runtime && other.params == cell.params;
+    let one = group.cells.iter().find(alike).filter(|_| cell.workers > 1)?;
+    let (several, one) = (cell.summary(metric)?, one.summary(metric)?.median);
+    (one != 0.0).then(|| Scaling { median: several.median / one, worst: several.max / one })
 }
 
 /// The median ratio to the cell of `rival` with the same parameters: on as many workers, or on its only number.
@@ -100,12 +123,13 @@ fn ratio(group: &BenchGroup, cell: &Cell, rival: &str, metric: &str) -> String {
 
 /// How the requirements of the measured benchmarks stand.
 pub fn requirements(groups: &[BenchGroup]) -> String {
-    let mut table = Table::new(["requirement", "bound", "measured", "95 % interval", "pairs", "reached "]);
+    let mut table =
+        Table::new(["requirement", "bound", "measured", "95 % interval", "pairs", "noisy", "reached "]);
     for standing in groups.iter().flat_map(standings) {
         table.row(standing);
     }
     let legend = "reached: yes/no by the whole interval over at least 15 pairs, open if the bound lies in it; yes?/no? \
-                  by the median of fewer\n";
+                  by the median of fewer; a worst run above its bound is a no, all below it are a yes if they are 30\n";
     if table.is_empty() { String::new() } else { format!("{table}{legend}") }
 }
 
@@ -124,12 +148,23 @@ fn records(group: &BenchGroup) -> Vec<Record> {
             params.push(("metric".into(), metric.into()));
         }
         let (bench, runtime) = (group.bench.name.into(), cell.runtime.into());
+        let names = |of: Scaling| {
+            let workers = cell.workers;
+            [(format!("t{workers}_t1_median"), of.median), (format!("t{workers}_t1_worst"), of.worst)]
+        };
+        let mut strangers = cell.strangers.clone();
+        strangers.resize(cell.rounds.len(), None);
         Some(Record {
             bench,
             runtime,
             workers: cell.workers,
             unit: unit.into(),
+            rounds: cell.series(metric),
+            strangers,
+            repeated: cell.repeated,
+            noisy: cell.noisy(),
             summary: cell.summary(metric)?,
+            ratios: scaling(group, cell, metric).map(names).into_iter().flatten().collect(),
             params,
         })
     };
@@ -170,10 +205,36 @@ mod tests {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(
             words,
-            ["raddle", "1", "wakes=150,from=os", "ns", "10.0", "10.0", "10.0", "0.00", "1", "0.250", "2.00"]
+            [
+                ["raddle", "1", "wakes=150,from=os", "ns", "10.0"],
+                ["10.0", "10.0", "0.00", "1", "0"],
+                ["0", "-", "-", "0.250", "2.00"]
+            ]
+            .concat()
         );
         assert!(text.starts_with("wake (user): "), "{text}");
         assert!(text.contains("skipped may: no may") && text.contains("FAILED tokio: no field"), "{text}");
+    }
+
+    #[test]
+    fn the_worst_run_on_two_workers_is_held_against_the_median_on_one() {
+        let mut group = sample();
+        let series = |figures: [f64; 3]| figures.map(|ns| Some(Sample::new(ns, 150))).to_vec();
+        group.cells[0].rounds = series([9.0, 10.0, 30.0]);
+        let two = Cell { rounds: series([8.0, 12.0, 50.0]), ..cell("raddle", 2, 0.0) };
+        assert_eq!(scaling(&group, &two, ""), Some(Scaling { median: 1.2, worst: 5.0 }));
+        assert_eq!(scaling(&group, &group.cells[0], ""), None);
+        assert_eq!(scaling(&group, &Cell { params: "wakes=1".into(), ..cell("raddle", 2, 1.0) }, ""), None);
+        group.cells.push(Cell { strangers: vec![Some(0.0), Some(0.2)], repeated: 7, ..two });
+        let records = records(&group);
+        let record = records.iter().find(|record| record.workers == 2).unwrap();
+        assert_eq!(record.ratios, [("t2_t1_median".to_owned(), 1.2), ("t2_t1_worst".to_owned(), 5.0)]);
+        assert_eq!(record.rounds, [Some(8.0), Some(12.0), Some(50.0)]);
+        assert_eq!((&record.strangers[..], record.repeated), (&[Some(0.0), Some(0.2), None][..], 7));
+        let text = self::group(&group);
+        let line = text.lines().find(|line| line.starts_with("raddle") && line.contains("50.0")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words[9..13], ["7", "1", "1.20", "5.00"]);
     }
 
     #[test]

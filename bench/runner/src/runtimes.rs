@@ -57,6 +57,7 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "rayon", title: "Rayon", built: Built::Rust },
     Runtime { name: "chili", title: "chili", built: Built::Rust },
     Runtime { name: "tokio", title: "tokio", built: Built::Rust },
+    Runtime { name: "smol", title: "smol", built: Built::Rust },
     Runtime { name: "may", title: "may", built: Built::Rust },
     Runtime { name: "std", title: "OS threads", built: Built::Rust },
     Runtime { name: "parking_lot", title: "parking_lot", built: Built::Rust },

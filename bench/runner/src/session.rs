@@ -74,7 +74,8 @@ pub fn run(
         }
         if built.last().is_some_and(|(name, _)| *name == runtime) {
             let params = |w| {
-                bench.params(runtime, w, options.quick).into_iter().map(move |p| Cell::new(runtime, w, p))
+                let all = bench.params(runtime, w, options.quick).into_iter();
+                all.map(move |params| Cell::new(runtime, w, options.given(params)))
             };
             group.cells.extend(workers.into_iter().flat_map(params));
         }
@@ -91,7 +92,8 @@ pub fn run(
                 let place = format!("{} {}/{runs}", bench.name, round + 1);
                 progress(&format!("{place} {} {} {}", cell.runtime, cell.workers, cell.params));
                 let expected = (bench.checksum)(&Params(&cell.params));
-                cell.run(bench.samples, expected, std::process::Command::new(path), options.quick);
+                let program = std::process::Command::new(path);
+                cell.run_watched(bench.samples, expected, program, options.quick, options.repetitions);
                 if is_set(stopped) {
                     // Ctrl-C reaches the process group: this program was cut short by it, not by a fault.
                     cell.failure = None;

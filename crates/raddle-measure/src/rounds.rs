@@ -29,6 +29,17 @@ pub fn pair_ratios(numerators: &[Option<f64>], denominators: &[Option<f64>]) -> 
     pairs.filter_map(|(n, d)| Some(n.as_ref()? / d.filter(|&d| d != 0.0)?)).collect()
 }
 
+/// Figures that two cells made in the same round, as differences `figure - less`. Rounds in which one of them has no
+/// figure are left out.
+///
+/// ```
+/// use raddle_measure::rounds::pair_differences;
+/// assert_eq!(pair_differences(&[Some(3.0), None, Some(5.0)], &[Some(2.0), Some(2.0), Some(7.0)]), [1.0, -2.0]);
+/// ```
+pub fn pair_differences(figures: &[Option<f64>], less: &[Option<f64>]) -> Vec<f64> {
+    figures.iter().zip(less).filter_map(|(figure, less)| Some(figure.as_ref()? - less.as_ref()?)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

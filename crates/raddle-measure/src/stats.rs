@@ -49,7 +49,7 @@ impl Summary {
 /// use raddle_measure::Interval;
 /// let ratios: Vec<f64> = (1..=15).map(f64::from).collect();
 /// let interval = Interval::of(&ratios).unwrap();
-/// assert_eq!((interval.low, interval.median, interval.high), (4.0, 8.0, 12.0));
+/// assert_eq!((interval.low, interval.median, interval.high, interval.worst), (4.0, 8.0, 12.0, 15.0));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -59,6 +59,8 @@ pub struct Interval {
     pub low: f64,
     /// Upper end; with fewer than six samples simply the largest.
     pub high: f64,
+    /// The largest sample.
+    pub worst: f64,
     /// Number of samples.
     pub count: usize,
 }
@@ -96,7 +98,7 @@ impl Interval {
         let sorted = sorted(samples);
         let rank = rank_of_interval(sorted.len()).unwrap_or(0);
         let (low, high) = (*sorted.get(rank)?, sorted[sorted.len() - 1 - rank]);
-        Some(Interval { median: median(&sorted)?, low, high, count: sorted.len() })
+        Some(Interval { median: median(&sorted)?, low, high, worst: *sorted.last()?, count: sorted.len() })
     }
 
     /// Does the median lie at or below `bound`?

@@ -27,7 +27,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     afterwards: None,
 };
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 15] = [
     "create_join",
     "create255",
     "alive",
@@ -37,7 +37,12 @@ const NAMES: [&str; 10] = [
     "thread_yield1000",
     "mutex",
     "queue_lock",
+    "rwlock",
+    "mpsc",
     "flat",
+    "tasks",
+    "call",
+    "loops",
 ];
 
 /// Only at the full size.
@@ -146,13 +151,18 @@ fn claims(run: &Run) -> Vec<Claim> {
     claims
 }
 
-const TITLES: [(&str, &str, &str); 6] = [
+const TITLES: [(&str, &str, &str); 11] = [
     ("create_join", "", "one created and joined"),
     ("create255", "", "255 created, then joined, each"),
     ("yield1000", "", "a switch among 1000"),
     ("thread_create", "", "a thread, with thread-local storage of its own, created and joined"),
     ("thread_yield1000", "", "a switch among 1000 such threads"),
     ("mutex", "threads=1", "a lock and unlock"),
+    ("rwlock", "threads=64,rounds=100000", "a lock of 64, of which 1 in 100 writes"),
+    ("mpsc", "ends=8,capacity=64", "a message of one of 8 senders"),
+    ("flat", "kind=spawn", "a job that is spawned, of 250"),
+    ("tasks", "batch=250", "a task of 250"),
+    ("call", "", "a call from outside"),
 ];
 
 /// What McRT measured, by runtime.

@@ -1,0 +1,28 @@
+//! Owns: batches of tasks that return at once, spawned by a task and awaited in order.
+//! May use: tokio.
+//! Never: a task that blocks its thread.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use raddle_measure::{Job, Sample, program};
+
+fn main() -> ExitCode {
+    program::main(run)
+}
+
+fn run(job: &Job) -> Result<Vec<Sample>, String> {
+    let (count, batch, plan) = (job.number("count")?, job.number("batch")?, job.plan);
+    bench_tokio::run(job.workers, async move { plan.time_async(count, || batches(count, batch)).await })?
+}
+
+async fn batches(count: u64, batch: u64) -> u64 {
+    let (mut made, mut sum) = (Vec::with_capacity(batch as usize), 0);
+    for first in (0..count).step_by(batch as usize) {
+        made.extend((first..first + batch).map(|index| tokio::spawn(async move { black_box(index) })));
+        for task in made.drain(..) {
+            sum += task.await.expect("a task does not panic");
+        }
+    }
+    sum
+}

@@ -173,7 +173,13 @@ mod tests {
 
     /// Four threads of 20 us wait for their turns on worker 0, and worker 1 has nothing to do.
     fn beside_an_idle_worker(freedom: Freedom) -> Log {
+        beside_an_idle_worker_of(freedom, None)
+    }
+
+    /// The same with these settings of the runtime.
+    fn beside_an_idle_worker_of(freedom: Freedom, policy: Option<&'static str>) -> Log {
         let mut script = Script::new(2, 80_000);
+        script.about.extend(policy.map(|policy| ("policy", policy)));
         for thread in 1..=4_u32 {
             script.name(thread, &format!("item {thread}"));
             script.put(0, 0, Event::Spawn, thread, pack(0, freedom as u32));
@@ -192,6 +198,27 @@ mod tests {
         assert!(placed.verdict.to_string().contains("`spawn_on`"), "{}", placed.verdict);
         for freedom in [Freedom::Unsaid, Freedom::UntilBegun, Freedom::Always] {
             assert_eq!(of(freedom).verdict.advice, Advice::Migrate, "{freedom:?}");
+        }
+    }
+
+    /// What may move already is not told to be movable, and nobody is told to let move what moves already.
+    #[test]
+    fn threads_are_not_told_to_become_threads() {
+        let moves = "Policy { migration: true, balance: Steal }";
+        let of = |freedom, policy| Analysis::of(&beside_an_idle_worker_of(freedom, Some(policy))).verdict;
+        for light in [Freedom::UntilBegun, Freedom::Unsaid] {
+            let verdict = of(light, moves);
+            assert_eq!(verdict.advice, Advice::MakeMovable, "{light:?}");
+            assert!(verdict.to_string().contains("RADDLE_PROCESSES=full"), "{verdict}");
+        }
+        let movable = of(Freedom::Always, moves);
+        assert_eq!(movable.advice, Advice::Coarser);
+        assert!(!movable.to_string().contains("RADDLE_PROCESSES"), "{movable}");
+        assert_eq!(of(Freedom::Placed, moves).advice, Advice::Spread("item".to_owned()));
+        for stays in ["migration: false, balance: Steal", "migration: true, balance: None"] {
+            for freedom in [Freedom::UntilBegun, Freedom::Always] {
+                assert_eq!(of(freedom, stays).advice, Advice::Migrate, "{freedom:?} with {stays}");
+            }
         }
     }
 

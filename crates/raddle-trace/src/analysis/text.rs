@@ -226,7 +226,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "finding": analysis.verdict.finding(),
         "cause": analysis.verdict.cause(),
         "busy": analysis.verdict.busy,
-        "advice": analysis.verdict.advice.in_language(analysis.verdict.language).to_string(),
+        "advice": analysis.verdict.said_advice().to_string(),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
         "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
         "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),

@@ -6,7 +6,7 @@ use super::blocked;
 use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
-use super::language::Language;
+use super::language::{InLanguage, Language};
 use super::path::Path;
 use super::placement::{PinnedLoad, Placements, WaitedBeside};
 use super::timeline::{Slice, WorkerTime};
@@ -36,6 +36,8 @@ pub struct Verdict {
     pub crossed: Option<f64>,
     /// What to do about it.
     pub advice: Advice,
+    /// Whether all that ran, and the scheduler's own time, would have taken no longer on one worker.
+    pub one_worker: bool,
     /// The language of the program, in whose terms to give the advice.
     pub language: Language,
 }
@@ -162,6 +164,11 @@ impl Verdict {
         format!("{}: {advice}", class.map_or("none", Class::name))
     }
 
+    /// The advice in terms of the program's language.
+    pub fn said_advice(&self) -> InLanguage<'_> {
+        self.advice.in_language(self.language).or_on_one_worker(self.one_worker)
+    }
+
     /// The finding, without the advice.
     pub fn finding(&self) -> String {
         let mut text = format!("{:.2} of {} workers busy", self.busy, self.workers);
@@ -190,7 +197,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.finding())?;
         if self.advice != Advice::None {
-            write!(f, "; {}", self.advice.in_language(self.language))?;
+            write!(f, "; {}", self.said_advice())?;
         }
         Ok(())
     }
@@ -246,6 +253,7 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge], path: &Path)
         kernel,
         crossed,
         advice,
+        one_worker: work_ns(workers) <= log.wall_ns(),
         language: Language::of(log),
     }
 }
@@ -326,9 +334,13 @@ fn fewer(log: &Log, workers: &[WorkerTime], share: f64) -> Advice {
         return Advice::FewerWorkers(cores);
     }
     let free = ((workers.len() as f64 * (1.0 - share)).floor() as usize).max(1);
-    let work: u64 = workers.iter().map(|worker| worker.running_ns + worker.overhead_ns).sum();
-    let wall = log.wall_ns();
+    let (work, wall) = (work_ns(workers), log.wall_ns());
     if work / (free as u64) < wall - wall / 20 { Advice::FewerWorkers(free) } else { Advice::Elsewhere }
+}
+
+/// All that ran, and the scheduler's own time.
+fn work_ns(workers: &[WorkerTime]) -> u64 {
+    workers.iter().map(|worker| worker.running_ns + worker.overhead_ns).sum()
 }
 
 /// What cost the most. Other programs are blamed only if they took more than everything that a change of this program

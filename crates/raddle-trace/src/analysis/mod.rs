@@ -147,7 +147,7 @@ fn times_by(log: &Log, by_time: &[(u32, At)]) -> Vec<WorkerTime> {
     let mut workers: Vec<WorkerTime> =
         log.workers.iter().map(|worker| timeline::of_worker(worker, log.begin_ns, log.end_ns)).collect();
     let ready = idle::Ready::of(by_time, log.begin_ns);
-    idle::classify(&mut workers, by_time, &ready);
+    idle::classify(&mut workers, by_time, &ready, &placement::Placements::of(log));
     workers.iter_mut().for_each(kernel::charge);
     for (worker, recorded) in workers.iter_mut().zip(&log.workers) {
         blocked::charge(worker, &recorded.whereabouts);

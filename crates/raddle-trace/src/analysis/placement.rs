@@ -222,6 +222,35 @@ mod tests {
         }
     }
 
+    /// Items that are placed on worker 0 let main go on in between, which worker 1 steals each time.
+    #[test]
+    fn who_steals_something_else_meanwhile_has_not_been_stealing_what_is_placed() {
+        let of = |freedom: Freedom| {
+            let mut script = Script::new(2, 0);
+            script.name(99, "main").switch(0, 0, StopReason::None, 99).put(1, 0, Event::IdleBegin, 0, 0);
+            for thread in 1..=10_u32 {
+                script.name(thread, &format!("item {thread}"));
+                script.put(0, 0, Event::Spawn, thread, pack(0, freedom as u32));
+            }
+            script.switch(0, 10, StopReason::Join, 1);
+            for item in 1..=10_u32 {
+                let end = u64::from(item) * 20_000;
+                let next = (item + 1) % 11;
+                script.wake(0, end - 10, 99, 0).switch(0, end, StopReason::Exit, next);
+                script.put(1, end + 20, Event::Steal, 1, 0);
+                script.put(1, end + 30, Event::IdleEnd, IdleCause::Stole as u32, 0);
+                script.switch(1, end + 30, StopReason::None, 99).switch(1, end + 40, StopReason::Join, 0);
+                script.put(1, end + 40, Event::IdleBegin, 0, 0);
+            }
+            Analysis::of(&script.log())
+        };
+        let placed = of(Freedom::Placed);
+        assert!(placed.idle_ns(Class::Misplaced) > 150_000, "{placed:?}");
+        assert_eq!(placed.verdict.advice, Advice::Spread("item".to_owned()));
+        let movable = of(Freedom::Always);
+        assert!(movable.idle_ns(Class::Stealing) > 150_000, "{movable:?}");
+    }
+
     #[test]
     fn time_is_misplaced_as_often_as_workers_are_idle() {
         let mut script = Script::new(3, 100);

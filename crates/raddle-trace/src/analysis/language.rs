@@ -2,7 +2,7 @@
 //! May use: `log`.
 //! Never: a change of the advice itself.
 
-use super::verdict::Advice;
+use super::verdict::{Advice, at};
 use crate::log::Log;
 use std::fmt;
 
@@ -91,6 +91,14 @@ impl fmt::Display for InLanguage<'_> {
                     "{to} waits for input or output, which {from} does: read or write more at a time, less often"
                 )
             }
+            Advice::Convoy(label, site) => {
+                let place = at(site.as_deref());
+                write!(
+                    f,
+                    "do less in the CLAIM{place}, or share several channels, so that {label} need not queue"
+                )
+            }
+            Advice::WakeOne(label, _) => write!(f, "wake as many of {label} as can go on"),
             Advice::None | Advice::Split(..) | Advice::Coarser | Advice::Larger(..) | Advice::Elsewhere => {
                 advice.fmt(f)
             }
@@ -122,6 +130,8 @@ mod tests {
             Advice::Blocking(text("client"), None),
             Advice::FewerWorkers(1),
             Advice::Inside(text("OS thread main"), text("stage")),
+            Advice::Convoy(text("stage"), Some(text("ring.occ:5"))),
+            Advice::WakeOne(text("stage"), None),
         ];
         for advice in &all {
             let said = advice.in_language(Language::Occam).to_string();
@@ -133,9 +143,8 @@ mod tests {
     #[test]
     fn occam_is_told_to_use_one_worker_only_if_that_is_no_slower() {
         let stages = Advice::Segments("stage".to_owned(), vec![(0, 3), (4, 7)]);
-        let said = |is_no_slower| {
-            stages.in_language(Language::Occam).or_on_one_worker(is_no_slower).to_string()
-        };
+        let said =
+            |is_no_slower| stages.in_language(Language::Occam).or_on_one_worker(is_no_slower).to_string();
         assert!(said(true).ends_with("; or use one worker: --workers 1"), "{}", said(true));
         assert!(said(false).ends_with("or send more in each"), "{}", said(false));
     }

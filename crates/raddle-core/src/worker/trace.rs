@@ -18,7 +18,7 @@ use crate::describe::Wait;
 use crate::tracer;
 use crate::worker::load::Always;
 use raddle_context::Context;
-use raddle_protocol::call::WaitCall;
+use raddle_protocol::call::{WaitCall, WaitReason};
 use raddle_protocol::header::{Header, Kind, OWN_TLS};
 use raddle_trace::event::{Freedom, IdleCause, pack};
 use raddle_trace::{Event, Level, StopReason};
@@ -101,7 +101,9 @@ impl LocalWorker {
     /// As [`note_stop`](LocalWorker::note_stop), at that place of the program.
     #[cold]
     pub fn note_stop_at(&self, call: &'static WaitCall, object: usize, site: &'static Location<'static>) {
-        let site = self.traces_at(Level::Sync).then_some(site);
+        // Lock convoys and wake storms are told with their lines: a record more for whoever waits there.
+        let is_told = matches!(call.reason(), WaitReason::Lock | WaitReason::Wait);
+        let site = (is_told || self.traces_at(Level::Sync)).then_some(site);
         self.own().stop.note_stop(call.reason(), object, site);
     }
 

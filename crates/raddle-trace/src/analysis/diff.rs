@@ -44,6 +44,8 @@ pub struct Diff {
     pub advice: Advice,
     /// In whose words to say that.
     pub language: Language,
+    /// Whether one worker would take no longer than the second trace: it did in the first, or the second says so.
+    pub one_worker: bool,
     /// The prediction for the advice, if there is one.
     pub predicted: Option<Forecast>,
 }
@@ -63,8 +65,12 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         crosses: two.verdict.crossed.is_some() && one.verdict.crossed.is_none(),
         crossing: both(&|a| wakes(a, false)),
         outside: both(&|a| wakes(a, true)),
-        advice: two.verdict.advice.clone(),
+        advice: supported(one, two),
         language: two.verdict.language,
+        one_worker: match one.workers.len() {
+            1 => one.wall_ns <= two.wall_ns,
+            _ => two.verdict.one_worker,
+        },
         predicted: two.predicted,
     }
 }
@@ -78,6 +84,18 @@ impl Diff {
             self.predicted = predict::placed(one, two, label, segments);
         }
         self
+    }
+}
+
+/// The advice for the second trace; not to use fewer workers, if on so many or more the first took longer.
+fn supported(one: &Analysis, two: &Analysis) -> Advice {
+    match two.verdict.advice {
+        Advice::FewerWorkers(fewer)
+            if (fewer..two.workers.len()).contains(&one.workers.len()) && one.wall_ns > two.wall_ns =>
+        {
+            Advice::Elsewhere
+        }
+        _ => two.verdict.advice.clone(),
     }
 }
 
@@ -148,7 +166,7 @@ impl fmt::Display for Diff {
                 self.outside[0], self.outside[1]
             )?;
         }
-        writeln!(f, "advice: {}", self.advice.in_language(self.language))?;
+        writeln!(f, "advice: {}", self.advice.in_language(self.language).or_on_one_worker(self.one_worker))?;
         if let Some(forecast) = self.predicted {
             writeln!(f, "predicted with that: {forecast}")?;
         }

@@ -9,7 +9,7 @@
 //! | hand-off | the thread that ends the gap was woken meanwhile by another worker or OS thread, and did not run yet |
 //! | hand-off | every ready thread had been handed to an idle worker that was still waking up |
 //! | stealing | threads were queued at other workers, and this worker stole one of them in the end: \[1\] |
-//! | misplaced | threads were queued at other workers, and this worker got none |
+//! | misplaced | threads were queued at other workers, and this worker got none, or they may not leave those: \[1\] |
 //! | starved | no thread was ready anywhere |
 //!
 //! 1. For no longer than they then ran. A thief that is quicker than that would have run them, and been starved for the
@@ -17,9 +17,10 @@
 //!
 //! The kernel's share is found by `kernel`, and sleep in the kernel, which is no gap, by `blocked`.
 
+use super::placement::Placements;
 use super::readied::{EndedBy, Readied, ReadiedThreads, Way};
 use super::timeline::{Gap, WorkerTime};
-use crate::event::{Event, StopReason, unpack};
+use crate::event::{Event, Freedom, StopReason, unpack};
 use crate::log::At;
 use std::collections::HashMap;
 
@@ -246,9 +247,14 @@ impl Ready {
 }
 
 /// Divides each gap into classes, and says what ended it.
-pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready: &Ready) {
+pub(super) fn classify(
+    workers: &mut [WorkerTime],
+    by_time: &[(u32, At)],
+    ready: &Ready,
+    placements: &Placements,
+) {
     let readied = ReadiedThreads::of(by_time);
-    let queued = Queued::of(workers, &readied);
+    let queued = Queued::of(workers, &readied, placements);
     for worker in workers {
         let number = worker.number;
         for gap in &mut worker.gaps {
@@ -264,6 +270,8 @@ struct Queue {
     ready_ns: u64,
     ran_at_ns: u64,
     ran_ns: u64,
+    /// Whether no other worker may have it.
+    stays: bool,
 }
 
 /// All waits in queues.
@@ -279,12 +287,17 @@ impl Queued {
     const BEYOND_MAX: usize = 4096;
 
     /// Only steals ask for them.
-    fn of(workers: &[WorkerTime], readied: &ReadiedThreads) -> Queued {
+    fn of(workers: &[WorkerTime], readied: &ReadiedThreads, placements: &Placements) -> Queued {
         let steals = workers.iter().flat_map(|worker| &worker.gaps).any(|gap| gap.stole);
         let slices = workers.iter().filter(|_| steals).flat_map(|worker| &worker.slices);
         let waits = slices.filter_map(|slice| {
-            let ready_ns = readied.before(slice.thread, slice.begin_ns)?.ns;
-            Some(Queue { ready_ns, ran_at_ns: slice.begin_ns, ran_ns: slice.ns() })
+            let last = readied.before(slice.thread, slice.begin_ns)?;
+            let stays = match placements.freedom(slice.thread) {
+                Freedom::Placed => true,
+                Freedom::UntilBegun => last.way != Way::Spawned,
+                Freedom::Always | Freedom::Unsaid => false,
+            };
+            Some(Queue { ready_ns: last.ns, ran_at_ns: slice.begin_ns, ran_ns: slice.ns(), stays })
         });
         let mut waits: Vec<Queue> = waits.collect();
         waits.sort_unstable_by_key(|wait| wait.ran_at_ns);
@@ -295,8 +308,9 @@ impl Queued {
         Queued { waits, first_ready }
     }
 
-    /// For how much of this time a worker that steals at once could have run what waited then; at most `most`.
-    fn stealable_ns(&self, begin: u64, end: u64, most: u64) -> u64 {
+    /// For how much of this time another worker could have run at once what waited then; at most `most`: what it may
+    /// steal, or what stays where it is.
+    fn runnable_ns(&self, begin: u64, end: u64, most: u64, stays: bool) -> u64 {
         let first = self.waits.partition_point(|wait| wait.ran_at_ns <= begin);
         let (mut sum, mut beyond) = (0, 0);
         for (wait, first_ready) in self.waits[first..].iter().zip(&self.first_ready[first..]) {
@@ -305,7 +319,7 @@ impl Queued {
             }
             beyond += usize::from(wait.ran_at_ns > end);
             let waited = wait.ran_at_ns.min(end).saturating_sub(wait.ready_ns.max(begin));
-            sum += waited.min(wait.ran_ns);
+            sum += if wait.stays == stays { waited.min(wait.ran_ns) } else { 0 };
         }
         sum.min(most)
     }
@@ -324,8 +338,8 @@ fn parts(gap: &Gap, last: Option<Readied>, ready: &Ready, queued: &Queued) -> Ve
         _ if ns > 0 => parts.push((class, ns)),
         _ => (),
     };
-    let mut stealable =
-        if gap.stole { queued.stealable_ns(gap.begin_ns, made, made - gap.begin_ns) } else { 0 };
+    let runnable = |stays| queued.runnable_ns(gap.begin_ns, made, made - gap.begin_ns, stays);
+    let (mut stealable, mut stays) = if gap.stole { (runnable(false), runnable(true)) } else { (0, 0) };
     for (ns, work) in ready.intervals(gap.begin_ns, made) {
         match work {
             Work::None => put(Class::Starved, ns),
@@ -334,7 +348,10 @@ fn parts(gap: &Gap, last: Option<Readied>, ready: &Ready, queued: &Queued) -> Ve
                 let stealing = ns.min(stealable);
                 stealable -= stealing;
                 put(Class::Stealing, stealing);
-                put(Class::Starved, ns - stealing);
+                let misplaced = (ns - stealing).min(stays);
+                stays -= misplaced;
+                put(Class::Misplaced, misplaced);
+                put(Class::Starved, ns - stealing - misplaced);
             }
             Work::Queued => put(Class::Misplaced, ns),
         }

@@ -2,7 +2,7 @@
 //! May use: `log`.
 //! Never: a change of the advice itself.
 
-use super::verdict::Advice;
+use super::verdict::{Advice, at};
 use crate::log::Log;
 use std::fmt;
 
@@ -32,7 +32,19 @@ impl Language {
 }
 
 /// An advice, displayed in terms of a language.
-pub struct InLanguage<'a>(&'a Advice, Language);
+pub struct InLanguage<'a> {
+    advice: &'a Advice,
+    language: Language,
+    one_worker: bool,
+}
+
+impl InLanguage<'_> {
+    /// Whether the figures say that one worker would take no longer: that is advised only then.
+    pub fn or_on_one_worker(mut self, is_no_slower: bool) -> Self {
+        self.one_worker = is_no_slower;
+        self
+    }
+}
 
 impl Advice {
     /// Whether it is about placement.
@@ -42,15 +54,17 @@ impl Advice {
 
     /// In terms of a language.
     pub fn in_language(&self, language: Language) -> InLanguage<'_> {
-        InLanguage(self, language)
+        InLanguage { advice: self, language, one_worker: false }
     }
 }
 
 impl fmt::Display for InLanguage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let InLanguage(advice, Language::Occam) = self else { return self.0.fmt(f) };
-        let say_more =
-            "let them do more between two messages, or send more in each; or use one worker: --workers 1";
+        let InLanguage { advice, language: Language::Occam, one_worker } = self else {
+            return self.advice.fmt(f);
+        };
+        let or_one = if *one_worker { "; or use one worker: --workers 1" } else { "" };
+        let say_more = format!("let them do more between two messages, or send more in each{or_one}");
         match advice {
             Advice::Segments(one, _) => write!(f, "{one} are too small to be on several workers: {say_more}"),
             Advice::Together(one, two) if one == two => {
@@ -77,6 +91,14 @@ impl fmt::Display for InLanguage<'_> {
                     "{to} waits for input or output, which {from} does: read or write more at a time, less often"
                 )
             }
+            Advice::Convoy(label, site) => {
+                let place = at(site.as_deref());
+                write!(
+                    f,
+                    "do less in the CLAIM{place}, or share several channels, so that {label} need not queue"
+                )
+            }
+            Advice::WakeOne(label, _) => write!(f, "wake as many of {label} as can go on"),
             Advice::None | Advice::Split(..) | Advice::Coarser | Advice::Larger(..) | Advice::Elsewhere => {
                 advice.fmt(f)
             }
@@ -108,11 +130,22 @@ mod tests {
             Advice::Blocking(text("client"), None),
             Advice::FewerWorkers(1),
             Advice::Inside(text("OS thread main"), text("stage")),
+            Advice::Convoy(text("stage"), Some(text("ring.occ:5"))),
+            Advice::WakeOne(text("stage"), None),
         ];
         for advice in &all {
             let said = advice.in_language(Language::Occam).to_string();
             assert!(!said.contains("spawn_on") && !said.contains("RADDLE_"), "{said}");
             assert_eq!(advice.in_language(Language::Rust).to_string(), advice.to_string());
         }
+    }
+
+    #[test]
+    fn occam_is_told_to_use_one_worker_only_if_that_is_no_slower() {
+        let stages = Advice::Segments("stage".to_owned(), vec![(0, 3), (4, 7)]);
+        let said =
+            |is_no_slower| stages.in_language(Language::Occam).or_on_one_worker(is_no_slower).to_string();
+        assert!(said(true).ends_with("; or use one worker: --workers 1"), "{}", said(true));
+        assert!(said(false).ends_with("or send more in each"), "{}", said(false));
     }
 }

@@ -3,12 +3,13 @@
 //! Never: drawing; text, JSON and the page only show these figures.
 //!
 //! Time is conserved: for every worker, running + idle of each class + overhead is the wall time (`timeline`, `idle`).
-//! From that come the verdict (`verdict`), the wakes between workers and the wait objects (`edges`), the thread spread
-//! (`spread`), the comparison of two traces (`diff`), and the predicted effect of an advice (`predict`, by what-if
-//! simulation in `simulate`). For reading there are also the critical path (`path`) and the program's own events
-//! (`user_events`).
+//! From that come the verdict (`verdict`), lock convoys and wake storms (`convoy`, `storm`), the wakes between workers
+//! and the wait objects (`edges`), the thread spread (`spread`), the comparison of two traces (`diff`), and the
+//! predicted effect of an advice (`predict`, by what-if simulation in `simulate`). For reading there are also the
+//! critical path (`path`) and the program's own events (`user_events`).
 
 mod blocked;
+mod convoy;
 mod diff;
 mod edges;
 mod idle;
@@ -23,12 +24,14 @@ mod predict;
 mod readied;
 mod simulate;
 mod spread;
+mod storm;
 mod text;
 mod timeline;
 mod user_events;
 mod verdict;
 
 pub use blocked::Stay;
+pub use convoy::Convoy;
 pub use diff::{Change, Diff, diff};
 pub use edges::{Edge, WaitObject};
 pub use idle::{Class, Decades};
@@ -38,6 +41,7 @@ pub use path::Path;
 pub use predict::{Forecast, Range};
 pub use readied::EndedBy;
 pub use spread::Spread;
+pub use storm::Storm;
 pub use text::{duration, json, report};
 pub use timeline::{Gap, Slice, WorkerTime};
 pub use user_events::{Point, Span, UserEvents};
@@ -90,7 +94,7 @@ impl Analysis {
         let workers = times_by(log, &by_time);
         let edges = edges::crossing(log, &workers, &by_time);
         let path = path::of(log, &workers);
-        let mut verdict = verdict::of(log, &workers, &edges, &path);
+        let mut verdict = verdict::of(log, &workers, &edges, &path, &by_time);
         let mut predicted = predict::followed(log, &verdict.advice, &workers);
         if verdict.advice.moves()
             && predicted.is_some_and(|forecast| !forecast.is_worth_it(log.wall_ns()))
@@ -147,7 +151,7 @@ fn times_by(log: &Log, by_time: &[(u32, At)]) -> Vec<WorkerTime> {
     let mut workers: Vec<WorkerTime> =
         log.workers.iter().map(|worker| timeline::of_worker(worker, log.begin_ns, log.end_ns)).collect();
     let ready = idle::Ready::of(by_time, log.begin_ns);
-    idle::classify(&mut workers, by_time, &ready);
+    idle::classify(&mut workers, by_time, &ready, &placement::Placements::of(log));
     workers.iter_mut().for_each(kernel::charge);
     for (worker, recorded) in workers.iter_mut().zip(&log.workers) {
         blocked::charge(worker, &recorded.whereabouts);

@@ -173,7 +173,13 @@ mod tests {
 
     /// Four threads of 20 us wait for their turns on worker 0, and worker 1 has nothing to do.
     fn beside_an_idle_worker(freedom: Freedom) -> Log {
+        beside_an_idle_worker_of(freedom, None)
+    }
+
+    /// The same with these settings of the runtime.
+    fn beside_an_idle_worker_of(freedom: Freedom, policy: Option<&'static str>) -> Log {
         let mut script = Script::new(2, 80_000);
+        script.about.extend(policy.map(|policy| ("policy", policy)));
         for thread in 1..=4_u32 {
             script.name(thread, &format!("item {thread}"));
             script.put(0, 0, Event::Spawn, thread, pack(0, freedom as u32));
@@ -193,6 +199,56 @@ mod tests {
         for freedom in [Freedom::Unsaid, Freedom::UntilBegun, Freedom::Always] {
             assert_eq!(of(freedom).verdict.advice, Advice::Migrate, "{freedom:?}");
         }
+    }
+
+    /// What may move already is not told to be movable, and nobody is told to let move what moves already.
+    #[test]
+    fn threads_are_not_told_to_become_threads() {
+        let moves = "Policy { migration: true, balance: Steal }";
+        let of = |freedom, policy| Analysis::of(&beside_an_idle_worker_of(freedom, Some(policy))).verdict;
+        for light in [Freedom::UntilBegun, Freedom::Unsaid] {
+            let verdict = of(light, moves);
+            assert_eq!(verdict.advice, Advice::MakeMovable, "{light:?}");
+            assert!(verdict.to_string().contains("RADDLE_PROCESSES=full"), "{verdict}");
+        }
+        let movable = of(Freedom::Always, moves);
+        assert_eq!(movable.advice, Advice::Coarser);
+        assert!(!movable.to_string().contains("RADDLE_PROCESSES"), "{movable}");
+        assert_eq!(of(Freedom::Placed, moves).advice, Advice::Spread("item".to_owned()));
+        for stays in ["migration: false, balance: Steal", "migration: true, balance: None"] {
+            for freedom in [Freedom::UntilBegun, Freedom::Always] {
+                assert_eq!(of(freedom, stays).advice, Advice::Migrate, "{freedom:?} with {stays}");
+            }
+        }
+    }
+
+    /// Items that are placed on worker 0 let main go on in between, which worker 1 steals each time.
+    #[test]
+    fn who_steals_something_else_meanwhile_has_not_been_stealing_what_is_placed() {
+        let of = |freedom: Freedom| {
+            let mut script = Script::new(2, 0);
+            script.name(99, "main").switch(0, 0, StopReason::None, 99).put(1, 0, Event::IdleBegin, 0, 0);
+            for thread in 1..=10_u32 {
+                script.name(thread, &format!("item {thread}"));
+                script.put(0, 0, Event::Spawn, thread, pack(0, freedom as u32));
+            }
+            script.switch(0, 10, StopReason::Join, 1);
+            for item in 1..=10_u32 {
+                let end = u64::from(item) * 20_000;
+                let next = (item + 1) % 11;
+                script.wake(0, end - 10, 99, 0).switch(0, end, StopReason::Exit, next);
+                script.put(1, end + 20, Event::Steal, 1, 0);
+                script.put(1, end + 30, Event::IdleEnd, IdleCause::Stole as u32, 0);
+                script.switch(1, end + 30, StopReason::None, 99).switch(1, end + 40, StopReason::Join, 0);
+                script.put(1, end + 40, Event::IdleBegin, 0, 0);
+            }
+            Analysis::of(&script.log())
+        };
+        let placed = of(Freedom::Placed);
+        assert!(placed.idle_ns(Class::Misplaced) > 150_000, "{placed:?}");
+        assert_eq!(placed.verdict.advice, Advice::Spread("item".to_owned()));
+        let movable = of(Freedom::Always);
+        assert!(movable.idle_ns(Class::Stealing) > 150_000, "{movable:?}");
     }
 
     #[test]

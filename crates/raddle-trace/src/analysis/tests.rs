@@ -168,6 +168,50 @@ fn nobody_is_told_to_use_fewer_workers_where_that_takes_longer() {
     assert_eq!(short_of_cores(600_000, "2").verdict.advice, Advice::FewerWorkers(1), "0.8 ms");
 }
 
+/// One worker does 0.7 ms of work in `alone`; two workers with two thirds of their cores took 1 ms for 0.8 ms.
+#[test]
+fn a_comparison_advises_fewer_workers_only_if_they_were_no_slower() {
+    let advice = |alone: u64| {
+        let mut one = Script::new(1, alone);
+        one.switch(0, 0, StopReason::None, 1).switch(0, alone, StopReason::Exit, 0);
+        diff(&Analysis::of(&one.log()), &short_of_cores(600_000, "2")).advice
+    };
+    assert_eq!(advice(700_000), Advice::FewerWorkers(1));
+    assert_eq!(advice(1_300_000), Advice::Elsewhere);
+}
+
+/// occam's stages pass a message to and fro; `run` of the 1000 that each turn takes.
+fn of_occam(run: u64, alone: u64) -> (Analysis, Diff) {
+    let mut script = Script::new(2, 0);
+    script.about.push(("door", "occam"));
+    for step in 0..200_u64 {
+        let (worker, ns) = ((step % 2) as u32, step * 1000);
+        script.put(worker, ns, Event::IdleEnd, IdleCause::Mail as u32, 0);
+        script.switch(worker, ns, StopReason::None, worker + 1).wake(worker, ns + 90, 2 - worker, 1);
+        script.switch(worker, ns + run, StopReason::MeetToSend, 0);
+        script.put(worker, ns + run, Event::IdleBegin, 0, 0);
+    }
+    let mut one = Script::new(1, alone);
+    one.switch(0, 0, StopReason::None, 1).switch(0, alone, StopReason::Exit, 0);
+    let two = Analysis::of(&script.log());
+    let diff = diff(&Analysis::of(&one.log()), &two);
+    (two, diff)
+}
+
+#[test]
+fn occam_is_told_of_one_worker_only_where_the_figures_say_that_it_is_no_slower() {
+    let one = "or use one worker: --workers 1";
+    let (short, quick) = of_occam(400, 90_000);
+    let said = short.verdict.to_string();
+    assert!(said.contains("are too small to be on several workers") && said.contains(one), "{said}");
+    assert!(quick.to_string().contains(one), "{quick}");
+    let (long, slow) = of_occam(1400, 250_000);
+    let said = long.verdict.to_string();
+    assert!(said.contains("are too small to be on several workers") && !said.contains(one), "{said}");
+    assert!(!slow.to_string().contains(one), "{slow}");
+    assert!(!of_occam(400, 250_000).1.to_string().contains(one), "the first trace is of one worker");
+}
+
 /// Two workers in turn: one runs for `run` and wakes the other's next, which is on its way for `gap`; for so long of
 /// it, the kernel says, the woken OS thread waited for a core.
 fn in_turn(run: u64, gap: u64, kernel_wait: u64) -> Analysis {

@@ -226,7 +226,15 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "finding": analysis.verdict.finding(),
         "cause": analysis.verdict.cause(),
         "busy": analysis.verdict.busy,
-        "advice": analysis.verdict.advice.in_language(analysis.verdict.language).to_string(),
+        "advice": analysis.verdict.said_advice().to_string(),
+        "convoy": analysis.verdict.convoy.as_ref().map(|convoy| json!({
+            "label": convoy.label, "site": convoy.site, "waits": convoy.waits, "waited_ns": convoy.waited_ns,
+            "queue": convoy.queue, "idle_ns": convoy.idle_ns,
+        })),
+        "storm": analysis.verdict.storm.as_ref().map(|storm| json!({
+            "label": storm.label, "site": storm.site, "events": storm.events, "woken": storm.woken,
+            "in_vain": storm.in_vain, "cost_ns": storm.cost_ns,
+        })),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
         "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
         "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),

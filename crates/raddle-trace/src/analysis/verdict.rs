@@ -3,15 +3,17 @@
 //! Never: advice without the figure that it is based on.
 
 use super::blocked;
+use super::convoy::{self, Convoy};
 use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
-use super::language::Language;
+use super::language::{InLanguage, Language};
 use super::path::Path;
 use super::placement::{PinnedLoad, Placements, WaitedBeside};
+use super::storm::{self, Storm};
 use super::timeline::{Slice, WorkerTime};
 use crate::event::Event;
-use crate::log::Log;
+use crate::log::{At, Log};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
@@ -34,8 +36,14 @@ pub struct Verdict {
     pub kernel: Option<f64>,
     /// The share of wakes that crossed workers, if that is the problem: many crossing wakes between short slices.
     pub crossed: Option<f64>,
+    /// The lock convoy, if that is the problem.
+    pub convoy: Option<Convoy>,
+    /// The wake storm, if it is worth reporting; it is the problem if the advice says so.
+    pub storm: Option<Storm>,
     /// What to do about it.
     pub advice: Advice,
+    /// Whether all that ran, and the scheduler's own time, would have taken no longer on one worker.
+    pub one_worker: bool,
     /// The language of the program, in whose terms to give the advice.
     pub language: Language,
 }
@@ -71,6 +79,10 @@ pub enum Advice {
     Elsewhere,
     /// Let a process do the work of this OS thread, which wakes members of that label.
     Inside(String, String),
+    /// Members of this label queue for the lock at this place, if it is known: do less under it, or have several.
+    Convoy(String, Option<String>),
+    /// Wake one of the members of this label, who wait at this place, and not all.
+    WakeOne(String, Option<String>),
 }
 
 impl Advice {
@@ -134,15 +146,31 @@ impl fmt::Display for Advice {
             Advice::Inside(from, to) => {
                 write!(f, "let a process do the work of {from}, which wakes {to} from outside the workers")
             }
+            Advice::Convoy(label, site) => {
+                let place = at(site.as_deref());
+                write!(f, "do less under the lock{place}, or have several of them, so that {label} need not queue")
+            }
+            Advice::WakeOne(label, _) => {
+                write!(f, "wake one of {label}, or as many as can go on: `notify_one`, not `notify_all`")
+            }
         }
     }
+}
+
+/// The words for a place, if it is known.
+pub(super) fn at(site: Option<&str>) -> String {
+    site.map_or_else(String::new, |site| format!(" at {site}"))
 }
 
 impl Verdict {
     /// The cause and the kind of advice, without figures: two traces of one program are to have the same.
     pub fn cause(&self) -> String {
-        let class =
-            if self.crossed.is_some() { Some(Class::HandOff) } else { self.worst.map(|worst| worst.0) };
+        let class = match &self.advice {
+            Advice::Convoy(..) => "lock convoy",
+            Advice::WakeOne(..) => "wake storm",
+            _ if self.crossed.is_some() => Class::HandOff.name(),
+            _ => self.worst.map_or("none", |(class, _)| class.name()),
+        };
         let label = |name: &str| labels::split(name).0.into_owned();
         let advice = match &self.advice {
             Advice::None => "nothing".to_owned(),
@@ -156,16 +184,31 @@ impl Verdict {
             Advice::Coarser | Advice::Larger(..) => "larger pieces".to_owned(),
             Advice::FewerWorkers(_) => "fewer workers".to_owned(),
             Advice::Elsewhere => "end others".to_owned(),
-            Advice::Blocking(label, _) => label.clone(),
+            Advice::Blocking(label, _) | Advice::Convoy(label, _) | Advice::WakeOne(label, _) => {
+                label.clone()
+            }
             Advice::Inside(from, to) => format!("{} inside, for {to}", label(from)),
         };
-        format!("{}: {advice}", class.map_or("none", Class::name))
+        format!("{class}: {advice}")
+    }
+
+    /// The advice in terms of the program's language.
+    pub fn said_advice(&self) -> InLanguage<'_> {
+        self.advice.in_language(self.language).or_on_one_worker(self.one_worker)
     }
 
     /// The finding, without the advice.
     pub fn finding(&self) -> String {
         let mut text = format!("{:.2} of {} workers busy", self.busy, self.workers);
-        if let Some(share) = self.crossed {
+        if let Some(convoy) = &self.convoy {
+            let (share, queue, place) = (convoy.share * 100.0, convoy.queue, at(convoy.site.as_deref()));
+            text +=
+                &format!("; {share:.0} % of worker time is lost in a lock convoy: on average {queue:.1} of ");
+            text += &format!("{} wait for the lock{place}", convoy.label);
+        } else if let (Some(storm), Advice::WakeOne(..)) = (&self.storm, &self.advice) {
+            let share = storm.share * 100.0;
+            text += &format!("; {share:.0} % of worker time is lost in a wake storm: {}", in_words(storm));
+        } else if let Some(share) = self.crossed {
             text += &format!(
                 "; {:.0} % of wakes cross workers, and the slices between them are shorter than a wake",
                 share * 100.0
@@ -179,6 +222,10 @@ impl Verdict {
             };
             text += &format!("; {:.0} % of worker time is {words}", share * 100.0);
         }
+        if let Some(storm) = self.storm.as_ref().filter(|_| !matches!(self.advice, Advice::WakeOne(..))) {
+            let share = storm.share * 100.0;
+            text += &format!("; besides, {share:.0} % was a wake storm: {}", in_words(storm));
+        }
         if let Some(share) = self.kernel {
             text += &format!("; besides, {:.0} % was {}", share * 100.0, Class::Kernel.words());
         }
@@ -190,13 +237,31 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.finding())?;
         if self.advice != Advice::None {
-            write!(f, "; {}", self.advice.in_language(self.language))?;
+            write!(f, "; {}", self.said_advice())?;
         }
         Ok(())
     }
 }
 
-pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge], path: &Path) -> Verdict {
+/// What a storm does.
+fn in_words(storm: &Storm) -> String {
+    let in_vain = storm.in_vain as f64 / storm.woken.max(1) as f64 * 100.0;
+    format!(
+        "{} times {} of {} were woken{}, and {in_vain:.0} % of them waited again at once",
+        storm.events,
+        (storm.woken + storm.events / 2) / storm.events.max(1),
+        storm.label,
+        at(storm.site.as_deref())
+    )
+}
+
+pub(super) fn of(
+    log: &Log,
+    workers: &[WorkerTime],
+    edges: &[Edge],
+    path: &Path,
+    by_time: &[(u32, At)],
+) -> Verdict {
     let wall = log.wall_ns().max(1) as f64;
     let all = wall * workers.len().max(1) as f64;
     let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
@@ -223,10 +288,12 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge], path: &Path)
     let worst = blocked.or_else(|| worst(share).filter(|_| workers.len() > 1));
     let kernel = Some(share(Class::Kernel)).filter(|share| *share >= WORTH_SAYING);
     let kernel = kernel.filter(|_| worst.is_some_and(|(class, _)| class != Class::Kernel));
-    let crossed = crossed(log, workers, edges).filter(|_| blocked.is_none());
+    let named = Named::of(log, workers, by_time, worst);
+    let crossed = crossed(log, workers, edges).filter(|_| blocked.is_none() && named.advice().is_none());
     let inner = edges.iter().find(|edge| !edge.outside);
     let advice = match worst {
         Some((Class::Blocked, _)) => blocking(log, workers),
+        _ if let Some(advice) = named.advice() => advice,
         _ if crossed.is_some() => together(log, workers, inner),
         Some((Class::HandOff, _)) => match edges.first() {
             Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
@@ -245,8 +312,36 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge], path: &Path)
         worst,
         kernel,
         crossed,
+        convoy: named.convoy,
+        storm: named.storm,
         advice,
+        one_worker: work_ns(workers) <= log.wall_ns(),
         language: Language::of(log),
+    }
+}
+
+/// What has a name of its own, whatever the class of the idle time that it makes.
+struct Named {
+    convoy: Option<Convoy>,
+    storm: Option<Storm>,
+    /// Whether that took at least half of what ran.
+    most_is_storm: bool,
+}
+
+impl Named {
+    fn of(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)], worst: Option<(Class, f64)>) -> Named {
+        let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
+        let storm = storm::of(log, by_time).filter(|storm| storm.share >= WORTH_SAYING);
+        let most_is_storm = storm.as_ref().is_some_and(|storm| storm.cost_ns.saturating_mul(2) >= running);
+        let is_own = worst.is_some_and(|(class, _)| Class::OWN.contains(&class)) && !most_is_storm;
+        Named { convoy: convoy::of(log, workers).filter(|_| is_own), storm, most_is_storm }
+    }
+
+    fn advice(&self) -> Option<Advice> {
+        let storm = self.storm.as_ref().filter(|_| self.most_is_storm);
+        let storm = storm.map(|storm| Advice::WakeOne(storm.label.clone(), storm.site.clone()));
+        let convoy = self.convoy.as_ref();
+        storm.or_else(|| convoy.map(|convoy| Advice::Convoy(convoy.label.clone(), convoy.site.clone())))
     }
 }
 
@@ -326,9 +421,13 @@ fn fewer(log: &Log, workers: &[WorkerTime], share: f64) -> Advice {
         return Advice::FewerWorkers(cores);
     }
     let free = ((workers.len() as f64 * (1.0 - share)).floor() as usize).max(1);
-    let work: u64 = workers.iter().map(|worker| worker.running_ns + worker.overhead_ns).sum();
-    let wall = log.wall_ns();
+    let (work, wall) = (work_ns(workers), log.wall_ns());
     if work / (free as u64) < wall - wall / 20 { Advice::FewerWorkers(free) } else { Advice::Elsewhere }
+}
+
+/// All that ran, and the scheduler's own time.
+fn work_ns(workers: &[WorkerTime]) -> u64 {
+    workers.iter().map(|worker| worker.running_ns + worker.overhead_ns).sum()
 }
 
 /// What cost the most. Other programs are blamed only if they took more than everything that a change of this program

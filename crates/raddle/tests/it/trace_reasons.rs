@@ -147,4 +147,10 @@ fn every_wait_has_the_reason_of_its_call() {
         (name, of_name.map(|wait| wait.reason).collect::<Vec<_>>())
     });
     assert_eq!(seen, expected.map(|(name, reason)| (name, vec![reason])));
+    // At this level only waits for locks, and what `Condvar` and `Once` wait for, have their lines.
+    for wait in waits.iter().filter(|wait| expected.iter().any(|(name, _)| wait.label == *name)) {
+        let has_line = wait.site.as_ref().is_some_and(|site| site.contains("trace_reasons.rs:"));
+        let expected = matches!(wait.reason, StopReason::Lock | StopReason::Wait);
+        assert_eq!((has_line, wait.site.is_some()), (expected, expected), "{wait:?}");
+    }
 }

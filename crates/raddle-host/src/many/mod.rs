@@ -465,11 +465,7 @@ fn run_serial_phase_on_worker<'m>(
 }
 
 /// Distributes the ready processes over the workers.
-fn distribute<'m>(
-    outside: &FromOutside<'_, 'm>,
-    (policy, workers): (Policy, usize),
-    rest: Rest<'m, Link>,
-) {
+fn distribute<'m>(outside: &FromOutside<'_, 'm>, (policy, workers): (Policy, usize), rest: Rest<'m, Link>) {
     let Rest { ready, alarms, wants_keys, key_offered: _ } = rest;
     let host = outside.host;
     assert!(!ready.is_empty(), "work for several workers means a ready process");

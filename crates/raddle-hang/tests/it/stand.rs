@@ -11,9 +11,9 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -201,6 +201,35 @@ fn what_has_begun_elsewhere_goes_on_there() {
             assert_eq!(again.recv(), Ok(n));
         }
         sends.join().unwrap();
+    });
+}
+
+/// What has come to an extra worker has its forks taken by idle workers: each of two blocks its worker until the other
+/// runs, too.
+#[test]
+fn forks_of_what_has_come_to_an_extra_worker_are_everybodys() {
+    ends(2, || {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let stands = |worker| {
+            let ((sender, receiver), begun) = (channel::<()>(), begun.clone());
+            let receives = move || {
+                begun.fetch_add(1, Ordering::Relaxed);
+                receiver.recv()
+            };
+            (sender, csp::spawn_on(worker, receives))
+        };
+        let both = [0, 1].map(stands);
+        while begun.load(Ordering::Relaxed) < 2 {
+            csp::yield_now();
+        }
+        // Each of the two workers has one that stands, so this is an extra one.
+        let both = both.map(|(sender, receives)| {
+            sender.send(()).unwrap();
+            receives
+        });
+        let barrier = Barrier::new(2);
+        raddle::scope(|s| (0..2).for_each(|_| s.spawn(|_| _ = barrier.wait())));
+        both.into_iter().for_each(|receives| receives.join().unwrap().unwrap());
     });
 }
 

@@ -4,12 +4,13 @@
 //! has left them. A thread of C has its own: `door`. In the twin each context is an OS thread.
 #![cfg_attr(raddle_twin, allow(dead_code, unused_imports, reason = "`door` uses a part"))]
 
-use crate::runtime;
+use crate::alone;
 use raddle::{Runtime, blocking, csp, thread};
 use std::ffi::c_int;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 
 #[link(name = "m")]
 unsafe extern "C" {
@@ -77,7 +78,7 @@ fn os_thread() -> libc::pid_t {
 #[cfg(not(raddle_twin))]
 #[test]
 fn modes_are_the_workers() {
-    runtime(1).run(|| {
+    alone().run(|| {
         assert_set(false);
         csp::spawn(|| set(true)).join().unwrap();
         assert_set(true);
@@ -156,11 +157,25 @@ fn a_job_finds_its_threads() {
 #[cfg(not(raddle_twin))]
 #[test]
 fn a_call_that_blocks_finds_the_spares() {
-    runtime(1).run(|| {
-        // Made before the mode is changed.
-        blocking(|| assert_set(false));
+    alone().run(|| {
+        let (go_on, waits) = channel();
+        let is_made = Arc::new(AtomicBool::new(false));
+        let makes = is_made.clone();
+        let calls = csp::spawn(move || {
+            blocking(move || {
+                makes.store(true, Ordering::Relaxed);
+                waits.recv().unwrap();
+                assert_set(false);
+            });
+            assert_set(true);
+        });
+        while !is_made.load(Ordering::Relaxed) {
+            csp::yield_now();
+        }
+        // Whoever is made later has its maker's.
         set(true);
-        blocking(|| assert_set(false));
+        go_on.send(()).unwrap();
+        calls.join().unwrap();
         assert_set(true);
         set(false);
     });

@@ -6,6 +6,9 @@ mod hooks;
 mod progress;
 mod waits;
 
+#[path = "../../../raddle-core/tests/support/guard.rs"]
+mod guard;
+
 use raddle::Runtime;
 
 /// A runtime of `n` workers with the default policy.

@@ -4,7 +4,7 @@
 //! has left them. A thread of C has its own: `door`. In the twin each context is an OS thread.
 #![cfg_attr(raddle_twin, allow(dead_code, unused_imports, reason = "`door` uses a part"))]
 
-use crate::alone;
+use crate::runtime;
 use raddle::{Runtime, blocking, csp, thread};
 use std::ffi::c_int;
 use std::hint::black_box;
@@ -78,7 +78,7 @@ fn os_thread() -> libc::pid_t {
 #[cfg(not(raddle_twin))]
 #[test]
 fn modes_are_the_workers() {
-    alone().run(|| {
+    runtime(1).run(|| {
         assert_set(false);
         csp::spawn(|| set(true)).join().unwrap();
         assert_set(true);
@@ -157,7 +157,7 @@ fn a_job_finds_its_threads() {
 #[cfg(not(raddle_twin))]
 #[test]
 fn a_call_that_blocks_finds_the_spares() {
-    alone().run(|| {
+    runtime(1).run(|| {
         let (go_on, waits) = channel();
         let is_made = Arc::new(AtomicBool::new(false));
         let makes = is_made.clone();

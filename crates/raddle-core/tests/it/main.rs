@@ -39,16 +39,7 @@ mod left_out;
 mod lock_waits;
 #[path = "../support/watch.rs"]
 mod watch;
+#[path = "../support/workers.rs"]
+mod workers_only;
 
-use raddle::{Balance, Runtime};
-
-/// A runtime of `n` workers with the default policy.
-fn runtime(n: usize) -> Runtime {
-    Runtime::builder().workers(n).build().expect("a runtime")
-}
-
-/// A runtime of one worker, and only one: nobody takes what waits behind it, even if it stands for long, as it may in
-/// a page fault on a busy machine.
-fn alone() -> Runtime {
-    Runtime::builder().workers(1).balance(Balance::None).build().expect("a runtime")
-}
+use workers_only::{only, runtime};

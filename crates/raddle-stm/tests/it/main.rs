@@ -8,10 +8,7 @@ mod waits;
 
 #[path = "../../../raddle-core/tests/support/guard.rs"]
 mod guard;
+#[path = "../../../raddle-core/tests/support/workers.rs"]
+mod workers_only;
 
-use raddle::Runtime;
-
-/// A runtime of `n` workers with the default policy.
-fn runtime(n: usize) -> Runtime {
-    Runtime::builder().workers(n).build().expect("a runtime")
-}
+use workers_only::runtime;

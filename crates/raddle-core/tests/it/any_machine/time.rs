@@ -1,6 +1,6 @@
 //! Sleep, deadlines, alarms.
 
-use crate::{alone, runtime};
+use crate::runtime;
 use raddle::{csp, task};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ fn sleepers_wake_in_the_order_of_their_deadlines() {
     /// In which order they woke; nothing, if one may have begun to sleep when its deadline had passed, as on a busy
     /// machine.
     fn woken(lead: Duration) -> Option<Vec<u32>> {
-        alone().run(|| {
+        runtime(1).run(|| {
             let order = Arc::new(Mutex::new(Vec::new()));
             let start = Instant::now() + lead;
             let sleeper = |n: u32| {

@@ -128,7 +128,7 @@ impl Crowd {
 fn beside_crowd(test: &str, f: impl FnOnce(&mut Crowd) + Send) {
     let output = in_child(test, || {
         // SAFETY: a hang ends.
-        unsafe { libc::alarm(120) };
+        unsafe { libc::alarm(900) };
         let runtime = Runtime::builder().workers(2).build().unwrap();
         runtime.run(|| {
             let mut crowd = Crowd::new();
@@ -345,7 +345,7 @@ fn a_forked_child_does_all() {
             let code = fork();
             if code.is_none() {
                 // SAFETY: a hang ends; the kernel does not give alarms to a child.
-                unsafe { libc::alarm(120) };
+                unsafe { libc::alarm(900) };
                 assert_eq!(MARK.get(), number);
                 do_all();
                 assert_eq!(MARK.get(), number);
@@ -364,7 +364,7 @@ fn a_forked_child_does_all() {
 fn what_a_runtime_leaves_harms_nobody() {
     let output = in_child("what_a_runtime_leaves_harms_nobody", || {
         // SAFETY: a hang ends.
-        unsafe { libc::alarm(120) };
+        unsafe { libc::alarm(900) };
         for abandoned in [false, true] {
             let runtime = Runtime::builder().workers(2).build().unwrap();
             let crowd = runtime.run(|| {

@@ -19,6 +19,9 @@ mod top;
 mod trace;
 mod transcripts;
 
+#[path = "../../../raddle-core/tests/support/guard.rs"]
+mod guard;
+
 use std::process::Command;
 
 /// The command under test, with no setting inherited.

@@ -12,7 +12,8 @@
 //! |---|---|---|
 //! | takes work from others | when it has run dry | while one stands, from that one only, one at a time |
 //! | sleeps | in the idle set, which finds it when there is work | beside it: until there is mail, or it is called |
-//! | number | below the number of workers | from there on; nothing is placed on it, no job is shared with it |
+//! | number | below the number of workers | from there on; nothing is placed on it |
+//! | forks of what runs there | idle workers ask for some | they do, too: the flow stays though its worker goes on |
 //!
 //! When the worker goes on, the extra one takes nothing more. What has come to it stays, or is stolen by idle workers;
 //! light processes that have begun there are bound to it. So its OS thread stays, asleep, until the runtime ends.

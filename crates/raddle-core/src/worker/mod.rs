@@ -261,6 +261,7 @@ impl Worker {
         let policy = &shared.policy;
         let ways = Ways::of(shared, index, workers);
         let child_stealing = ways.child_stealing;
+        let is_asked_for_jobs = policy.steals() && (workers > 1 || ways.is_extra);
         Worker {
             turns: Owned::new(Turns::new()),
             budget: GlanceU32::new(BUDGET_MAX),
@@ -280,7 +281,7 @@ impl Worker {
             ready: FreshQueue::new(asymmetric),
             later: FreshQueue::new(asymmetric),
             window: Window::new(),
-            jobs: JobQueue::new(policy.steals() && workers > 1, child_stealing),
+            jobs: JobQueue::new(is_asked_for_jobs, child_stealing),
             published: Published::default(),
             counters: Counters::default(),
             idle_times: IdleTimes::default(),

@@ -149,7 +149,8 @@ impl PollerBody {
         if self.outstanding.load(Ordering::Acquire) == 0 {
             return None;
         }
-        if occasion == Occasion::Boundary && now < self.next_ns.load(Ordering::Relaxed) {
+        let is_too_early = || occasion == Occasion::Boundary && now < self.next_ns.load(Ordering::Relaxed);
+        if is_too_early() {
             return None;
         }
         let mut call = match self.call.try_lock() {
@@ -158,8 +159,8 @@ impl PollerBody {
             // Another worker asks just now, or it is being taken away.
             Err(TryLockError::WouldBlock) => return Some(self.gap_ns),
         };
-        if self.outstanding() == 0 {
-            return None; // the call of another worker has just ended it
+        if self.outstanding() == 0 || is_too_early() {
+            return None; // the call of another worker has just ended it, or was the last
         }
         let Some(function) = call.as_mut() else {
             // It has begun something while it ended by a panic.

@@ -11,8 +11,11 @@ use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::idle::{Watch, Woken};
 use std::time::{Duration, Instant};
 
-/// Debug builds only: work that lies so long at a sleeping worker was not announced to it.
+/// Debug builds only: so often a sleeping worker looks for work that was not announced to it.
 const SUSPECT: Duration = Duration::from_secs(2);
+/// Work that lies so long was not. Its publisher, or another sleeper that was woken for it, may have had no processor
+/// until then: 2 s were not enough beside twelve other programs.
+const LOST: Duration = Duration::from_secs(120);
 /// The watcher's first doze; doubles up to the tick.
 const FIRST_DOZE_NS: u64 = 25_000;
 /// So often is looked for what comes from another worker before the clock is read: about a microsecond.
@@ -196,7 +199,7 @@ impl LocalWorker {
 
     /// Sleeps. In a debug build, a sleep that nobody ends looks for a wake that was lost.
     ///
-    /// Work that lies here for [`SUSPECT`] while this worker's word still says asleep was published by somebody who
+    /// Work that lies here for [`LOST`] while this worker's word still says asleep was published by somebody who
     /// should have changed the word since: a bug of ours, and the one kind that a test would only see as a hang.
     fn sleep_watched(&self, watch: Watch, at_most: Option<Duration>) -> Woken {
         let idle = &self.shared().idle;
@@ -215,8 +218,8 @@ impl LocalWorker {
             }
             let work_lies_here = self.inbox.has_mail() || self.shared().has_shared(self.index);
             let since = seen_since.get_or_insert_with(Instant::now);
-            if work_lies_here && since.elapsed() >= SUSPECT {
-                message::fatal("a wake was lost: work has waited for seconds at a worker that sleeps");
+            if work_lies_here && since.elapsed() >= LOST {
+                message::fatal("a wake was lost: work has waited for minutes at a worker that sleeps");
             }
             seen_since = seen_since.filter(|_| work_lies_here);
         }

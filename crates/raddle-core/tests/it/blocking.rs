@@ -1,6 +1,6 @@
 //! Calls that block an OS thread leave the workers to others.
 
-use super::runtime;
+use super::{only, runtime};
 use crate::left_out::left_out;
 use crate::{child, watch};
 use raddle::{Runtime, blocking, csp, task, thread};
@@ -111,7 +111,7 @@ fn an_os_thread_makes_its_calls_itself() {
 
 #[test]
 fn what_a_call_spawns_belongs_to_the_callers_runtime() {
-    let named = Runtime::builder().workers(1).thread_name("weavers").build().unwrap();
+    let named = only(Runtime::builder().workers(1).thread_name("weavers"));
     named.run(|| {
         let worker = || {
             // SAFETY: no preconditions.

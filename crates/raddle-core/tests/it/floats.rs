@@ -9,7 +9,8 @@ use raddle::{Runtime, blocking, csp, thread};
 use std::ffi::c_int;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 
 #[link(name = "m")]
 unsafe extern "C" {
@@ -157,10 +158,24 @@ fn a_job_finds_its_threads() {
 #[test]
 fn a_call_that_blocks_finds_the_spares() {
     runtime(1).run(|| {
-        // Made before the mode is changed.
-        blocking(|| assert_set(false));
+        let (go_on, waits) = channel();
+        let is_made = Arc::new(AtomicBool::new(false));
+        let makes = is_made.clone();
+        let calls = csp::spawn(move || {
+            blocking(move || {
+                makes.store(true, Ordering::Relaxed);
+                waits.recv().unwrap();
+                assert_set(false);
+            });
+            assert_set(true);
+        });
+        while !is_made.load(Ordering::Relaxed) {
+            csp::yield_now();
+        }
+        // Whoever is made later has its maker's.
         set(true);
-        blocking(|| assert_set(false));
+        go_on.send(()).unwrap();
+        calls.join().unwrap();
         assert_set(true);
         set(false);
     });

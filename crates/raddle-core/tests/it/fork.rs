@@ -214,7 +214,7 @@ fn a_child_of_a_fork_beside_the_first_thread_has_threads() {
                 match fork() {
                     None => {
                         // SAFETY: a hang ends.
-                        unsafe { libc::alarm(20) };
+                        unsafe { libc::alarm(900) };
                         makes_a_thread();
                     }
                     Some(0) => first.join().unwrap(),
@@ -257,7 +257,7 @@ fn the_c_library_does_not_take_a_threads_storage_for_another() {
         let code = fork();
         if code.is_none() {
             // SAFETY: a hang ends.
-            unsafe { libc::alarm(20) };
+            unsafe { libc::alarm(900) };
             // A panic would end this with 0, as it ends the last thread of the C library.
             let other = catch_unwind(|| new_thread() != thread);
             std::process::exit(if matches!(other, Ok(true)) { 0 } else { 7 });

@@ -39,10 +39,7 @@ mod left_out;
 mod lock_waits;
 #[path = "../support/watch.rs"]
 mod watch;
+#[path = "../support/workers.rs"]
+mod workers_only;
 
-use raddle::Runtime;
-
-/// A runtime of `n` workers with the default policy.
-fn runtime(n: usize) -> Runtime {
-    Runtime::builder().workers(n).build().expect("a runtime")
-}
+use workers_only::{only, runtime};

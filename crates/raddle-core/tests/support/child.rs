@@ -2,12 +2,13 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
+#[path = "guard.rs"]
+mod guard;
+
+use guard::CHILD;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Says to a test that it is the child. Does not begin with the runtime's prefix: the runtime refuses what it does
-/// not know.
-const CHILD: &str = "TEST_CHILD";
 /// What starts a program that is not for this machine, as Cargo's `runner`; split at spaces.
 const RUNNER: &str = "TEST_RUNNER";
 

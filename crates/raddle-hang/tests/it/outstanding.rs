@@ -1,24 +1,41 @@
 //! What is outstanding at a poller: it is told, and as long as it is, that all wait is no deadlock.
 
 use crate::child::{in_program, stderr};
+use crate::dumps::ask_for_a_dump;
 use crate::runtime;
 use raddle::csp::{self, Builder};
 use raddle::hang::dump;
 use raddle_core::door::poller::Poller;
+use std::io::{PipeReader, Read as _};
+use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
-/// All wait for a second, in which a dump is made; then nothing is outstanding any more, and nobody was woken.
+/// What has been written into a pipe since the last time.
+fn written_into(pipe: &mut PipeReader) -> Vec<u8> {
+    let mut some = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut bytes = vec![0; 4096];
+    // SAFETY: one `pollfd`, which is there.
+    let is_some = unsafe { libc::poll(&raw mut some, 1, 0) } == 1;
+    let count = if is_some { pipe.read(&mut bytes).unwrap() } else { 0 };
+    bytes.truncate(count);
+    bytes
+}
+
+/// All wait for a second and until a dump has been made; then nothing is outstanding any more, and nobody was woken.
 pub(super) fn lost_message() {
     runtime(2).run(|| {
         let begun = Instant::now();
-        let mut asked = false;
+        let (mut answer, answer_to) = std::io::pipe().unwrap();
+        let (mut asked, mut dump) = (false, Vec::new());
         let poller = Poller::new("network", Duration::from_millis(1), move |asking| {
             if begun.elapsed() > Duration::from_millis(600) && !asked {
                 asked = true;
-                // SAFETY: touches no memory of ours; the signal asks for a dump.
-                unsafe { libc::raise(libc::SIGQUIT) };
+                ask_for_a_dump(&answer_to);
             }
-            if begun.elapsed() > Duration::from_millis(1200) {
+            dump.extend(written_into(&mut answer));
+            let text = String::from_utf8_lossy(&dump);
+            if begun.elapsed() > Duration::from_millis(1200) && text.contains("\n  alive: ") {
+                eprintln!("{text}");
                 asking.end(3);
             }
             Duration::from_millis(10)

@@ -11,11 +11,11 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs `f` on `workers` workers; nothing of it stays behind.
 fn ends(workers: usize, f: impl FnOnce() + Send) {
@@ -204,26 +204,59 @@ fn what_has_begun_elsewhere_goes_on_there() {
     });
 }
 
+/// What has come to an extra worker has its forks taken by idle workers: each of two blocks its worker until the other
+/// runs, too.
+#[test]
+fn forks_of_what_has_come_to_an_extra_worker_are_everybodys() {
+    ends(2, || {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let stands = |worker| {
+            let ((sender, receiver), begun) = (channel::<()>(), begun.clone());
+            let receives = move || {
+                begun.fetch_add(1, Ordering::Relaxed);
+                receiver.recv()
+            };
+            (sender, csp::spawn_on(worker, receives))
+        };
+        let both = [0, 1].map(stands);
+        while begun.load(Ordering::Relaxed) < 2 {
+            csp::yield_now();
+        }
+        // Each of the two workers has one that stands, so this is an extra one.
+        let both = both.map(|(sender, receives)| {
+            sender.send(()).unwrap();
+            receives
+        });
+        let barrier = Barrier::new(2);
+        raddle::scope(|s| (0..2).for_each(|_| s.spawn(|_| _ = barrier.wait())));
+        both.into_iter().for_each(|receives| receives.join().unwrap().unwrap());
+    });
+}
+
 /// What an extra worker does is counted as what any other does.
 #[test]
 fn what_an_extra_worker_runs_is_counted() {
     let dog = Watchdog::new("is counted".into(), Progress::default(), || raddle::dump().to_string());
     let one = runtime(1);
     one.run(|| {
-        let (sender, receiver) = channel();
-        let waits = csp::spawn(move || receiver.recv());
-        let sends = csp::spawn(move || {
-            (0..1000).for_each(|_| csp::spawn(csp::yield_now).join().unwrap());
-            sender.send(7).unwrap();
+        // Bound to the worker, so that what stands behind it runs on an extra one.
+        let stands = csp::spawn_on(0, || {
+            let (sender, receiver) = channel();
+            let sends = csp::spawn(move || {
+                (0..1000).for_each(|_| csp::spawn(csp::yield_now).join().unwrap());
+                sender.send(7).unwrap();
+            });
+            assert_eq!(receiver.recv(), Ok(7));
+            sends.join().unwrap();
         });
-        assert_eq!(waits.join().unwrap(), Ok(7));
-        sends.join().unwrap();
+        stands.join().unwrap();
     });
     let stats = one.stats();
     let sum = |count: fn(&raddle::Stats) -> u64| stats.iter().map(count).sum::<u64>();
     assert!(stats.len() > one.workers(), "an extra worker has helped");
-    let extra = stats[1];
-    assert!(extra.dispatches >= 1000 && extra.spawns >= 1000, "{extra}");
+    // One most likely; if that one stood, too, then several.
+    let extra = stats[1..].iter().fold((0, 0), |sum, one| (sum.0 + one.dispatches, sum.1 + one.spawns));
+    assert!(extra.0 >= 1000 && extra.1 >= 1000, "{stats:?}");
     // Beside one from outside, whose end may not have been counted yet.
     assert_eq!(sum(|one| one.spawns), 1002);
     assert!(sum(|one| one.exits) >= 1002, "{stats:?}");
@@ -282,14 +315,14 @@ fn an_extra_worker_stops_for_a_dump() {
     ends(1, || {
         let (sender, receiver) = channel();
         let waits = csp::spawn(move || receiver.recv());
+        // A busy machine may not bring all workers to a stop in time, which a dump says: it is asked again.
         let sends = csp::spawn(move || {
-            let dump = raddle::dump();
+            while !raddle::dump().is_whole() {}
             sender.send(()).unwrap();
-            dump
         });
         assert_eq!(waits.join().unwrap(), Ok(()));
-        assert!(sends.join().unwrap().is_whole());
-        assert!(raddle::dump().is_whole());
+        sends.join().unwrap();
+        while !raddle::dump().is_whole() {}
     });
 }
 
@@ -325,11 +358,13 @@ pub(super) fn calls_before_a_full_batch() {
             }));
             // They have begun, and are in the batch.
             (0..10).for_each(|_| csp::yield_now());
+            let begun = Instant::now();
             let count = interruptions();
+            let ms = begun.elapsed().as_millis();
             done.store(true, Ordering::Relaxed);
             process.join().unwrap();
             task::block_on(task).unwrap();
-            eprintln!("{name}: {count}");
+            eprintln!("{name}: {count} in {ms}");
         });
         assert_eq!(runtime.shutdown(), 0);
     }
@@ -342,13 +377,18 @@ fn a_call_is_interrupted_once_at_most() {
     let output = in_program("calls_before_a_full_batch", &variables);
     assert!(output.status.success(), "{output:?}");
     let text = stderr(&output);
-    let count = |name: &str| -> u32 {
+    let count = |name: &str| -> (u32, u32) {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+        let numbers =
+            line.and_then(|line| line.split_once(" in ")).unwrap_or_else(|| panic!("no {name} in {text}"));
+        (numbers.0.parse().unwrap(), numbers.1.parse().unwrap())
     };
-    assert_eq!(count("alone"), 0, "nobody could take what is there: {text}");
-    // On a machine that is too busy to answer, it is asked once more, and after twice that time.
-    assert!(count("helped") <= 3 && count("light") <= 3, "{text}");
+    assert_eq!(count("alone").0, 0, "nobody could take what is there: {text}");
+    // On a machine that is too busy to answer, it is asked once more after 20 ms, and each time after twice that time.
+    for name in ["helped", "light"] {
+        let (asked, ms) = count(name);
+        assert!(asked <= 1 + (ms / 20 + 1).ilog2(), "{text}");
+    }
 }
 
 /// Has a program begun whose standard input is a pipe that nobody has opened for writing: until somebody does, the

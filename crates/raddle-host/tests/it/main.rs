@@ -7,5 +7,8 @@ mod random;
 mod support;
 mod work;
 
+#[path = "../../../raddle-core/tests/support/guard.rs"]
+mod guard;
+
 // The observers of the scheduler, which a program has by linking them.
 use raddle as _;

@@ -143,7 +143,7 @@ fn a_thread_that_ends_leaves_its_number_to_its_worker() {
 fn alarms_ring_while_the_thread_is_at_work_or_waits_for_one() {
     let output = in_child("current::alarms_ring_while_the_thread_is_at_work_or_waits_for_one", || {
         // SAFETY: a hang ends.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(900) };
         ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global().unwrap();
         task::block_on(task::sleep(Duration::from_millis(2)));
         let sleeps = || std::thread::spawn(|| task::block_on(task::sleep(Duration::from_millis(2))));

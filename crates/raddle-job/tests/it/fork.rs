@@ -25,7 +25,7 @@ fn who_forks_in_a_join_has_its_own_half_back_or_a_panic() {
     fn forks() {
         match fork() {
             // SAFETY: a hang ends.
-            None => drop(unsafe { libc::alarm(20) }),
+            None => drop(unsafe { libc::alarm(900) }),
             Some(code) => assert!(code == 0 || code == TAKEN, "the child ended with {code}"),
         }
     }
@@ -71,7 +71,7 @@ fn who_forks_in_a_scope_runs_its_own_jobs_in_the_child() {
                 (0..10).for_each(|_| s.spawn(|_| tick()));
                 let code = join(fork, tick).0;
                 // SAFETY: a hang ends.
-                code.is_none().then(|| unsafe { libc::alarm(20) });
+                code.is_none().then(|| unsafe { libc::alarm(900) });
                 assert!(matches!(code, None | Some(0)), "the child ended with {code:?}");
                 (0..10).for_each(|_| s.spawn(|_| tick()));
             });
@@ -97,7 +97,7 @@ fn a_scope_of_before_ends_in_the_child_with_a_panic() {
                 let waits = s.spawn(csp::park);
                 let code = fork();
                 // SAFETY: a hang ends.
-                code.is_none().then(|| unsafe { libc::alarm(20) });
+                code.is_none().then(|| unsafe { libc::alarm(900) });
                 if code.is_none() {
                     s.spawn(|| eprintln!("the child's own runs"));
                 }
@@ -113,7 +113,7 @@ fn a_scope_of_before_ends_in_the_child_with_a_panic() {
                 begun.wait();
                 let code = fork();
                 // SAFETY: a hang ends.
-                code.is_none().then(|| unsafe { libc::alarm(20) });
+                code.is_none().then(|| unsafe { libc::alarm(900) });
                 code
             });
             assert!(matches!(code, Some(0 | 101)), "{code:?}: the job may have ended before the fork");

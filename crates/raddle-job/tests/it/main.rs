@@ -26,10 +26,7 @@ mod child;
 mod forked;
 #[path = "../../../raddle-core/tests/support/watch.rs"]
 mod watch;
+#[path = "../../../raddle-core/tests/support/workers.rs"]
+mod workers_only;
 
-use raddle::Runtime;
-
-/// A runtime of `n` workers with the default policy.
-fn runtime(n: usize) -> Runtime {
-    Runtime::builder().workers(n).build().expect("a runtime")
-}
+use workers_only::runtime;

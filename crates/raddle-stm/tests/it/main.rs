@@ -6,9 +6,9 @@ mod hooks;
 mod progress;
 mod waits;
 
-use raddle::Runtime;
+#[path = "../../../raddle-core/tests/support/guard.rs"]
+mod guard;
+#[path = "../../../raddle-core/tests/support/workers.rs"]
+mod workers_only;
 
-/// A runtime of `n` workers with the default policy.
-fn runtime(n: usize) -> Runtime {
-    Runtime::builder().workers(n).build().expect("a runtime")
-}
+use workers_only::runtime;

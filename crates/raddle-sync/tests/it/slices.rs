@@ -9,7 +9,7 @@ use raddle::sync::{
     Barrier, ClhLock, Condvar, LazyLock, McsLock, Mutex, Once, OnceLock, RwLock, Semaphore, SpinLock,
     TicketLock, mpsc,
 };
-use raddle::{Runtime, channel, csp, task, thread};
+use raddle::{Balance, Runtime, channel, csp, task, thread};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -385,7 +385,11 @@ impl Drop for Polls {
 fn a_light_process_that_unwinds_keeps_its_worker() {
     watched("unwinding", |begin| {
         begin("try_recv");
-        one_light_worker().run(|| {
+        // Nobody takes what waits behind it: to unwind, it may stand for long at a lock of the dynamic linker's.
+        // SAFETY: nothing here depends on a thread-local variable while it waits.
+        let builder = unsafe { Runtime::builder().light_processes() };
+        let alone = builder.workers(1).balance(Balance::None).tick(Duration::from_millis(1));
+        alone.build().expect("a runtime").run(|| {
             let flag = Arc::new(AtomicBool::new(false));
             let (polls, other) = (Polls(never(), flag.clone()), flag.clone());
             let unwinds = csp::spawn(move || {

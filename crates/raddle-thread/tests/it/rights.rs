@@ -64,7 +64,7 @@ fn rights_change_for_all_os_threads_whoever_asks() {
     }
     let outcome = in_child("rights::rights_change_for_all_os_threads_whoever_asks", || {
         // SAFETY: a hang ends.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(900) };
         beside_threads(|| {
             for round in 0..20_u32 {
                 let number = move |who: u32| 1000 + round * 8 + who;
@@ -116,14 +116,14 @@ fn threads_make_threads_where_restartable_sequences_are_off() {
 fn a_thread_that_forks_may_change_the_childs_rights() {
     let outcome = in_child("rights::a_thread_that_forks_may_change_the_childs_rights", || {
         // SAFETY: a hang ends.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(900) };
         beside_threads(|| {
             let forks = || {
                 // SAFETY: the child does what a thread may do there.
                 let child = unsafe { libc::fork() };
                 if child == 0 {
                     // SAFETY: the kernel does not give alarms to a child.
-                    unsafe { libc::alarm(60) };
+                    unsafe { libc::alarm(900) };
                     set_all(2000);
                     beside_threads(|| std::thread::spawn(|| set_all(2001)).join().unwrap());
                     set_all(2002);

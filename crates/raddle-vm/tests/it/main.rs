@@ -9,3 +9,6 @@ mod patience;
 mod random;
 mod slack;
 mod support;
+
+#[path = "../../../raddle-core/tests/support/guard.rs"]
+mod guard;

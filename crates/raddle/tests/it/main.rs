@@ -15,3 +15,6 @@ mod surface;
 mod sync;
 mod trace;
 mod trace_reasons;
+
+#[path = "../../../raddle-core/tests/support/guard.rs"]
+mod guard;

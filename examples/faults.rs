@@ -9,7 +9,7 @@
 //! | `split` | gives one of two threads 3/4 of the work | half of it |
 //! | `placed` | places all of its threads on one worker | none of them |
 //! | `stays` | has more to do on one worker, with `RADDLE_BALANCE=none` | with the default |
-//! | `fine` | spawns a thread for each 300 ns of work | for a hundred times as much |
+//! | `fine` | spawns a thread for each 300 ns of work | for a thousand times as much |
 //! | `pingpong` | has two threads on different workers pass one number to and fro | on one worker |
 //! | `sleep` | calls what blocks a worker: `std::thread::sleep` | in `raddle::blocking` |
 //! | `pipe` | reads a pipe of another process, which takes its time | in `raddle::blocking` |
@@ -124,9 +124,9 @@ fn stays(times: u64, _mended: bool) {
 }
 
 fn fine(times: u64, mended: bool) {
-    let (pieces, us) = if mended { (5, 30.0) } else { (500, 0.3) };
+    let (rounds, pieces, us) = if mended { (2, 50, 300.0) } else { (200, 500, 0.3) };
     let spawner = named("spawner", move || {
-        for _ in 0..200 * times {
+        for _ in 0..rounds * times {
             let pieces: Vec<_> = (0..pieces).map(|_| csp::spawn(move || compute(us))).collect();
             join_all(pieces);
         }

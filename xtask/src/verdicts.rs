@@ -225,7 +225,8 @@ struct TracedRun {
 
 /// Traces a program, and asks for the cause; `path` is the trace, without its extension.
 fn look(fault: &Fault, is_mended: bool, path: &Path) -> anyhow::Result<TracedRun> {
-    let (two, one) = (path.with_extension("rdt"), path.with_extension("one.rdt"));
+    let trace_of = |workers: &str| PathBuf::from(format!("{}.{workers}.rdt", path.display()));
+    let (two, one) = (trace_of("two"), trace_of("one"));
     trace(fault, is_mended, 2, &two)?;
     let text = ask(&["stats", "--json"], &[&two])?;
     let mut cause = word(&text, "cause").with_context(|| format!("no cause of {}: {text}", two.display()))?;

@@ -257,6 +257,9 @@ mod tests {
         let said = analysis.verdict.to_string();
         assert_eq!(analysis.verdict.advice, Advice::None, "{said}");
         assert!(said.contains("besides, 16 % was a wake storm: 30 times 16 of taker"), "{said}");
+        // 27 in 100 of what ran.
+        let quarter = Analysis::of(&herd(30, 16, 5_000, 100, StopReason::Wait).log());
+        assert_eq!(quarter.verdict.cause(), "wake storm: taker", "{}", quarter.verdict);
         let analysis = Analysis::of(&herd(30, 16, 100_000, 100, StopReason::Wait).log());
         assert!(analysis.verdict.storm.is_none(), "2 % are not worth saying");
     }

@@ -324,7 +324,7 @@ pub(super) fn of(
 struct Named {
     convoy: Option<Convoy>,
     storm: Option<Storm>,
-    /// Whether that took at least half of what ran.
+    /// Whether that took a fourth of what ran: then it is the problem.
     most_is_storm: bool,
 }
 
@@ -332,7 +332,7 @@ impl Named {
     fn of(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)], worst: Option<(Class, f64)>) -> Named {
         let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
         let storm = storm::of(log, by_time).filter(|storm| storm.share >= WORTH_SAYING);
-        let most_is_storm = storm.as_ref().is_some_and(|storm| storm.cost_ns.saturating_mul(2) >= running);
+        let most_is_storm = storm.as_ref().is_some_and(|storm| storm.cost_ns.saturating_mul(4) >= running);
         let is_own = worst.is_some_and(|(class, _)| Class::OWN.contains(&class)) && !most_is_storm;
         Named { convoy: convoy::of(log, workers).filter(|_| is_own), storm, most_is_storm }
     }

@@ -11,7 +11,7 @@ mod pace;
 
 use super::flow::Flow;
 use super::join::join_at;
-use filled::Filled;
+use filled::{AllWritten, Filled, Slots};
 use pace::Pace;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -190,7 +190,7 @@ impl<T: Send, F: Fn(&mut T) + Sync> Turns for Items<'_, T, F> {
 struct Values<'a, T, R, F> {
     items: &'a [T],
     /// As many, for their values.
-    slots: &'a mut [MaybeUninit<R>],
+    slots: Slots<'a, R>,
     f: &'a F,
 }
 
@@ -203,12 +203,12 @@ impl<'a, T: Sync, R: Send, F: Fn(&T) -> R + Sync> Turns for Values<'a, T, R, F> 
 
     fn split_at(self, count: usize) -> (Self, Self) {
         let (items, others) = self.items.split_at(count);
-        let (slots, rest) = self.slots.split_at_mut(count);
+        let (slots, rest) = self.slots.split_at(count);
         (Values { items, slots, f: self.f }, Values { items: others, slots: rest, f: self.f })
     }
 
     fn run(self) -> Filled<'a, R> {
-        run_values(self.items, self.slots, self.f)
+        self.slots.fill(|slots| run_values(self.items, slots, self.f))
     }
 
     fn both(first: Filled<'a, R>, second: Filled<'a, R>) -> Filled<'a, R> {
@@ -230,10 +230,6 @@ fn run_items<T, F: Fn(&mut T)>(items: &mut [T], f: &F) {
 }
 
 #[inline(never)]
-fn run_values<'a, T, R, F: Fn(&T) -> R>(
-    items: &[T],
-    slots: &'a mut [MaybeUninit<R>],
-    f: &F,
-) -> Filled<'a, R> {
-    Filled::with(slots, items.iter().map(f))
+fn run_values<T, R, F: Fn(&T) -> R>(items: &[T], slots: &mut [MaybeUninit<R>], f: &F) -> AllWritten {
+    filled::write(slots, items.iter().map(f))
 }

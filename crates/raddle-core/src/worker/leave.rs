@@ -236,7 +236,12 @@ impl Here<'_> {
     #[inline(always)]
     unsafe fn yield_to_others(self, block: &Block) -> Option<Self> {
         let budget = self.budget.get() - 1;
-        if budget == 0 || self.inbox.has_mail() {
+        if budget == 0 {
+            return Some(self);
+        }
+        if self.inbox.has_mail() {
+            // By the time that it picks, a thief may have taken the mail, and it would find only itself in the batch.
+            self.cut_budget();
             return Some(self);
         }
         if self.fresh.is_empty_for_owner() && self.later.is_empty_for_owner() {

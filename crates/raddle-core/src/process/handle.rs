@@ -11,7 +11,7 @@ use crate::wait::{child, park};
 use crate::worker::choice::{self, point, point_at, settle};
 use crate::worker::{self, Here, current_header};
 use raddle_context::tls::TlsBlock;
-use raddle_protocol::header::{AS_IS, FOREIGN, Kind, OWN_TLS};
+use raddle_protocol::header::{AS_IS, FOREIGN, Header, Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
 use std::fmt;
 use std::marker::PhantomData;
@@ -139,6 +139,14 @@ unsafe impl<T: Send> Send for Joiner<T> {}
 // SAFETY: a shared handle gives access to the token and to `is_finished` only.
 unsafe impl<T> Sync for Joiner<T> {}
 
+/// Whether the storage of the one who runs is one that `fresh` could have found.
+fn storage_serves(runs: &Header, fresh: &Header) -> bool {
+    match fresh.flags.get() & (OWN_TLS | AS_IS) {
+        OWN_TLS => false,
+        flags => flags & OWN_TLS == 0 || runs.is(OWN_TLS),
+    }
+}
+
 impl<T> Joiner<T> {
     /// # Safety
     /// `block` was spawned with result `T`, and this is its one handle.
@@ -206,8 +214,9 @@ impl<T> Joiner<T> {
     pub fn join_or_run(self) -> Result<T> {
         if let Some(caller) = park::caller_outside_regions()
             && !self.block.join.is_done()
-            // Of a thread the storage is its own; a process finds one as it is, as well the caller's.
-            && self.block.header.flags.get() & (OWN_TLS | AS_IS) != OWN_TLS
+            // Of a thread the storage is its own; a process finds one as it is, as well the caller's, if that is no
+            // worker's.
+            && storage_serves(&caller.header, &self.block.header)
             && park::has_room_for_a_call(caller, self.block)
             // SAFETY: `caller` is what runs here; the proof is gone at once.
             && unsafe { Here::of(&caller.header) }.take_back(caller, self.block)

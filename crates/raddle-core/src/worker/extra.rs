@@ -153,6 +153,11 @@ impl Extras {
         Some(sleeps as u64)
     }
 
+    /// Whether one of them is at something.
+    pub(super) fn is_anybody_up(&self) -> bool {
+        self.all().any(|extra| !extra.worker.inbox.is_asleep())
+    }
+
     /// Wakes all of them: the runtime is about to end.
     pub(super) fn ring_all(&self) {
         self.all().for_each(|extra| extra.bell.ring());

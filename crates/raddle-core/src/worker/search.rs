@@ -374,12 +374,12 @@ impl LocalWorker {
         if shared.idle.is_full() {
             return false;
         }
-        let others = shared.workers().iter().filter(|w| w.index != self.index);
-        if shared.policy.steals() && others.into_iter().any(|w| w.jobs.waiting() > 0) {
+        let others = || shared.everybody().filter(|w| w.index != self.index);
+        if shared.policy.steals() && others().any(|w| w.jobs.waiting() > 0) {
             return true;
         }
         let takes =
             shared.policy.steals() && shared.policy.moves_started() && self.own().steal.pass_by.get() == 0;
-        takes && shared.workers().iter().any(|w| w.index != self.index && w.window.filled() > 0)
+        takes && others().any(|w| w.window.filled() > 0)
     }
 }

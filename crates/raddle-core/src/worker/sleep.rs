@@ -80,7 +80,9 @@ impl LocalWorker {
                 continue;
             }
             let woken;
-            (woken, saw_work) = self.sleep_once((searching, lingers), &mut doze, ask_again, begun);
+            // What an extra worker makes while all others lie down is found as beside any other who is up.
+            let watches = lingers || shared.extras.is_anybody_up();
+            (woken, saw_work) = self.sleep_once((searching, watches), &mut doze, ask_again, begun);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS << self.own().steal.note_call();

@@ -5,7 +5,8 @@
 //! One structure serves every capacity. What holds between two steps:
 //!
 //! - `buffer.len() + reserved <= capacity`; a rendezvous has capacity 0, an unbounded channel `usize::MAX`. Messages
-//!   that were *given back*, by a future that had received and was dropped, come on top of that, before all others.
+//!   that were *given back*, by a future that had received and was dropped, come on top of that, before all others: a
+//!   place that was kept stays promised though there are more messages than places.
 //! - Receivers wait only while the buffer is empty, senders only while there is no place.
 //! - A message goes straight from frame to frame where one of the two waits already.
 //!
@@ -124,6 +125,12 @@ impl<T> Core<T> {
     /// Gives a message to one who waits, or to the buffer.
     #[inline]
     pub(super) fn send(&mut self, message: T) -> Sent<T> {
+        self.send_if(message, Core::has_place)
+    }
+
+    /// As [`send`](Self::send); to the buffer only if it `may_take` it.
+    #[inline]
+    fn send_if(&mut self, message: T, may_take: impl FnOnce(&Self) -> bool) -> Sent<T> {
         if self.receivers_gone {
             return Sent::Disconnected(message);
         }
@@ -131,7 +138,7 @@ impl<T> Core<T> {
             Ok(right) => return Sent::Taken(Wakes::one(right)),
             Err(message) => message,
         };
-        if !self.has_place() {
+        if !may_take(self) {
             return Sent::Full(message);
         }
         self.buffer.push_back(message);
@@ -231,7 +238,7 @@ impl<T> Core<T> {
     /// Puts a message into the place that was kept for it.
     pub(super) fn send_reserved(&mut self, message: T) -> (Sent<T>, Vec<WakeRight>) {
         self.reserved -= 1;
-        let sent = self.send(message);
+        let sent = self.send_if(message, |_| true);
         // If a receiver waited, it has the message now, and the place is free.
         (sent, self.settle())
     }

@@ -6,10 +6,11 @@ use raddle::channel::{
     bounded, select, unbounded,
 };
 use raddle::{csp, task};
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::{Duration, Instant};
 
 /// A waker that counts its wakes.
@@ -332,7 +333,7 @@ fn a_promise_to_a_future_may_be_broken() {
     let no_message = || -> u8 { panic!("on purpose, with a promise given") };
     for drops in [true, false] {
         let mut receive = waits(&r, &wakes);
-        let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let broken = std::panic::catch_unwind(AssertUnwindSafe(|| {
             select! {
                 send(s, no_message()) -> sent => sent.unwrap(),
             }
@@ -412,4 +413,54 @@ async fn receive_impatiently(r: Receiver<usize>) -> (usize, usize) {
         let Ok(n) = received else { return (sum, count) };
         (sum, count) = (sum + n, count + 1);
     }
+}
+
+/// What a future gives back, when it is dropped, takes no place away that somebody has been promised.
+#[test]
+fn a_promised_place_is_there_though_a_message_was_given_back() {
+    let wakes = Arc::new(CountsWakes::default());
+    let (s, r) = bounded(1);
+    let future = waits(&r, &wakes);
+    s.try_send(1).unwrap();
+    let mut select = channel::Select::new();
+    let sends = select.send(&s);
+    let agreed = select.select();
+    assert_eq!(agreed.index(), sends);
+    drop(future);
+    agreed.send(&s, 2).unwrap();
+    assert_eq!([r.try_recv(), r.try_recv(), r.try_recv()], [Ok(1), Ok(2), Err(TryRecvError::Empty)]);
+    s.try_send(3).unwrap();
+    assert_eq!(s.try_send(4), Err(TrySendError::Full(4)));
+}
+
+/// A waker whose clone panics.
+fn panicking_waker() -> Waker {
+    fn no_clone(_: *const ()) -> RawWaker {
+        panic!("no clone")
+    }
+    const TABLE: RawWakerVTable = RawWakerVTable::new(no_clone, |_| (), |_| (), |_| ());
+    // SAFETY: nothing is behind the pointer, and the table asks for nothing.
+    unsafe { Waker::new(std::ptr::null(), &TABLE) }
+}
+
+fn panics<F: Future + Unpin>(future: &mut F) {
+    let waker = panicking_waker();
+    let poll = || drop(Pin::new(future).poll(&mut Context::from_waker(&waker)));
+    std::panic::catch_unwind(AssertUnwindSafe(poll)).unwrap_err();
+}
+
+/// A waker's code panics in a poll: the future stands in the queue still, and leaves it when it is dropped.
+#[test]
+fn a_future_whose_waker_panics_leaves_the_queue_all_the_same() {
+    let wakes = Arc::new(CountsWakes::default());
+    let (s, r) = bounded(1);
+    let mut receives = waits(&r, &wakes);
+    panics(&mut receives);
+    drop(receives);
+    s.try_send(1).unwrap();
+    let mut sends = s.send_async(2);
+    assert!(poll(&mut sends, &wakes).is_pending());
+    panics(&mut sends);
+    drop(sends);
+    assert_eq!([r.try_recv(), r.try_recv()], [Ok(1), Err(TryRecvError::Empty)]);
 }

@@ -44,6 +44,8 @@ enum ReceiveStep<T> {
     On(ReceiveState<T>),
     /// There is nothing to do before the waker is called.
     Wait(ReceiveState<T>),
+    /// As `Wait`, and the state is as it was.
+    Stay,
     End(Result<T, RecvError>),
 }
 
@@ -89,10 +91,10 @@ impl<T> ReceiveWait<T> {
 
     fn poll_channel(&mut self, chan: &Chan<T>, context: &Context<'_>) -> Poll<Result<T, RecvError>> {
         loop {
-            let step = match std::mem::replace(&mut self.state, ReceiveState::Idle) {
+            let step = match &self.state {
                 ReceiveState::Idle => self.begin(chan, context),
-                ReceiveState::Queued(waiting) => self.look(chan, waiting, context),
-                ReceiveState::Agreed(ticket, waiting) => self.fetch(chan, ticket, waiting, context),
+                ReceiveState::Queued(_) => self.look(chan, context),
+                ReceiveState::Agreed(ticket, _) => self.fetch(chan, *ticket, context),
             };
             match step {
                 ReceiveStep::On(state) => self.state = state,
@@ -100,8 +102,19 @@ impl<T> ReceiveWait<T> {
                     self.state = state;
                     return Poll::Pending;
                 }
+                ReceiveStep::Stay => return Poll::Pending,
                 ReceiveStep::End(result) => return Poll::Ready(result),
             }
+        }
+    }
+
+    /// What has been waited by, when the state is about to change. A waker's code may panic before: what stands in a
+    /// queue stays in the state then, to be taken out of it.
+    fn take_waiting(&mut self) -> Option<WaitingReceive<T>> {
+        match std::mem::replace(&mut self.state, ReceiveState::Idle) {
+            ReceiveState::Idle => None,
+            ReceiveState::Queued(waiting) => Some(waiting),
+            ReceiveState::Agreed(_, waiting) => waiting,
         }
     }
 
@@ -137,44 +150,43 @@ impl<T> ReceiveWait<T> {
     }
 
     /// It stands, or has stood, in the queue.
-    fn look(&mut self, chan: &Chan<T>, waiting: WaitingReceive<T>, context: &Context<'_>) -> ReceiveStep<T> {
+    fn look(&mut self, chan: &Chan<T>, context: &Context<'_>) -> ReceiveStep<T> {
+        let ReceiveState::Queued(waiting) = &self.state else { return ReceiveStep::Stay };
         let entry = &waiting.entry.entry;
-        let left = look_or_wait(chan, &waiting, context, |_| match entry.left() {
+        let left = look_or_wait(chan, waiting, context, |_| match entry.left() {
             Left::Nothing => None,
             left => Some(left),
         });
+        let Some(left) = left else { return ReceiveStep::Stay };
+        let Some(waiting) = self.take_waiting() else { return ReceiveStep::Stay };
         let step = match left {
-            None => return ReceiveStep::Wait(ReceiveState::Queued(waiting)),
             // SAFETY: whoever left this has put a message there.
-            Some(Left::Done) => ReceiveStep::End(Ok(unsafe { waiting.entry.place.take() })),
-            Some(Left::Ticket(ticket)) => ReceiveStep::On(ReceiveState::Agreed(ticket, None)),
-            Some(_) => ReceiveStep::End(Err(RecvError)),
+            Left::Done => ReceiveStep::End(Ok(unsafe { waiting.entry.place.take() })),
+            Left::Ticket(ticket) => ReceiveStep::On(ReceiveState::Agreed(ticket, None)),
+            _ => ReceiveStep::End(Err(RecvError)),
         };
         self.earlier = Some(Awaiting::rest(waiting));
         step
     }
 
     /// The message with this ticket, which may be on its way still, and may not come.
-    fn fetch(
-        &mut self,
-        chan: &Chan<T>,
-        ticket: Ticket,
-        waiting: Option<WaitingReceive<T>>,
-        context: &Context<'_>,
-    ) -> ReceiveStep<T> {
+    fn fetch(&mut self, chan: &Chan<T>, ticket: Ticket, context: &Context<'_>) -> ReceiveStep<T> {
         let look = |core: &mut Core<T>| match core.stash.take(ticket) {
             Found::NotYet => None,
             found => Some(found),
         };
-        let found = match &waiting {
-            Some(waiting) => look_or_wait(chan, waiting, context, look),
-            None => chan.core.enter(look),
+        let (found, waits) = match &self.state {
+            ReceiveState::Agreed(_, Some(waiting)) => (look_or_wait(chan, waiting, context, look), true),
+            _ => (chan.core.enter(look), false),
         };
-        match (found, waiting) {
-            (Some(Found::Here(message)), _) => ReceiveStep::End(Ok(message)),
+        match (found, waits) {
+            (Some(Found::Here(message)), _) => {
+                drop(self.take_waiting());
+                ReceiveStep::End(Ok(message))
+            }
             (Some(_), _) => ReceiveStep::On(ReceiveState::Idle),
-            (None, Some(waiting)) => ReceiveStep::Wait(ReceiveState::Agreed(ticket, Some(waiting))),
-            (None, None) => {
+            (None, true) => ReceiveStep::Stay,
+            (None, false) => {
                 let waiting = self.waits_by(context);
                 // SAFETY: who takes it from the stash has the only one.
                 let right = || unsafe { WakeRight::of(waiting.queued()) };

@@ -149,22 +149,20 @@ impl<T> Future for SendFuture<'_, T> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        match std::mem::replace(&mut this.state, SendState::Over) {
-            SendState::New(message) => {
-                point("channel::Sender::send_async");
-                this.begin(message, context)
-            }
-            SendState::Queued(waiting) => {
-                let entry = &waiting.entry.entry;
-                let left = look_or_wait(&this.sender.get().chan, &waiting, context, |_| match entry.left() {
-                    Left::Nothing => None,
-                    left => Some(left),
-                });
-                this.state = SendState::Queued(waiting);
-                this.after(left.unwrap_or(Left::Nothing))
-            }
-            SendState::Over => panic!("a SendFuture was polled after it was ready"),
+        // A waker's code may panic: what stands in the queue stays here then, to be taken out of it.
+        if let SendState::Queued(waiting) = &this.state {
+            let entry = &waiting.entry.entry;
+            let left = look_or_wait(&this.sender.get().chan, waiting, context, |_| match entry.left() {
+                Left::Nothing => None,
+                left => Some(left),
+            });
+            return this.after(left.unwrap_or(Left::Nothing));
         }
+        let SendState::New(message) = std::mem::replace(&mut this.state, SendState::Over) else {
+            panic!("a SendFuture was polled after it was ready")
+        };
+        point("channel::Sender::send_async");
+        this.begin(message, context)
     }
 }
 

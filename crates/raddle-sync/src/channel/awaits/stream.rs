@@ -32,8 +32,9 @@ impl<T> Drop for Receiving<'_, T> {
 /// A receive that is under way; from [`Receiver::recv_async`].
 ///
 /// Dropped before it was ready, it has received nothing: a message that it was given already goes on to the next who
-/// waits, or back into the channel, before all others. (The channel may hold one more than its capacity then; and who
-/// has received a later message meanwhile, by another receiver, sees the two in the other order.)
+/// waits, or back into the channel, before all others. (The channel may hold one more than its capacity then. Who has
+/// received a later message meanwhile, by another receiver or future, sees the two in the other order; and of several
+/// futures that are dropped, the last one's message stands first.)
 #[must_use = "a future does nothing until it is awaited"]
 pub struct RecvFuture<'a, T> {
     receiving: Receiving<'a, T>,

@@ -175,10 +175,12 @@ fn wait(
         "a transaction retries and has read nothing that another could write: no change could end its wait; read what \
          it waits for first ({site})"
     );
-    let waiter = host::waiter();
-    crate::chaos::point();
-    let wait = || host::wait(&waiter, variables, site, deadline);
-    let changed = gate::open_while(|| variables.watch(&waiter, time, wait));
+    let changed = gate::open_while(|| {
+        // Not before the gate is open: to open it may be a wait, and nobody is in two.
+        let waiter = host::waiter();
+        crate::chaos::point();
+        variables.watch(&waiter, time, || host::wait(&waiter, variables, site, deadline))
+    });
     host::check_cancelled();
     // Not standing in all lists, it has changed already.
     if changed.unwrap_or(true) { Ok(()) } else { Err(Expired(())) }

@@ -42,8 +42,9 @@ impl<'t> Tx<'t> {
         if nested.tx.verdict(&done) != Some(Why::Retry) {
             return nested.end(done);
         }
-        nested.roll_back();
+        // A hook, or a drop, may panic in what comes next.
         nested.tx.stopped = None;
+        nested.roll_back();
         drop(nested);
         let nested = Nested::begin(self);
         let done = second(nested.tx);

@@ -19,8 +19,8 @@ use anyhow::Context as _;
 
 use crate::groups::{Group, Need, remedy};
 
-/// Longest time of one step where nobody watches.
-const STEP_SECONDS_MAX: u32 = 900;
+/// Longest time of one step where nobody watches: more than twice what the longest takes beside another.
+const STEP_SECONDS_MAX: u32 = 1500;
 
 /// How one group went.
 pub(crate) struct Row {

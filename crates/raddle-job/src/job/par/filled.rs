@@ -48,7 +48,7 @@ impl<'a, R> Slots<'a, R> {
         (Slots { count, ..self }, others)
     }
 
-    /// Has them filled by `run`, which is to call [`write`] with what it is given.
+    /// Has them filled by `run`, which is to call [`write()`] with what it is given.
     #[inline]
     pub(super) fn fill(self, run: impl FnOnce(&mut [MaybeUninit<R>]) -> AllWritten) -> Filled<'a, R> {
         let slots = NonNull::slice_from_raw_parts(self.start.cast(), self.count);
@@ -70,7 +70,9 @@ pub(super) fn write<R>(slots: &mut [MaybeUninit<R>], values: impl Iterator<Item 
     let mut written = Written { start: NonNull::from(slots).cast::<R>(), count: 0, part: PhantomData };
     for value in values.take(length) {
         // SAFETY: there are more slots than have been written, since no more values are taken.
-        unsafe { written.start.add(written.count).write(value) };
+        let slot = unsafe { written.start.add(written.count) };
+        // SAFETY: the slot is one of them, and holds no value.
+        unsafe { slot.write(value) };
         written.count += 1;
     }
     assert_eq!(written.count, length, "a value for each slot");

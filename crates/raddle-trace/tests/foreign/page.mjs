@@ -125,7 +125,10 @@ for (const by of [20, 50, 80]) await touch('touchMove', 150 - by, 250 + by);
 await touch('touchEnd');
 expect('two fingers zoom, and keep what is below them', await value(`Math.abs(T(70) - ${before[1][0]}) + Math.abs(T(330) - ${before[1][1]}) < span() / 100`));
 await value('picked = null; $("picked").textContent = ""; show(F.begin, F.end)');
-await touch('touchStart', 200);
+// At a place where something is: the middle of the longest slice or gap of the first worker.
+const longest = await value(`(() => { let best = [0, 0]; for (const a of [W[0], W[0].gap]) for (let i = 0; i < a.end.length; i++)
+  if (a.end[i] - a.begin[i] > best[1] - best[0]) best = [a.begin[i], a.end[i]]; return X((best[0] + best[1]) / 2); })()`);
+await touch('touchStart', longest);
 await touch('touchEnd');
 expect('a tap selects', await value('picked !== null && $("picked").textContent !== ""'));
 await value('picked = null; draw(); scrollTo(0, 0)');

@@ -67,7 +67,7 @@ pub(super) struct AllWritten(usize);
 pub(super) fn write<R>(slots: &mut [MaybeUninit<R>], values: impl Iterator<Item = R>) -> AllWritten {
     let length = slots.len();
     // From here on the slots are reached through this one only: it drops what is there, should `values` panic.
-    let mut written = Written { start: NonNull::from(slots).cast::<R>(), count: 0, part: PhantomData };
+    let mut written = Filled::<R> { start: NonNull::from(slots).cast(), count: 0, part: PhantomData };
     for value in values.take(length) {
         // SAFETY: there are more slots than have been written, since no more values are taken.
         let slot = unsafe { written.start.add(written.count) };
@@ -80,25 +80,10 @@ pub(super) fn write<R>(slots: &mut [MaybeUninit<R>], values: impl Iterator<Item 
     AllWritten(length)
 }
 
-/// The first slots of a part hold values, which are dropped with this.
-struct Written<'a, R> {
-    start: NonNull<R>,
-    count: usize,
-    part: PhantomData<&'a mut [R]>,
-}
-
-impl<R> Drop for Written<'_, R> {
-    fn drop(&mut self) {
-        let values = NonNull::slice_from_raw_parts(self.start, self.count);
-        // SAFETY: they are values, and nobody else has them.
-        unsafe { values.drop_in_place() };
-    }
-}
-
-/// The slots of a part hold values, which are dropped with this.
+/// The first slots of a part, in the end all of them, hold values, which are dropped with this.
 #[derive(Debug)]
 pub(super) struct Filled<'a, R> {
-    /// Into the whole of the memory.
+    /// Into the whole of the memory; while they are written, into the part.
     start: NonNull<R>,
     count: usize,
     part: PhantomData<&'a mut [R]>,

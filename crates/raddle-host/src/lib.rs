@@ -7,6 +7,8 @@
 //! then the single-threaded scheduler runs on one of them. A debug build runs on one worker, which finds the same
 //! races. Both schedulers end in the same ways: by the end of the program, a run-time error, or a deadlock.
 
+#[cfg(feature = "native")]
+mod compile;
 mod many;
 mod one;
 mod outcome;
@@ -14,6 +16,8 @@ mod screen;
 mod watch;
 mod world;
 
+#[cfg(feature = "native")]
+pub use compile::{Compile, CompileInput};
 pub use outcome::RunOutcome;
 pub use raddle_core::{BuildError, Builder};
 pub use raddle_vm::{Fault, Port, Stats, solo::Failure};
@@ -36,6 +40,9 @@ pub struct RunOptions {
     pub memory_bytes: u32,
     /// Use several workers from the first instruction on, not only when there is work for several. For tests.
     pub at_once: bool,
+    /// Compiles the program before it runs, if there is one.
+    #[cfg(feature = "native")]
+    pub compiler: Option<Arc<dyn Compile>>,
 }
 
 impl Default for RunOptions {
@@ -46,6 +53,8 @@ impl Default for RunOptions {
             seed: None,
             memory_bytes: 1 << 30,
             at_once: false,
+            #[cfg(feature = "native")]
+            compiler: None,
         }
     }
 }
@@ -81,14 +90,14 @@ pub fn run(program: Verified, options: RunOptions, world: Arc<dyn World>) -> Res
     let traced = runtime.is_traced()?;
     let alone = workers == 1 && !traced;
     if alone || options.seed.is_some() || program.module().is_debug_build() {
-        Ok(one::run(program, options.memory_bytes, options.seed.unwrap_or(0), world))
+        Ok(one::run(program, &options, world))
     } else {
         let start = match (options.at_once, traced) {
             (true, _) => many::Start::Queued,
             (false, true) => many::Start::Traced,
             (false, false) => many::Start::Serial,
         };
-        many::run(program, options.memory_bytes, start, (runtime, workers), world)
+        many::run(program, &options, start, (runtime, workers), world)
     }
 }
 

@@ -2,6 +2,7 @@
 //! May use: `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-vm`.
 //! Never: another OS thread, except the one that reads keys.
 
+use crate::RunOptions;
 use crate::outcome::RunOutcome;
 use crate::screen::Buffer;
 use crate::watch::{Keys, WatchEvent};
@@ -103,12 +104,16 @@ impl solo::World for Outside {
 }
 
 /// Runs a program on the caller's thread.
-pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dyn World>) -> RunOutcome {
+pub(crate) fn run(program: Verified, options: &RunOptions, world: Arc<dyn World>) -> RunOutcome {
     let mut local = WorkerLocal::default();
-    let machine: Machine<()> = match Machine::new(program, memory_bytes, &mut local) {
+    #[cfg_attr(not(feature = "native"), allow(unused_mut, reason = "only a compiler changes it"))]
+    let mut machine: Machine<()> = match Machine::new(program, options.memory_bytes, &mut local) {
         Ok(machine) => machine,
         Err(trap) => return RunOutcome::not_begun(trap),
     };
+    #[cfg(feature = "native")]
+    crate::compile::prepare(&mut machine, options.compiler.as_deref());
+    let seed = options.seed.unwrap_or(0);
     let mut outside = Outside::new(world);
     let result = match machine.program().module().is_debug_build() {
         true => solo::run_checked(&machine, &mut outside, &mut local, seed),

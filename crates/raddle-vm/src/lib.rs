@@ -49,6 +49,9 @@ mod step;
 mod stop;
 mod table;
 
+/// What compiled code and the machine know of each other.
+#[cfg(feature = "native")]
+pub use interp::native;
 pub use machine::{Fault, Machine};
 pub use process::{Process, Step};
 pub use report::{Front, Report, SourceLocation, WaitingProcess};

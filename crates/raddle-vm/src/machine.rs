@@ -57,6 +57,8 @@ pub struct Machine<L> {
     pub(crate) processes: ProcessTable<L>,
     pub(crate) locks: Spin<LockQueues>,
     pub(crate) races: Races,
+    #[cfg(feature = "native")]
+    pub(crate) native: Option<crate::native::NativeCode>,
     pub(crate) data: u32,
     pub(crate) apart: bool,
     longest: u32,
@@ -96,6 +98,8 @@ impl<L: Default> Machine<L> {
             processes,
             locks,
             races,
+            #[cfg(feature = "native")]
+            native: None,
             data: FLOOR,
             apart: false,
             longest,

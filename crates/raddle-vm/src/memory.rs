@@ -95,6 +95,13 @@ impl Memory {
         (place.next_multiple_of(LINE as usize) - place) as u32
     }
 
+    /// Where address 0 lies.
+    #[cfg(feature = "native")]
+    #[inline(always)]
+    pub(crate) fn base(&self) -> *const AtomicU32 {
+        self.words.as_ptr()
+    }
+
     /// Where a frame lies.
     ///
     /// # Safety

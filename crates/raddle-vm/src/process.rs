@@ -64,6 +64,35 @@ pub struct Process<L> {
     pub(crate) id: OwnedWord,
 }
 
+/// How far behind the beginning of a process's record its fields lie, for compiled code.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is the field of that name in the record")]
+pub struct ProcessLayout {
+    pub ip: usize,
+    pub fp: usize,
+    pub wait: usize,
+    pub message: usize,
+    pub length: usize,
+    pub id: usize,
+    /// The bytes of a record.
+    pub size: usize,
+}
+
+#[cfg(feature = "native")]
+impl<L> Process<L> {
+    /// Where its fields lie.
+    pub(crate) const LAYOUT: ProcessLayout = ProcessLayout {
+        ip: core::mem::offset_of!(Process<L>, ip),
+        fp: core::mem::offset_of!(Process<L>, fp),
+        wait: core::mem::offset_of!(Process<L>, wait),
+        message: core::mem::offset_of!(Process<L>, message),
+        length: core::mem::offset_of!(Process<L>, length),
+        id: core::mem::offset_of!(Process<L>, id),
+        size: size_of::<Process<L>>(),
+    };
+}
+
 impl<L> Process<L> {
     /// Its number, which is not 0.
     pub fn id(&self) -> u32 {

@@ -43,6 +43,12 @@ pub trait Scheduler {
     }
     /// Who runs next, if the caller shall go on with somebody.
     fn next(&self) -> Option<&Process<Self::Link>>;
+    /// Where the ring lies by which compiled code may do [`ready`](Scheduler::ready) and [`next`](Scheduler::next)
+    /// itself (`solo`); 0 if it may not.
+    #[cfg(feature = "native")]
+    fn quick(&self) -> usize {
+        0
+    }
     /// The fuel is used up: some ten thousand instructions have been run since it was last. If `alone`, by the process
     /// that runs, and others have their turn; else by several, and it goes on.
     fn out_of_fuel(&self, alone: bool) {

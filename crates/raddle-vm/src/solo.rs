@@ -14,9 +14,14 @@
 //!
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 
+mod ring;
 mod world;
 
+#[cfg(feature = "native")]
+pub use ring::{RING, RingLayout};
 pub use world::{Event, Until, World};
+
+use ring::Ring;
 
 use crate::machine::{Fault, Machine};
 use crate::process::{Process, Step};
@@ -56,11 +61,9 @@ pub struct Rest<'m, L> {
 /// A machine with its world, run by one thread.
 pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     machine: &'m Machine<L>,
-    ready: RefCell<VecDeque<&'m Process<L>>>,
+    ready: Ring<'m, L>,
     alarms: RefCell<BTreeSet<(u64, u32)>>,
     world: RefCell<W>,
-    /// Dispatches until the next look at the world.
-    until_poll: Cell<u32>,
     /// As many dispatches lie between two looks, unless they are long.
     poll_every: u32,
     /// Of `poll_every` so many were no dispatches.
@@ -68,8 +71,6 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     keys: Cell<Keys>,
     over: Cell<Option<Failure>>,
     random: Cell<u64>,
-    /// The fewest who were left in the queue since the last look.
-    left: Cell<usize>,
     /// One alone has used up the fuel since the last look.
     out_of_fuel: Cell<bool>,
     looked_at: Cell<u64>,
@@ -172,17 +173,17 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
         let long = (machine.longest_function() / FUNCTION_MAX).max(1);
         let poll_every = (DISPATCHES_TO_POLL / long).max(1);
+        let ready = Ring::new(poll_every);
+        ready.push(machine.main());
         Solo {
             machine,
-            ready: RefCell::new(VecDeque::from([machine.main()])),
+            ready,
             alarms: RefCell::default(),
             world: RefCell::new(world),
-            until_poll: Cell::new(poll_every),
             poll_every,
             keys: Cell::new(Keys::Unwanted),
             over: Cell::new(None),
             random: Cell::new(seed),
-            left: Cell::new(0),
             out_of_fuel: Cell::new(false),
             looked_at: Cell::new(0),
             scarce_at: Cell::new(u64::MAX),
@@ -205,7 +206,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         // The mean slice took a microsecond, or one used up all that it was given.
         let long = self.out_of_fuel.replace(false)
             || now.saturating_sub(self.looked_at.replace(now)) >= u64::from(dispatched);
-        let enough = self.left.replace(usize::MAX) >= if long { 1 } else { 3 };
+        let enough = self.ready.left.replace(u32::MAX) >= if long { 1 } else { 3 };
         if !enough || self.scarce_at.get() == 0 {
             self.scarce_at.set(now.max(1));
             self.to_run.set(None);
@@ -223,12 +224,12 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     /// Gives the number of those who are to run until all have had their turn.
     fn turn_round(&self) -> usize {
-        let mut ready = self.ready.borrow_mut();
+        let ready = &self.ready;
         if ready.len() > TURNED_MAX || self.turns.get() >= TURNS_MAX {
             return 0;
         }
         self.turns.set(self.turns.get() + 1);
-        ready.make_contiguous().reverse();
+        ready.reverse();
         ready.len()
     }
 
@@ -251,8 +252,8 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     /// The next look comes by so many dispatches sooner.
     fn look_soon(&self, dispatches: u32) {
-        let left = self.until_poll.get().saturating_sub(dispatches).max(1);
-        self.skipped.set(self.skipped.get() + self.until_poll.replace(left) - left);
+        let left = self.ready.until_poll.get().saturating_sub(dispatches).max(1);
+        self.skipped.set(self.skipped.get() + self.ready.until_poll.replace(left) - left);
     }
 
     fn take_event(&self, event: Event) {
@@ -271,7 +272,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     #[cold]
     fn look_around(&self) {
-        self.until_poll.set(self.poll_every);
+        self.ready.until_poll.set(self.poll_every);
         let dispatched = self.poll_every - self.skipped.replace(0);
         let event = self.world.borrow_mut().wait(Until::Now, self.keys.get() == Keys::Wanted);
         self.take_event(event);
@@ -301,7 +302,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     /// By the seed.
     #[cold]
-    fn shuffle(&self, ready: &mut VecDeque<&'m Process<L>>) {
+    fn shuffle(&self) {
         // xorshift64*, Vigna 2016.
         let mut state = self.random.get();
         state ^= state >> 12;
@@ -309,27 +310,25 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         state ^= state >> 27;
         self.random.set(state);
         let draw = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
-        if !ready.is_empty() {
-            let other = draw as usize % ready.len();
-            ready.swap(0, other);
+        if self.ready.len() > 0 {
+            self.ready.swap_first(draw as usize % self.ready.len());
         }
     }
 
     #[inline(always)]
     fn queue(&self, process: &Process<L>) {
         if let Some(process) = self.machine.process(process.id()) {
-            self.ready.borrow_mut().push_back(process);
+            self.ready.push(process);
         }
     }
 
     #[inline(always)]
     fn pop(&self) -> Option<&'m Process<L>> {
-        let mut ready = self.ready.borrow_mut();
         if self.random.get() != 0 {
-            self.shuffle(&mut ready);
+            self.shuffle();
         }
-        let next = ready.pop_front();
-        self.left.set(self.left.get().min(ready.len()));
+        let next = self.ready.pop();
+        self.ready.left.set(self.ready.left.get().min(self.ready.len() as u32));
         next
     }
 }
@@ -366,8 +365,8 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     #[inline(always)]
     fn next(&self) -> Option<&Process<L>> {
         loop {
-            self.until_poll.set(self.until_poll.get() - 1);
-            if self.until_poll.get() == 0 {
+            self.ready.until_poll.set(self.ready.until_poll.get() - 1);
+            if self.ready.until_poll.get() == 0 {
                 self.look_around();
             }
             if self.over.get().is_some() || self.slack.get() {
@@ -389,6 +388,12 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
                 }
             }
         }
+    }
+
+    #[cfg(feature = "native")]
+    fn quick(&self) -> usize {
+        let by_itself = self.random.get() == 0 && !W::RECORDS && !CHECKED && !W::COUNTED;
+        if by_itself { core::ptr::from_ref(&self.ready) as usize } else { 0 }
     }
 
     fn out_of_fuel(&self, alone: bool) {
@@ -437,6 +442,6 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
 
     fn finished(&self) {
         self.machine.set_finished();
-        self.ready.borrow_mut().clear();
+        self.ready.clear();
     }
 }

@@ -105,6 +105,12 @@ impl<L: Default> ProcessTable<L> {
         }
     }
 
+    /// Where the addresses of the chunks lie.
+    #[cfg(feature = "native")]
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks.as_ptr() as usize
+    }
+
     /// The process of that number, if there ever was one.
     #[inline(always)]
     pub(crate) fn get(&self, id: u32) -> Option<&Process<L>> {

@@ -14,6 +14,7 @@ mod outside;
 mod recorded;
 mod scheduler;
 
+use crate::RunOptions;
 use crate::one::{Outside, report};
 use crate::outcome::RunOutcome;
 use crate::screen::Screen;
@@ -292,17 +293,19 @@ unsafe impl Engine for MachineHost<'_> {
 /// Runs a program on up to `workers` OS threads.
 pub(crate) fn run(
     program: Verified,
-    memory_bytes: u32,
+    options: &RunOptions,
     start: Start,
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
 ) -> Result<RunOutcome, BuildError> {
     let mut local = WorkerLocal::default();
-    let mut machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut local) {
+    let mut machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut local) {
         Ok(machine) => machine,
         Err(trap) => return Ok(RunOutcome::not_begun(trap)),
     };
     machine.keep_apart();
+    #[cfg(feature = "native")]
+    crate::compile::prepare(&mut machine, options.compiler.as_deref());
     let mut outside = Outside::new(world.clone());
     let outcome = match start {
         Start::Serial => Some(solo::run_serial_phase(&machine, &mut outside, &mut local)),

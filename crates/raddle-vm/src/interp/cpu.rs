@@ -93,6 +93,29 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         self.frame = FrameSlots(unsafe { self.machine.memory.raw_frame(fp) });
     }
 
+    /// As if the instruction had just been fetched, with the frame that lies there.
+    ///
+    /// # Safety
+    /// There is such an instruction, and a frame of its function.
+    #[cfg(feature = "native")]
+    #[inline(always)]
+    pub(super) unsafe fn stand_at(&mut self, at: u32, frame: *const AtomicU32) {
+        let offset = (frame as usize).wrapping_sub(self.machine.memory.base() as usize);
+        (self.fp, self.frame) = (offset as u32, FrameSlots(frame));
+        self.at = at as usize + 1;
+        // SAFETY: the caller vouches for it.
+        let place = unsafe { self.code.add(at as usize) };
+        // SAFETY: as above, and the code lives as long as the machine.
+        self.insn = unsafe { *place };
+    }
+
+    /// Where the frame lies.
+    #[cfg(feature = "native")]
+    #[inline(always)]
+    pub(super) fn frame(&self) -> *const AtomicU32 {
+        self.frame.0
+    }
+
     /// The next instruction becomes the one that runs.
     #[inline(always)]
     pub(super) fn fetch(&mut self) -> Op {

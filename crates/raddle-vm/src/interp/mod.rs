@@ -13,6 +13,7 @@
 //! | `flow` | jumps, calls, and whose turn it is |
 //! | `data` | bytes in memory, and comparisons before they are touched |
 //! | `meet` | processes that begin, end, wait and talk |
+//! | `native` | compiled code in place of the loop, which then runs what was not compiled (feature `native`) |
 //!
 //! All of it is compiled into one function, in which the state lies in registers: `?` in an arm is the loop's exit.
 
@@ -20,6 +21,8 @@ mod cpu;
 mod data;
 mod flow;
 mod meet;
+#[cfg(feature = "native")]
+pub mod native;
 
 use crate::arith;
 use crate::atom;
@@ -44,6 +47,14 @@ impl<L: Default> Machine<L> {
         local: &mut WorkerLocal,
         first: &Process<L>,
     ) -> Result<(), Fault> {
+        #[cfg(feature = "native")]
+        if let Some(code) = self.native.as_ref().filter(|_| !S::CHECKED && !S::COUNTED) {
+            return if S::SHARED {
+                native::run::<L, S, true>(self, code, scheduler, local, first)
+            } else {
+                native::run::<L, S, false>(self, code, scheduler, local, first)
+            };
+        }
         if S::SHARED {
             interpret::<L, S, true>(self, scheduler, local, first)
         } else {
@@ -60,9 +71,8 @@ fn interpret<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
 ) -> Result<(), Fault> {
     let mut cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, local, first);
     loop {
-        let cost = match cpu.dispatch() {
-            Ok(never) => match never {},
-            Err(Stop::Dry) => 0,
+        let cost = match cpu.dispatch::<false>() {
+            Ok(()) | Err(Stop::Dry) => 0,
             Err(Stop::Spent) => cpu.me.length.get(),
             Err(Stop::Over) => return Ok(()),
             Err(Stop::Trap(trap)) => return Err(cpu.fault(trap)),
@@ -74,8 +84,9 @@ fn interpret<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
 }
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
+    /// Runs instructions until the loop must be left; or, if `ONCE`, one.
     #[inline(always)]
-    fn dispatch(&mut self) -> Result<core::convert::Infallible, Stop> {
+    fn dispatch<const ONCE: bool>(&mut self) -> Result<(), Stop> {
         use Trap::{Address, Count, Overflow, Range, Shift, Size, Slice, Subscript};
         loop {
             match self.fetch() {
@@ -292,6 +303,9 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Watch => self.watch()?,
                 Op::Unwatch => self.unwatch(),
                 Op::Trap => return Err(Stop::Trap(Trap::from_number(self.imm()).unwrap_or(Trap::Stop))),
+            }
+            if ONCE {
+                return Ok(());
             }
         }
     }

@@ -1,0 +1,420 @@
+//! Owns: what compiled code and the machine know of each other, and the loop around compiled code.
+//! May use: `machine`, `process`, `scheduler`, `stop`, `table`, `loom`, `raddle-bytecode`.
+//! Never: makes code; whoever gives it to the machine vouches for it.
+//!
+//! Compiled code works on the same frames as the loop, and keeps nothing else while anybody else may run: at each
+//! *resume point* all of a process lies in its record and its frame. So any instruction may be run by either. The
+//! compiled code of a function is entered at one of its resume points by a jump, never by a call: it has no stack of
+//! its own, and leaves by a jump to the code where somebody goes on.
+//!
+//! What it does not do itself it has a *helper* do, which is an instruction of the loop's by itself. A helper gives 0
+//! if the code goes on behind the instruction, or else where to jump: to a resume point of whoever runs next, or, where
+//! none was compiled, to the way out of compiled code. Then the loop's instructions are run one by one until there is
+//! a resume point again.
+
+use super::cpu::Cpu;
+use crate::machine::{Fault, Machine};
+use crate::prim::AtomicU32;
+pub use crate::process::ProcessLayout;
+use crate::process::{INPUT, OUTPUT, Process};
+use crate::scheduler::Scheduler;
+use crate::stop::Stop;
+use crate::table::WorkerLocal;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::Any;
+
+/// Where compiled code may be entered: the code of a function, and which of its resume points. Code of 0 is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct Resume {
+    /// The function's code.
+    pub code: usize,
+    /// The number of the resume point in it.
+    pub index: u64,
+}
+
+/// The way into compiled code: the context, the code, the frame, the fuel, the resume point. It returns when the code
+/// has jumped to the way out.
+pub type Enter = unsafe extern "C" fn(*mut NativeContext, usize, usize, i32, u32);
+
+/// Compiled code of a program.
+pub struct NativeCode {
+    /// The way into it.
+    pub enter: Enter,
+    /// The way out of it, as a place to jump to.
+    pub leave: usize,
+    /// By instruction.
+    pub resumes: Box<[Resume]>,
+    /// What keeps the code in memory.
+    pub keeper: Box<dyn Any + Send + Sync>,
+}
+
+/// What a helper is called with: the context, the frame, the instruction. It gives 0, or where to jump.
+pub type HelperFunction = unsafe extern "C" fn(*mut NativeContext, usize, u32) -> usize;
+
+/// The helpers, by their place in the context.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Helper {
+    /// Runs the instruction.
+    Step,
+    /// Runs it, and never gives 0: the code has no way on behind it.
+    Slow,
+    /// The fuel is used up; the process stands before the instruction.
+    Dry,
+    /// `output`.
+    Output,
+    /// `input`.
+    Input,
+    /// `output_m`.
+    OutputMemory,
+    /// `input_m`.
+    InputMemory,
+    /// `fork`.
+    Fork,
+    /// `join`.
+    Join,
+    /// `end`, or a return from what a process began with.
+    End,
+    /// The process waits; who is next goes on.
+    Next,
+}
+
+/// How many helpers there are.
+pub const HELPERS: usize = Helper::Next as usize + 1;
+
+/// What compiled code reads and writes beside the machine's memory.
+#[repr(C)]
+pub struct NativeContext {
+    /// Where address 0 lies.
+    pub base: usize,
+    /// The frame of who goes on where a helper says.
+    pub frame: usize,
+    /// The fuel that is left.
+    pub fuel: i32,
+    /// The resume point at which who goes on does.
+    pub index: u32,
+    /// Who runs.
+    pub process: usize,
+    /// Where the ring of the scheduler lies, if compiled code may dispatch; else 0.
+    pub ring: usize,
+    /// Where the addresses of the chunks of processes lie.
+    pub chunks: usize,
+    /// Whom the scheduler alone may dispatch.
+    pub keyboard: usize,
+    /// Messages passed by compiled code itself, and dispatches.
+    pub messages: u64,
+    /// See above.
+    pub dispatches: u64,
+    /// How much fuel there was when the process that runs was dispatched.
+    pub fuel_before: i32,
+    /// The way out was taken by who goes on where its record says.
+    pub by_record: u32,
+    /// The helpers, by number.
+    pub helpers: [HelperFunction; HELPERS],
+}
+
+/// What of a call compiled code is made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NativeSite {
+    /// The callee's first instruction.
+    pub entry: u32,
+    /// How far behind the caller's frame the callee's lies.
+    pub base_bytes: u32,
+    /// The highest place of the caller's frame that leaves it within memory.
+    pub caller_fp_max: u32,
+    /// The instruction behind the call.
+    pub back: u32,
+    /// The callee's frame does not lie in the caller's.
+    pub dynamic: bool,
+    /// What a call costs of the fuel.
+    pub call_cost: i32,
+    /// What a return costs.
+    pub return_cost: i32,
+}
+
+impl<L: Default> Machine<L> {
+    /// Where address 0 of its memory lies, as long as it lives.
+    pub fn memory_base(&self) -> usize {
+        self.memory.base() as usize
+    }
+
+    /// How its processes' records are laid out.
+    pub fn process_layout(&self) -> ProcessLayout {
+        Process::<L>::LAYOUT
+    }
+
+    /// The address of the constant data.
+    pub fn data_address(&self) -> u32 {
+        self.data
+    }
+
+    /// Its call sites, by number.
+    pub fn native_sites(&self) -> Vec<NativeSite> {
+        let site = |site: &crate::machine::CallSite| NativeSite {
+            entry: site.entry,
+            base_bytes: site.base_bytes,
+            caller_fp_max: site.caller_fp_max,
+            back: site.back,
+            dynamic: site.dynamic,
+            call_cost: site.call_cost,
+            return_cost: site.return_cost,
+        };
+        self.sites.iter().map(site).collect()
+    }
+
+    /// From now on its processes run this code where there is some.
+    ///
+    /// # Safety
+    /// It was compiled from this machine's program, for its memory, and does what the instructions do: it touches its
+    /// frame and what lies within memory, and no more.
+    pub unsafe fn set_native(&mut self, code: NativeCode) {
+        self.native = Some(code);
+    }
+}
+
+/// The loop's state beside the context, through which compiled code comes here again.
+#[repr(C)]
+struct NativeCpu<'m, L, S, const SHARED: bool> {
+    context: NativeContext,
+    cpu: Cpu<'m, L, S, SHARED>,
+    code: &'m NativeCode,
+    /// How all of it has ended.
+    end: Option<Result<(), Fault>>,
+}
+
+pub(super) fn run<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+    machine: &Machine<L>,
+    code: &NativeCode,
+    scheduler: &S,
+    local: &mut WorkerLocal,
+    first: &Process<L>,
+) -> Result<(), Fault> {
+    let cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, local, first);
+    let context = NativeContext {
+        base: machine.memory_base(),
+        frame: 0,
+        fuel: 0,
+        index: 0,
+        process: 0,
+        ring: scheduler.quick(),
+        chunks: machine.processes.chunks(),
+        keyboard: core::ptr::from_ref(machine.keyboard()) as usize,
+        messages: 0,
+        dispatches: 0,
+        fuel_before: 0,
+        by_record: 0,
+        helpers: helpers::<L, S, SHARED>(),
+    };
+    let mut native = NativeCpu { context, cpu, code, end: None };
+    loop {
+        let at = native.cpu.at;
+        let place = native.look_up();
+        if place == code.leave {
+            native.interpret_one();
+        } else {
+            let (frame, fuel, index) = (native.context.frame, native.context.fuel, native.context.index);
+            let context = (&raw mut native).cast();
+            debug_assert!(at < code.resumes.len());
+            // SAFETY: the code was made for this machine, and the process stands at that resume point.
+            unsafe { (code.enter)(context, place, frame, fuel, index) };
+            native.come_back();
+        }
+        if let Some(end) = native.end {
+            native.cpu.local.stats.messages += native.context.messages;
+            native.cpu.local.stats.dispatches += native.context.dispatches;
+            return end;
+        }
+    }
+}
+
+impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S, SHARED> {
+    /// Where the process that runs goes on, with what is to be known there in the context.
+    #[inline(always)]
+    fn look_up(&mut self) -> usize {
+        let resume = self.code.resumes.get(self.cpu.at).copied().unwrap_or_default();
+        self.context.frame = self.cpu.frame() as usize;
+        self.context.index = resume.index as u32;
+        self.hand_over();
+        if resume.code == 0 { self.code.leave } else { resume.code }
+    }
+
+    /// What compiled code may change is in the context.
+    #[inline(always)]
+    fn hand_over(&mut self) {
+        self.context.fuel = self.cpu.fuel;
+        self.context.process = core::ptr::from_ref(self.cpu.me) as usize;
+        self.context.fuel_before = self.cpu.local.fuel_before;
+    }
+
+    /// Takes over who runs, and what is left of the fuel.
+    #[inline(always)]
+    fn take_over(&mut self) {
+        self.cpu.fuel = self.context.fuel;
+        self.cpu.local.fuel_before = self.context.fuel_before;
+        // SAFETY: it was put there here, or by compiled code that took it out of the ring; it lives with the machine.
+        self.cpu.me = unsafe { &*(self.context.process as *const Process<L>) };
+    }
+
+    /// Compiled code has taken the way out.
+    fn come_back(&mut self) {
+        if self.end.is_none() && core::mem::take(&mut self.context.by_record) != 0 {
+            self.take_over();
+            let (at, fp) = (self.cpu.me.ip.get(), self.cpu.me.fp.get());
+            // SAFETY: it was saved so.
+            unsafe { self.cpu.enter(at, fp) };
+        }
+    }
+
+    #[cold]
+    fn stopped(&mut self, stop: Stop) {
+        let cost = match stop {
+            Stop::Dry => 0,
+            Stop::Spent => self.cpu.me.length.get(),
+            Stop::Over => {
+                self.end = Some(Ok(()));
+                return;
+            }
+            Stop::Trap(trap) => {
+                self.end = Some(Err(self.cpu.fault(trap)));
+                return;
+            }
+        };
+        if self.cpu.refuel(cost).is_err() {
+            self.end = Some(Ok(()));
+        }
+    }
+
+    #[inline(never)]
+    fn interpret_one(&mut self) {
+        if let Err(stop) = self.cpu.dispatch::<true>() {
+            self.stopped(stop);
+        }
+    }
+
+    /// Where to go on after an instruction of the loop.
+    #[inline(always)]
+    fn go_on(&mut self, done: Result<(), Stop>, behind: usize, frame: *const AtomicU32) -> usize {
+        if let Err(stop) = done {
+            self.stopped(stop);
+            if self.end.is_some() {
+                return self.code.leave;
+            }
+        }
+        if self.cpu.at == behind && self.cpu.frame() == frame {
+            self.hand_over();
+            return 0;
+        }
+        self.look_up()
+    }
+
+    /// # Safety
+    /// `context` is the beginning of one of these, `at` an instruction, and `frame` a frame of its function.
+    #[inline(always)]
+    unsafe fn at<'a>(context: *mut NativeContext, frame: usize, at: u32) -> &'a mut Self {
+        // SAFETY: the caller vouches for it; the code that calls touches the context meanwhile no more.
+        let this = unsafe { &mut *context.cast::<Self>() };
+        this.take_over();
+        // SAFETY: the caller vouches for it.
+        unsafe { this.cpu.stand_at(at, frame as *const AtomicU32) };
+        this
+    }
+}
+
+/// Helpers that are one instruction of the loop.
+macro_rules! instructions {
+    ($($name:ident: |$cpu:ident| $step:expr;)*) => {$(
+        unsafe extern "C" fn $name<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+            context: *mut NativeContext,
+            frame: usize,
+            at: u32,
+        ) -> usize {
+            // SAFETY: compiled code calls it so.
+            let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
+            let $cpu = &mut this.cpu;
+            let done = $step;
+            this.go_on(done, at as usize + 1, frame as *const AtomicU32)
+        }
+    )*};
+}
+
+instructions! {
+    output: |cpu| cpu.talk(OUTPUT, cpu.slot_message());
+    input: |cpu| cpu.talk(INPUT, cpu.slot_message());
+    output_memory: |cpu| cpu.message().map_err(Stop::from).and_then(|message| cpu.talk(OUTPUT, message));
+    input_memory: |cpu| cpu.message().map_err(Stop::from).and_then(|message| cpu.talk(INPUT, message));
+    fork: |cpu| cpu.fork().map_err(Stop::from);
+    join: |cpu| cpu.join();
+    end: |cpu| cpu.end();
+}
+
+unsafe extern "C" fn step<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+    context: *mut NativeContext,
+    frame: usize,
+    at: u32,
+) -> usize {
+    // SAFETY: compiled code calls it so.
+    let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
+    this.cpu.at = at as usize;
+    this.interpret_one();
+    if this.end.is_some() {
+        return this.code.leave;
+    }
+    this.go_on(Ok(()), at as usize + 1, frame as *const AtomicU32)
+}
+
+unsafe extern "C" fn slow<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+    context: *mut NativeContext,
+    frame: usize,
+    at: u32,
+) -> usize {
+    // SAFETY: compiled code calls it so.
+    let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
+    this.cpu.at = at as usize;
+    this.interpret_one();
+    if this.end.is_some() { this.code.leave } else { this.look_up() }
+}
+
+unsafe extern "C" fn dry<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+    context: *mut NativeContext,
+    frame: usize,
+    at: u32,
+) -> usize {
+    // SAFETY: compiled code calls it so.
+    let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
+    this.cpu.at = at as usize;
+    this.stopped(Stop::Dry);
+    if this.end.is_some() { this.code.leave } else { this.look_up() }
+}
+
+/// The process has saved itself, and waits.
+unsafe extern "C" fn next<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+    context: *mut NativeContext,
+    frame: usize,
+    at: u32,
+) -> usize {
+    // SAFETY: compiled code calls it so.
+    let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
+    if this.cpu.next().is_err() {
+        this.end = Some(Ok(()));
+        return this.code.leave;
+    }
+    this.look_up()
+}
+
+fn helpers<L: Default, S: Scheduler<Link = L>, const SHARED: bool>() -> [HelperFunction; HELPERS] {
+    [
+        step::<L, S, SHARED>,
+        slow::<L, S, SHARED>,
+        dry::<L, S, SHARED>,
+        output::<L, S, SHARED>,
+        input::<L, S, SHARED>,
+        output_memory::<L, S, SHARED>,
+        input_memory::<L, S, SHARED>,
+        fork::<L, S, SHARED>,
+        join::<L, S, SHARED>,
+        end::<L, S, SHARED>,
+        next::<L, S, SHARED>,
+    ]
+}

@@ -1,0 +1,175 @@
+//! Owns: the queue of the scheduler for one thread.
+//! May use: `process`.
+//! Never: decides who is next.
+//!
+//! A ring whose places compiled code may use by itself (feature `native`): hence the fixed layout, and numbers that
+//! only grow, of which the low bits are the place.
+
+use crate::process::Process;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
+
+/// A place of the ring.
+type Place<'m, L> = Cell<Option<&'m Process<L>>>;
+
+/// Who can run, in order.
+#[repr(C)]
+pub(crate) struct Ring<'m, L> {
+    /// Where the places lie.
+    pub(crate) places: Cell<*const Place<'m, L>>,
+    /// One less than how many they are, a power of two.
+    pub(crate) mask: Cell<u32>,
+    /// The number of the first in the queue.
+    pub(crate) head: Cell<u32>,
+    /// Behind that of the last one.
+    pub(crate) tail: Cell<u32>,
+    /// Dispatches until the next look at the world.
+    pub(crate) until_poll: Cell<u32>,
+    /// The fewest who were left in the queue since the last look.
+    pub(crate) left: Cell<u32>,
+    all: RefCell<Vec<Place<'m, L>>>,
+}
+
+/// How far behind the beginning of the ring its fields lie.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is the field of that name in the ring")]
+pub struct RingLayout {
+    pub places: usize,
+    pub mask: usize,
+    pub head: usize,
+    pub tail: usize,
+    pub until_poll: usize,
+    pub left: usize,
+}
+
+/// The ring, as compiled code has it. It is the same whatever a process has of its scheduler.
+#[cfg(feature = "native")]
+pub const RING: RingLayout = RingLayout {
+    places: core::mem::offset_of!(Ring<'static, ()>, places),
+    mask: core::mem::offset_of!(Ring<'static, ()>, mask),
+    head: core::mem::offset_of!(Ring<'static, ()>, head),
+    tail: core::mem::offset_of!(Ring<'static, ()>, tail),
+    until_poll: core::mem::offset_of!(Ring<'static, ()>, until_poll),
+    left: core::mem::offset_of!(Ring<'static, ()>, left),
+};
+
+/// So many places there are at first.
+const PLACES: u32 = 64;
+
+impl<'m, L> Ring<'m, L> {
+    pub(crate) fn new(until_poll: u32) -> Self {
+        let ring = Ring {
+            places: Cell::new(core::ptr::null()),
+            mask: Cell::new(0),
+            head: Cell::new(0),
+            tail: Cell::new(0),
+            until_poll: Cell::new(until_poll),
+            left: Cell::new(0),
+            all: RefCell::default(),
+        };
+        ring.put(VecDeque::new());
+        ring
+    }
+
+    /// These are in the queue from now on.
+    fn put(&self, queue: VecDeque<&'m Process<L>>) {
+        let count = queue.len() as u32;
+        let places = (count + 1).next_power_of_two().max(PLACES);
+        let mut all = self.all.borrow_mut();
+        all.clear();
+        all.extend(queue.into_iter().map(|process| Cell::new(Some(process))));
+        all.resize_with(places as usize, Cell::default);
+        self.places.set(all.as_ptr());
+        self.mask.set(places - 1);
+        self.head.set(0);
+        self.tail.set(count);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tail.get().wrapping_sub(self.head.get()) as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn push(&self, process: &'m Process<L>) {
+        if self.len() > self.mask.get() as usize {
+            self.grow();
+        }
+        let tail = self.tail.get();
+        if let Some(place) = self.all.borrow().get((tail & self.mask.get()) as usize) {
+            place.set(Some(process));
+            self.tail.set(tail.wrapping_add(1));
+        }
+    }
+
+    #[cold]
+    fn grow(&self) {
+        let queue = self.take();
+        self.put(queue);
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop(&self) -> Option<&'m Process<L>> {
+        let head = self.head.get();
+        if head == self.tail.get() {
+            return None;
+        }
+        self.head.set(head.wrapping_add(1));
+        self.all.borrow().get((head & self.mask.get()) as usize).and_then(Cell::get)
+    }
+
+    /// All of them; none is left.
+    pub(crate) fn take(&self) -> VecDeque<&'m Process<L>> {
+        core::iter::from_fn(|| self.pop()).collect()
+    }
+
+    pub(crate) fn clear(&self) {
+        self.head.set(self.tail.get());
+    }
+
+    /// The last one is the first from now on.
+    pub(crate) fn reverse(&self) {
+        let mut queue = self.take();
+        queue.make_contiguous().reverse();
+        self.put(queue);
+    }
+
+    /// The first one and another, so many places behind it, change places.
+    pub(crate) fn swap_first(&self, other: usize) {
+        let all = self.all.borrow();
+        let place = |number: u32| (self.head.get().wrapping_add(number) & self.mask.get()) as usize;
+        if let (Some(one), Some(two)) = (all.get(place(0)), all.get(place(other as u32))) {
+            one.swap(two);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_and_keeps_the_order() {
+        let processes: Vec<Process<()>> = (0..500).map(|_| Process::default()).collect();
+        let ring = Ring::new(1);
+        let mut want = VecDeque::new();
+        for (number, process) in processes.iter().enumerate() {
+            ring.push(process);
+            want.push_back(process);
+            if number % 3 == 0 {
+                let (one, other) = (ring.pop().unwrap(), want.pop_front().unwrap());
+                assert!(core::ptr::eq(one, other));
+            }
+        }
+        ring.reverse();
+        want.make_contiguous().reverse();
+        ring.swap_first(2);
+        want.swap(0, 2);
+        let all = ring.take();
+        assert!(
+            all.len() == want.len() && all.iter().zip(&want).all(|(one, other)| core::ptr::eq(*one, *other))
+        );
+        assert!(ring.pop().is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! Prints what programs take interpreted and as machine code, and what it takes to compile them: the shorter of three
+//! runs each, on one worker.
+//! `cargo run --release --manifest-path crates/raddle-jit/Cargo.toml --example speed -- NAME...`
+
+#![allow(clippy::print_stdout, reason = "it is a program")]
+
+use raddle_bytecode::{Verified, verify};
+use raddle_host::{Compile as _, CompileInput};
+use raddle_jit::Compiler;
+use raddle_occam::pre::NoFiles;
+use raddle_occam::source::Sources;
+use raddle_occam::{Options, analyse, lower};
+use raddle_vm::solo::{self, Event, Until, World};
+use raddle_vm::{Machine, Port, WorkerLocal};
+use std::time::{Duration, Instant};
+
+struct Silent(Instant);
+
+impl World for Silent {
+    fn now(&mut self) -> u64 {
+        self.0.elapsed().as_micros() as u64
+    }
+
+    fn wait(&mut self, _: Until, _: bool) -> Event {
+        Event::Nothing
+    }
+
+    fn output(&mut self, _: Port, _: &[u8]) {}
+
+    fn call(&mut self, _: i32, _: [u32; 4]) -> Option<[u32; 4]> {
+        None
+    }
+}
+
+fn program(text: &str) -> Verified {
+    let mut sources = Sources::new();
+    let root = sources.add("program", text).expect("it is short");
+    let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+    let checked = analysis.checked().unwrap_or_else(|complaints| {
+        panic!("{}", complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect::<String>())
+    });
+    verify(lower::lower(&checked, &sources).expect("it is lowered")).expect("it is verified")
+}
+
+/// How long it runs, and how long it took to compile.
+fn run(program: &Verified, native: bool) -> (Duration, Duration) {
+    let mut local = WorkerLocal::default();
+    let mut machine: Machine<()> =
+        Machine::new(program.clone(), 64 << 20, &mut local).expect("there is memory");
+    let begun = Instant::now();
+    if native {
+        let input = CompileInput {
+            memory_bytes: machine.memory_bytes(),
+            data: machine.data_address(),
+            process: machine.process_layout(),
+            sites: machine.native_sites(),
+        };
+        let code = Compiler.compile(machine.program(), &input).expect("it is compiled");
+        // SAFETY: it was made for this machine.
+        unsafe { machine.set_native(code) };
+    }
+    let compiled = begun.elapsed();
+    let begun = Instant::now();
+    // Some end by a STOP.
+    let _end = solo::run(&machine, Silent(begun), &mut local, 0);
+    (begun.elapsed(), compiled)
+}
+
+fn main() {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let all = [
+        ("update", include_str!("update.occ")),
+        ("calls", include_str!("calls.occ")),
+        ("sieve", include_str!("sieve.occ")),
+        ("matrix", include_str!("matrix.occ")),
+        ("mandelbrot", include_str!("mandelbrot.occ")),
+        ("commstime", include_str!("commstime.occ")),
+        ("commstime-par", include_str!("commstime-par.occ")),
+        ("ring", include_str!("ring.occ")),
+        ("granularity", include_str!("granularity.occ")),
+    ];
+    for (name, text) in all {
+        if !names.is_empty() && !names.iter().any(|it| it == name) {
+            continue;
+        }
+        let program = program(text);
+        let rounds: Vec<_> = (0..3).map(|_| (run(&program, false), run(&program, true))).collect();
+        let least = |of: fn(&((Duration, Duration), (Duration, Duration))) -> Duration| {
+            rounds.iter().map(of).min().unwrap_or_default().as_secs_f64()
+        };
+        let count = program.module().code.len();
+        let (interpreted, native, compile) = (least(|it| it.0.0), least(|it| it.1.0), least(|it| it.1.1));
+        println!(
+            "{name:14} interpreted {interpreted:.3} s, native {native:.3} s, {:.2} of it; compiled in {:.2} ms, \
+             {:.1} us an instruction",
+            native / interpreted,
+            compile * 1e3,
+            compile * 1e6 / count as f64
+        );
+    }
+}

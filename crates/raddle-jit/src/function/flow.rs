@@ -1,0 +1,278 @@
+//! Owns: jumps, calls and returns, helpers, fuel, and the ways out.
+//! May use: `blocks`, `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! Never: a way on with what a helper may have changed still held.
+
+use super::{ReturnRecord, SLOT, Translation};
+use crate::blocks::{INSTRUCTIONS_MAX, target};
+use crate::operands::{Kills, how};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, BlockCall, InstBuilder as _, JumpTableData, Value, types};
+use raddle_bytecode::{Insn, Op};
+use raddle_vm::native::{Helper, NativeContext, Resume};
+use std::mem::{offset_of, size_of};
+
+/// What a routine costs; as the interpreter has it.
+const ROUTINE_COST: i32 = 64;
+
+impl Translation<'_, '_> {
+    /// The fuel goes down; where it is used up the process stands at that instruction, and leaves.
+    pub(super) fn spend(&mut self, cost: i32, at: u32) {
+        if cost == 0 {
+            return;
+        }
+        let left = self.fuel_less(cost);
+        let further = self.ins.create_block();
+        let at = self.ins.ins().iconst(types::I32, i64::from(at));
+        let frame = self.frame;
+        let dry = self.dry;
+        let used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
+        self.ins.ins().brif(used_up, dry, &[frame, at].map(BlockArg::Value), further, &[]);
+        self.ins.switch_to_block(further);
+    }
+
+    fn fuel_less(&mut self, cost: i32) -> Value {
+        let fuel = self.ins.use_var(self.fuel);
+        let left = self.ins.ins().iadd_imm_s(fuel, i64::from(-cost));
+        self.ins.def_var(self.fuel, left);
+        left
+    }
+
+    /// The instruction is a routine's, and nearly done. Where the fuel is used up the interpreter does it once more.
+    pub(super) fn routine_cost(&mut self) {
+        let fuel = self.ins.use_var(self.fuel);
+        self.leave_if_word(IntCC::SignedLessThanOrEqual, fuel, i64::from(ROUTINE_COST));
+        self.fuel_less(ROUTINE_COST);
+    }
+
+    /// Calls a helper; gives where it says to go on.
+    fn help(&mut self, helper: Helper, frame: Value, at: Value) -> Value {
+        let fuel = self.ins.use_var(self.fuel);
+        self.ins.ins().store(SLOT, fuel, self.context, offset_of!(NativeContext, fuel) as i32);
+        let place = offset_of!(NativeContext, helpers) + helper as usize * size_of::<usize>();
+        let function = self.ins.ins().load(types::I64, SLOT.with_readonly(), self.context, place as i32);
+        let call = self.ins.ins().call_indirect(self.helper_signature, function, &[self.context, frame, at]);
+        self.ins.inst_results(call)[0]
+    }
+
+    pub(super) fn help_here(&mut self, helper: Helper) -> Value {
+        let at = self.ins.ins().iconst(types::I32, i64::from(self.at));
+        self.help(helper, self.frame, at)
+    }
+
+    /// After a helper that has come back: the fuel that it left.
+    pub(super) fn take_fuel(&mut self) {
+        let fuel =
+            self.ins.ins().load(types::I32, SLOT, self.context, offset_of!(NativeContext, fuel) as i32);
+        self.ins.def_var(self.fuel, fuel);
+    }
+
+    /// An instruction that a helper does, and the code goes on.
+    pub(super) fn aside(&mut self, kills: Kills) {
+        let code = self.help_here(Helper::Step);
+        let further = self.ins.create_block();
+        self.ins.ins().brif(code, self.go, &[BlockArg::Value(code)], further, &[]);
+        self.ins.switch_to_block(further);
+        self.take_fuel();
+        let mut held = std::mem::take(&mut self.held);
+        self.views.lose(kills, &mut held);
+        self.held = held;
+    }
+
+    /// An instruction that a helper does, at which the process may wait.
+    pub(super) fn meet(&mut self, helper: Helper) {
+        let code = self.help_here(helper);
+        let (away, further) = (self.ins.create_block(), self.ins.create_block());
+        self.ins.ins().brif(code, away, &[], further, &[]);
+        self.ins.switch_to_block(away);
+        self.jump_to_code(code);
+        self.ins.switch_to_block(further);
+        self.take_fuel();
+        self.held.clear();
+    }
+
+    /// An instruction that a helper does, and which has nothing behind it.
+    pub(super) fn last(&mut self, helper: Helper) {
+        let code = self.help_here(helper);
+        self.jump_to_code(code);
+        self.ended = true;
+    }
+
+    /// To where a helper says: who goes on stands in the context.
+    pub(super) fn jump_to_code(&mut self, code: Value) {
+        let mut load = |ty, place: usize| self.ins.ins().load(ty, SLOT, self.context, place as i32);
+        let frame = load(types::I64, offset_of!(NativeContext, frame));
+        let fuel = load(types::I32, offset_of!(NativeContext, fuel));
+        let index = load(types::I32, offset_of!(NativeContext, index));
+        let args = [self.context, frame, fuel, index];
+        self.ins.ins().return_call_indirect(self.code_signature, code, &args);
+    }
+
+    /// The blocks to which all that is out of the ordinary leads.
+    pub(super) fn ways_out(&mut self) {
+        let at = self.ins.append_block_param(self.slow, types::I32);
+        self.ins.switch_to_block(self.slow);
+        let code = self.help(Helper::Slow, self.frame, at);
+        self.ins.ins().jump(self.go, &[BlockArg::Value(code)]);
+        let frame = self.ins.append_block_param(self.dry, types::I64);
+        let at = self.ins.append_block_param(self.dry, types::I32);
+        self.ins.switch_to_block(self.dry);
+        let code = self.help(Helper::Dry, frame, at);
+        self.ins.ins().jump(self.go, &[BlockArg::Value(code)]);
+        let code = self.ins.append_block_param(self.go, types::I64);
+        self.ins.switch_to_block(self.go);
+        self.jump_to_code(code);
+    }
+
+    pub(super) fn jump(&mut self, insn: Insn) {
+        match insn.op {
+            Op::Jump => self.jump_there(insn),
+            Op::Switch => self.switch(insn),
+            Op::Repeat | Op::RepeatStep => self.repeat(insn),
+            _ => {
+                let condition = self.condition(insn);
+                self.jump_if(condition, insn);
+            }
+        }
+        self.make_landings();
+        self.ended = true;
+    }
+
+    /// Jumps; a jump back costs.
+    fn jump_there(&mut self, insn: Insn) {
+        let to = target(self.at, insn);
+        if to <= self.at {
+            self.spend(-insn.distance(), to);
+        }
+        let block = self.blocks.at(to);
+        self.enter_block(block);
+    }
+
+    fn jump_if(&mut self, condition: Value, insn: Insn) {
+        let to = target(self.at, insn);
+        let next = self.blocks.at(self.at + 1);
+        let falls = self.way_to(next);
+        if to <= self.at {
+            let back = self.ins.create_block();
+            self.ins.ins().brif(condition, back, &[], falls, &[]);
+            self.ins.switch_to_block(back);
+            self.jump_there(insn);
+        } else {
+            let number = self.blocks.at(to);
+            let jumps = self.way_to(number);
+            self.ins.ins().brif(condition, jumps, &[], falls, &[]);
+        }
+    }
+
+    fn condition(&mut self, insn: Insn) -> Value {
+        let left = self.word_at(insn.a);
+        let half = i64::from(insn.b as i16);
+        let relation = match insn.op {
+            Op::Jz => return self.ins.ins().icmp_imm_s(IntCC::Equal, left, 0),
+            Op::Jnz => return self.ins.ins().icmp_imm_s(IntCC::NotEqual, left, 0),
+            Op::JeqI => return self.ins.ins().icmp_imm_s(IntCC::Equal, left, half),
+            Op::JneI => return self.ins.ins().icmp_imm_s(IntCC::NotEqual, left, half),
+            Op::JltI => return self.ins.ins().icmp_imm_s(IntCC::SignedLessThan, left, half),
+            Op::JgeI => return self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, left, half),
+            Op::Jeq => IntCC::Equal,
+            Op::Jne => IntCC::NotEqual,
+            Op::Jlt => IntCC::SignedLessThan,
+            _ => IntCC::SignedLessThanOrEqual,
+        };
+        let right = self.word_at(insn.b);
+        self.ins.ins().icmp(relation, left, right)
+    }
+
+    fn repeat(&mut self, insn: Insn) {
+        let index = self.word_at(insn.a);
+        let next = if insn.op == Op::Repeat {
+            self.ins.ins().iadd_imm_s(index, 1)
+        } else {
+            let step = self.word_at(insn.b.wrapping_add(1));
+            self.ins.ins().iadd(index, step)
+        };
+        self.set_word(insn.a, next);
+        let count = self.word_at(insn.b);
+        let left = self.ins.ins().iadd_imm_s(count, -1);
+        self.set_word(insn.b, left);
+        let condition = self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThan, left, 0);
+        self.jump_if(condition, insn);
+    }
+
+    fn switch(&mut self, insn: Insn) {
+        let index = self.word_at(insn.a);
+        let ways: Vec<Block> = (0..=insn.imm() as u32)
+            .map(|number| {
+                let block = self.blocks.at(self.at + 1 + number);
+                self.way_to(block)
+            })
+            .collect();
+        let pool = &mut self.ins.func.dfg.value_lists;
+        let calls: Vec<BlockCall> = ways.iter().map(|&way| BlockCall::new(way, [], pool)).collect();
+        let Some((&others, table)) = calls.split_last() else { return };
+        let table = self.ins.create_jump_table(JumpTableData::new(others, table));
+        self.ins.ins().br_table(index, table);
+    }
+
+    pub(super) fn call(&mut self, insn: Insn) {
+        let site = self.common.sites[insn.imm() as usize];
+        let callee = self.common.module.sites[insn.imm() as usize].callee;
+        if self.common.module.functions[callee as usize].count > INSTRUCTIONS_MAX {
+            return self.last(Helper::Slow);
+        }
+        let token = self.ins.ins().iconst(types::I32, i64::from(insn.imm()) + 1);
+        let frame = self.ins.ins().iadd_imm_s(self.frame, i64::from(site.base_bytes));
+        self.ins.ins().store(SLOT, token, frame, 0);
+        let left = self.fuel_less(site.call_cost);
+        let further = self.ins.create_block();
+        let entry = self.ins.ins().iconst(types::I32, i64::from(site.entry));
+        let used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
+        self.ins.ins().brif(used_up, self.dry, &[frame, entry].map(BlockArg::Value), further, &[]);
+        self.ins.switch_to_block(further);
+        let zero = self.ins.ins().iconst(types::I32, 0);
+        let jump = self.common.jumps + site.entry as usize * size_of::<Resume>();
+        let jump = self.ins.ins().iconst(types::I64, jump as i64);
+        let code = self.ins.ins().load(types::I64, SLOT.with_readonly(), jump, 0);
+        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, zero]);
+        self.ended = true;
+    }
+
+    /// A return: to the call whose number and 1 stand in slot 0; 0 there is the end of the process.
+    pub(super) fn give_back(&mut self) {
+        debug_assert!(matches!(how(self.common.module.code[self.at as usize]), crate::operands::How::Return));
+        let token = self.ins.ins().load(types::I32, SLOT, self.frame, 0);
+        let (returns, ends) = (self.ins.create_block(), self.ins.create_block());
+        self.ins.ins().brif(token, returns, &[], ends, &[]);
+        self.ins.switch_to_block(ends);
+        self.last(Helper::End);
+        self.ins.switch_to_block(returns);
+        let number = self.ins.ins().iadd_imm_s(token, -1);
+        let count = self.common.sites.len() as i64;
+        self.leave_if_word(IntCC::UnsignedGreaterThanOrEqual, number, count);
+        let wide = self.ins.ins().uextend(types::I64, number);
+        let offset = self.ins.ins().imul_imm_s(wide, size_of::<ReturnRecord>() as i64);
+        let records = self.ins.ins().iconst(types::I64, self.common.returns as i64);
+        let record = self.ins.ins().iadd(records, offset);
+        let mut load = |ty, place: usize| self.ins.ins().load(ty, SLOT.with_readonly(), record, place as i32);
+        let code = load(types::I64, offset_of!(ReturnRecord, code));
+        let index = load(types::I32, offset_of!(ReturnRecord, index));
+        let base_bytes = load(types::I32, offset_of!(ReturnRecord, base_bytes));
+        let fp_max = load(types::I32, offset_of!(ReturnRecord, caller_fp_max));
+        let cost = load(types::I32, offset_of!(ReturnRecord, cost));
+        let back = load(types::I32, offset_of!(ReturnRecord, back));
+        self.leave_if_word(IntCC::Equal, code, 0);
+        let fp = self.ins.ins().isub(self.fp, base_bytes);
+        let outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThan, fp, fp_max);
+        self.leave_if(outside);
+        let offset = self.ins.ins().uextend(types::I64, fp);
+        let frame = self.ins.ins().iadd(self.base, offset);
+        let fuel = self.ins.use_var(self.fuel);
+        let left = self.ins.ins().isub(fuel, cost);
+        self.ins.def_var(self.fuel, left);
+        let further = self.ins.create_block();
+        let used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
+        self.ins.ins().brif(used_up, self.dry, &[frame, back].map(BlockArg::Value), further, &[]);
+        self.ins.switch_to_block(further);
+        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, index]);
+        self.ended = true;
+    }
+}

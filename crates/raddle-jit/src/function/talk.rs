@@ -1,0 +1,234 @@
+//! Owns: communication of words without a helper, and the dispatch that follows a wait.
+//! May use: `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! Never: a step that cannot be taken back before it is certain that all of them can be taken.
+//!
+//! It is what `raddle-vm`'s `comm` and `solo` do, for a message of four bytes in a slot, on one OS thread, and where
+//! nothing is out of the ordinary; else the helper does all of it.
+
+use super::{SLOT, Translation};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder as _, Value, types};
+use raddle_bytecode::{Insn, Op};
+use raddle_vm::native::{Helper, NativeContext};
+use raddle_vm::solo::RING;
+use std::mem::offset_of;
+
+const OUTPUT: i64 = 1;
+const INPUT: i64 = 2;
+/// A word that is the value of a slot: `IN_SLOT` and 4.
+const WORD_IN_SLOT: i64 = (1 << 31) | 4;
+/// Addresses below are the host's.
+const FLOOR: i64 = 64;
+/// A channel's word from here on is no process that waits by itself.
+const NO_PROCESS: i64 = 1 << 28;
+/// Chunk k of the table of processes has 32 * 2^k of them.
+const FIRST_BITS: i64 = 5;
+
+impl Translation<'_, '_> {
+    fn context_field(&mut self, place: usize) -> Value {
+        self.ins.ins().load(types::I64, SLOT, self.context, place as i32)
+    }
+
+    /// Jumps there if the condition holds.
+    fn divert_if(&mut self, condition: Value, to: Block) {
+        let further = self.ins.create_block();
+        self.ins.ins().brif(condition, to, &[], further, &[]);
+        self.ins.switch_to_block(further);
+    }
+
+    fn count(&mut self, place: usize) {
+        let count = self.context_field(place);
+        let more = self.ins.ins().iadd_imm_s(count, 1);
+        self.ins.ins().store(SLOT, more, self.context, place as i32);
+    }
+
+    /// `output` or `input` of a word that stands in a slot.
+    pub(super) fn talk(&mut self, insn: Insn) {
+        let helper = if insn.op == Op::Out { Helper::Output } else { Helper::Input };
+        let [by_helper, waits, takes, further] = [0; 4].map(|_| self.ins.create_block());
+        self.ins.set_cold_block(by_helper);
+        let channel = self.word_at(insn.a);
+        let value = (insn.op == Op::Out).then(|| self.word_at(insn.b));
+        let ring = self.context_field(offset_of!(NativeContext, ring));
+        let not_here = self.ins.ins().icmp_imm_s(IntCC::Equal, ring, 0);
+        self.divert_if(not_here, by_helper);
+        let behind_floor = self.ins.ins().iadd_imm_s(channel, -FLOOR);
+        let room = i64::from(self.common.memory_bytes) - 4 - FLOOR;
+        let room = self.ins.ins().iconst(types::I32, room);
+        let outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThan, behind_floor, room);
+        self.divert_if(outside, by_helper);
+        let odd = self.ins.ins().band_imm_s(channel, 3);
+        self.divert_if(odd, by_helper);
+        let wide = self.ins.ins().uextend(types::I64, channel);
+        let word = self.ins.ins().iadd(self.base, wide);
+        let seen = self.ins.ins().load(types::I32, SLOT, word, 0);
+        self.ins.ins().brif(seen, takes, &[], waits, &[]);
+        self.ins.switch_to_block(takes);
+        self.take((channel, word, seen), (insn, value), (ring, by_helper));
+        self.ins.ins().jump(further, &[]);
+        self.ins.switch_to_block(waits);
+        self.wait((channel, word), insn, ring);
+        self.ins.switch_to_block(by_helper);
+        let code = self.help_here(helper);
+        let (away, back) = (self.ins.create_block(), self.ins.create_block());
+        self.ins.ins().brif(code, away, &[], back, &[]);
+        self.ins.switch_to_block(away);
+        self.jump_to_code(code);
+        self.ins.switch_to_block(back);
+        self.take_fuel();
+        self.ins.ins().jump(further, &[]);
+        self.ins.switch_to_block(further);
+        self.held.clear();
+    }
+
+    /// The second to come: takes who waits in the word.
+    fn take(
+        &mut self,
+        (channel, word, seen): (Value, Value, Value),
+        (insn, value): (Insn, Option<Value>),
+        (ring, by_helper): (Value, Block),
+    ) {
+        let none = self.ins.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, seen, NO_PROCESS);
+        self.divert_if(none, by_helper);
+        let other = self.process_of(seen, by_helper);
+        let layout = self.common.process;
+        let other_way = if insn.op == Op::Out { INPUT } else { OUTPUT };
+        let wanted = self.ins.ins().bor_imm_s(channel, other_way);
+        let wait = self.ins.ins().load(types::I32, SLOT, other, layout.wait as i32);
+        let differs = self.ins.ins().icmp(IntCC::NotEqual, wait, wanted);
+        self.divert_if(differs, by_helper);
+        let length = self.ins.ins().load(types::I32, SLOT, other, layout.length as i32);
+        let short = self.ins.ins().iconst(types::I32, WORD_IN_SLOT);
+        let differs = self.ins.ins().icmp(IntCC::NotEqual, length, short);
+        self.divert_if(differs, by_helper);
+        let mut field = |place: usize| self.ins.ins().load(types::I32, SLOT, ring, place as i32);
+        let (head, tail, mask) = (field(RING.head), field(RING.tail), field(RING.mask));
+        let count = self.ins.ins().isub(tail, head);
+        let is_full = self.ins.ins().icmp(IntCC::UnsignedGreaterThan, count, mask);
+        self.divert_if(is_full, by_helper);
+        // From here on all goes well.
+        let zero = self.ins.ins().iconst(types::I32, 0);
+        self.ins.ins().store(SLOT, zero, other, layout.wait as i32);
+        self.ins.ins().store(SLOT, zero, word, 0);
+        let message = self.ins.ins().load(types::I32, SLOT, other, layout.message as i32);
+        let message = self.ins.ins().uextend(types::I64, message);
+        let place = self.ins.ins().iadd(self.base, message);
+        match value {
+            Some(value) => {
+                self.ins.ins().store(SLOT, value, place, 0);
+                self.count(offset_of!(NativeContext, messages));
+            }
+            None => {
+                let value = self.ins.ins().load(types::I32, SLOT, place, 0);
+                self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(insn.b));
+            }
+        }
+        let place = self.place_in_ring(ring, tail, mask);
+        self.ins.ins().store(SLOT, other, place, 0);
+        let behind = self.ins.ins().iadd_imm_s(tail, 1);
+        self.ins.ins().store(SLOT, behind, ring, RING.tail as i32);
+    }
+
+    fn place_in_ring(&mut self, ring: Value, number: Value, mask: Value) -> Value {
+        let places = self.ins.ins().load(types::I64, SLOT, ring, RING.places as i32);
+        let place = self.ins.ins().band(number, mask);
+        let place = self.ins.ins().uextend(types::I64, place);
+        let offset = self.ins.ins().ishl_imm_s(place, 3);
+        self.ins.ins().iadd(places, offset)
+    }
+
+    /// Where the record of the process of that number, which is small, lies.
+    fn process_of(&mut self, number: Value, otherwise: Block) -> Value {
+        let number = self.ins.ins().iadd_imm_s(number, 1 << FIRST_BITS);
+        let zeros = self.ins.ins().clz(number);
+        let most = self.ins.ins().iconst(types::I32, 31);
+        let highest = self.ins.ins().isub(most, zeros);
+        let chunk = self.ins.ins().iadd_imm_s(highest, -FIRST_BITS);
+        let chunk = self.ins.ins().uextend(types::I64, chunk);
+        let offset = self.ins.ins().ishl_imm_s(chunk, 3);
+        let chunks = self.context_field(offset_of!(NativeContext, chunks));
+        let chunk = self.ins.ins().iadd(chunks, offset);
+        let chunk = self.ins.ins().load(types::I64, SLOT, chunk, 0);
+        let missing = self.ins.ins().icmp_imm_s(IntCC::Equal, chunk, 0);
+        self.divert_if(missing, otherwise);
+        let one = self.ins.ins().iconst(types::I32, 1);
+        let bit = self.ins.ins().ishl(one, highest);
+        let place = self.ins.ins().bxor(number, bit);
+        let place = self.ins.ins().uextend(types::I64, place);
+        let offset = self.ins.ins().imul_imm_s(place, self.common.process.size as i64);
+        self.ins.ins().iadd(chunk, offset)
+    }
+
+    /// The first to come: notes what it wants, and the next one runs.
+    fn wait(&mut self, (channel, word): (Value, Value), insn: Insn, ring: Value) {
+        let layout = self.common.process;
+        let me = self.context_field(offset_of!(NativeContext, process));
+        let at = self.ins.ins().iconst(types::I32, i64::from(self.at) + 1);
+        let message = self.ins.ins().iadd_imm_s(self.fp, 4 * i64::from(insn.b));
+        let length = self.ins.ins().iconst(types::I32, WORD_IN_SLOT);
+        let way = if insn.op == Op::Out { OUTPUT } else { INPUT };
+        let end = self.ins.ins().bor_imm_s(channel, way);
+        let fp = self.fp;
+        let fields = [
+            (layout.ip, at),
+            (layout.fp, fp),
+            (layout.message, message),
+            (layout.length, length),
+            (layout.wait, end),
+        ];
+        for (place, value) in fields {
+            self.ins.ins().store(SLOT, value, me, place as i32);
+        }
+        let id = self.ins.ins().load(types::I32, SLOT, me, layout.id as i32);
+        self.ins.ins().store(SLOT, id, word, 0);
+        if insn.op == Op::Out {
+            self.count(offset_of!(NativeContext, messages));
+        }
+        self.dispatch_next(ring);
+    }
+
+    /// The process has saved itself: the first in the queue runs, if there is one and it is not time to look around.
+    fn dispatch_next(&mut self, ring: Value) {
+        let by_helper = self.ins.create_block();
+        self.ins.set_cold_block(by_helper);
+        let mut field = |place: usize| self.ins.ins().load(types::I32, SLOT, ring, place as i32);
+        let (head, tail, mask) = (field(RING.head), field(RING.tail), field(RING.mask));
+        let (poll, left) = (field(RING.until_poll), field(RING.left));
+        let poll = self.ins.ins().iadd_imm_s(poll, -1);
+        let looks = self.ins.ins().icmp_imm_s(IntCC::Equal, poll, 0);
+        self.divert_if(looks, by_helper);
+        let is_empty = self.ins.ins().icmp(IntCC::Equal, head, tail);
+        self.divert_if(is_empty, by_helper);
+        let place = self.place_in_ring(ring, head, mask);
+        let process = self.ins.ins().load(types::I64, SLOT, place, 0);
+        let keyboard = self.context_field(offset_of!(NativeContext, keyboard));
+        let is_keyboard = self.ins.ins().icmp(IntCC::Equal, process, keyboard);
+        self.divert_if(is_keyboard, by_helper);
+        let head = self.ins.ins().iadd_imm_s(head, 1);
+        let count = self.ins.ins().isub(tail, head);
+        let left = self.ins.ins().umin(left, count);
+        for (place, value) in [(RING.until_poll, poll), (RING.head, head), (RING.left, left)] {
+            self.ins.ins().store(SLOT, value, ring, place as i32);
+        }
+        self.count(offset_of!(NativeContext, dispatches));
+        let fuel = self.ins.use_var(self.fuel);
+        self.ins.ins().store(SLOT, fuel, self.context, offset_of!(NativeContext, fuel_before) as i32);
+        self.ins.ins().store(SLOT, fuel, self.context, offset_of!(NativeContext, fuel) as i32);
+        self.ins.ins().store(SLOT, process, self.context, offset_of!(NativeContext, process) as i32);
+        let layout = self.common.process;
+        let ip = self.ins.ins().load(types::I32, SLOT, process, layout.ip as i32);
+        let fp = self.ins.ins().load(types::I32, SLOT, process, layout.fp as i32);
+        let [ip, fp] = [ip, fp].map(|it| self.ins.ins().uextend(types::I64, it));
+        let offset = self.ins.ins().ishl_imm_s(ip, 4);
+        let jumps = self.ins.ins().iconst(types::I64, self.common.jumps as i64);
+        let jump = self.ins.ins().iadd(jumps, offset);
+        let code = self.ins.ins().load(types::I64, SLOT, jump, 0);
+        let index = self.ins.ins().load(types::I32, SLOT, jump, 8);
+        let frame = self.ins.ins().iadd(self.base, fp);
+        let args = [self.context, frame, fuel, index];
+        self.ins.ins().return_call_indirect(self.code_signature, code, &args);
+        self.ins.switch_to_block(by_helper);
+        let code = self.help_here(Helper::Next);
+        self.jump_to_code(code);
+    }
+}

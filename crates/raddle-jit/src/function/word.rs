@@ -1,0 +1,201 @@
+//! Owns: arithmetic on words.
+//! May use: `cranelift-codegen`, `raddle-bytecode`.
+//! Never: a trap; what goes wrong leaves to the interpreter.
+
+use super::Translation;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder as _, Value, types};
+use raddle_bytecode::{Insn, Op};
+
+impl Translation<'_, '_> {
+    /// Translates an instruction on words; false if it is none.
+    pub(super) fn word(&mut self, insn: Insn) -> bool {
+        self.word_checked(insn) || self.word_plain(insn) || self.word_check(insn)
+    }
+
+    /// Results that may not fit.
+    fn word_checked(&mut self, insn: Insn) -> bool {
+        let half = i64::from(insn.c as i16);
+        let value = match insn.op {
+            Op::Add | Op::Sub | Op::Mul => {
+                let (left, right) = (self.word_at(insn.b), self.word_at(insn.c));
+                self.checked(insn.op, left, right)
+            }
+            Op::AddI | Op::MulI => {
+                let left = self.word_at(insn.b);
+                let right = self.ins.ins().iconst(types::I32, half);
+                self.checked(if insn.op == Op::AddI { Op::Add } else { Op::Mul }, left, right)
+            }
+            Op::Neg => {
+                let right = self.word_at(insn.b);
+                let zero = self.ins.ins().iconst(types::I32, 0);
+                self.checked(Op::Sub, zero, right)
+            }
+            Op::Div | Op::Rem => {
+                let (left, right) = (self.word_at(insn.b), self.word_at(insn.c));
+                // Neither 0 nor -1.
+                let one_more = self.ins.ins().iadd_imm_s(right, 1);
+                self.leave_if_word(IntCC::UnsignedLessThanOrEqual, one_more, 1);
+                match insn.op {
+                    Op::Div => self.ins.ins().sdiv(left, right),
+                    _ => self.ins.ins().srem(left, right),
+                }
+            }
+            Op::Shl | Op::Shr => {
+                let (value, places) = (self.word_at(insn.b), self.word_at(insn.c));
+                self.leave_if_word(IntCC::UnsignedGreaterThan, places, 32);
+                let wide = self.ins.ins().uextend(types::I64, value);
+                let shifted = match insn.op {
+                    Op::Shl => self.ins.ins().ishl(wide, places),
+                    _ => self.ins.ins().ushr(wide, places),
+                };
+                self.ins.ins().ireduce(types::I32, shifted)
+            }
+            _ => return false,
+        };
+        self.set_word(insn.a, value);
+        true
+    }
+
+    /// `left` op `right`, which leaves where it does not fit.
+    pub(super) fn checked(&mut self, op: Op, left: Value, right: Value) -> Value {
+        let (value, overflows) = match op {
+            Op::Add => self.ins.ins().sadd_overflow(left, right),
+            Op::Sub => self.ins.ins().ssub_overflow(left, right),
+            _ => self.ins.ins().smul_overflow(left, right),
+        };
+        self.leave_if(overflows);
+        value
+    }
+
+    /// Results that always are.
+    fn word_plain(&mut self, insn: Insn) -> bool {
+        let imm = i64::from(insn.imm());
+        let value = match insn.op {
+            Op::Nop => return true,
+            Op::Mov => {
+                let value = self.word_at(insn.b);
+                self.set_word(insn.a, value);
+                return true;
+            }
+            Op::Ldi => self.ins.ins().iconst(types::I32, i64::from(imm as u32)),
+            Op::Par => self.ins.ins().iconst(types::I32, imm + 1),
+            Op::Addr => self.ins.ins().iadd_imm_s(self.fp, imm),
+            Op::Data => {
+                let address = self.common.data.wrapping_add(insn.imm() as u32);
+                self.ins.ins().iconst(types::I32, i64::from(address))
+            }
+            Op::Plus | Op::Minus | Op::Times | Op::And | Op::Or | Op::Xor => {
+                let (left, right) = (self.word_at(insn.b), self.word_at(insn.c));
+                match insn.op {
+                    Op::Plus => self.ins.ins().iadd(left, right),
+                    Op::Minus => self.ins.ins().isub(left, right),
+                    Op::Times => self.ins.ins().imul(left, right),
+                    Op::And => self.ins.ins().band(left, right),
+                    Op::Or => self.ins.ins().bor(left, right),
+                    _ => self.ins.ins().bxor(left, right),
+                }
+            }
+            Op::PlusI | Op::AndI | Op::Not | Op::NotBool | Op::WrapH | Op::WrapB => self.word_of_one(insn),
+            Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::EqI | Op::LtI | Op::After => self.comparison(insn),
+            _ => return false,
+        };
+        self.set_word(insn.a, value);
+        true
+    }
+
+    fn word_of_one(&mut self, insn: Insn) -> Value {
+        let half = i64::from(insn.c as i16);
+        let value = self.word_at(insn.b);
+        match insn.op {
+            Op::PlusI => self.ins.ins().iadd_imm_s(value, half),
+            Op::AndI => self.ins.ins().band_imm_s(value, half),
+            Op::Not => self.ins.ins().bnot(value),
+            Op::NotBool => self.ins.ins().bxor_imm_s(value, 1),
+            Op::WrapB => self.ins.ins().band_imm_s(value, 0xff),
+            _ => self.narrow_half(value),
+        }
+    }
+
+    /// The low 16 bits, sign-extended.
+    fn narrow_half(&mut self, value: Value) -> Value {
+        let half = self.ins.ins().ireduce(types::I16, value);
+        self.ins.ins().sextend(types::I32, half)
+    }
+
+    fn comparison(&mut self, insn: Insn) -> Value {
+        let left = self.word_at(insn.b);
+        let half = i64::from(insn.c as i16);
+        let bit = match insn.op {
+            Op::EqI => self.ins.ins().icmp_imm_s(IntCC::Equal, left, half),
+            Op::LtI => self.ins.ins().icmp_imm_s(IntCC::SignedLessThan, left, half),
+            Op::After => {
+                let right = self.word_at(insn.c);
+                let distance = self.ins.ins().isub(left, right);
+                self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThan, distance, 0)
+            }
+            _ => {
+                let right = self.word_at(insn.c);
+                let relation = match insn.op {
+                    Op::Eq => IntCC::Equal,
+                    Op::Ne => IntCC::NotEqual,
+                    Op::Lt => IntCC::SignedLessThan,
+                    _ => IntCC::SignedLessThanOrEqual,
+                };
+                self.ins.ins().icmp(relation, left, right)
+            }
+        };
+        self.ins.ins().uextend(types::I32, bit)
+    }
+
+    /// Checks of values.
+    fn word_check(&mut self, insn: Insn) -> bool {
+        match insn.op {
+            Op::ChkH | Op::ChkB | Op::ChkBool => {
+                let value = self.word_at(insn.b);
+                match insn.op {
+                    Op::ChkH => {
+                        let narrow = self.narrow_half(value);
+                        let differs = self.ins.ins().icmp(IntCC::NotEqual, narrow, value);
+                        self.leave_if(differs);
+                    }
+                    Op::ChkB => self.leave_if_word(IntCC::UnsignedGreaterThan, value, 255),
+                    _ => self.leave_if_word(IntCC::UnsignedGreaterThan, value, 1),
+                }
+                self.set_word(insn.a, value);
+            }
+            Op::ChkI => {
+                let value = self.word_at(insn.a);
+                let limit = self.ins.ins().iconst(types::I32, i64::from(insn.imm() as u32));
+                self.check_below(value, limit);
+            }
+            Op::ChkShift | Op::ChkCount => {
+                let value = self.word_at(insn.a);
+                if insn.op == Op::ChkShift {
+                    self.leave_if_word(IntCC::UnsignedGreaterThan, value, i64::from(insn.imm() as u32));
+                } else {
+                    self.leave_if_word(IntCC::SignedLessThan, value, 0);
+                }
+            }
+            Op::Chk => {
+                let (index, count) = (self.word_at(insn.a), self.word_at(insn.b));
+                self.check_below(index, count);
+            }
+            Op::ChkSize => {
+                let (left, right) = (self.word_at(insn.a), self.word_at(insn.b));
+                let condition = self.ins.ins().icmp(IntCC::NotEqual, left, right);
+                self.leave_if(condition);
+            }
+            Op::ChkSlice => {
+                let (from, count, all) = (self.word_at(insn.a), self.word_at(insn.b), self.word_at(insn.c));
+                let long = self.ins.ins().icmp(IntCC::UnsignedGreaterThan, count, all);
+                self.leave_if(long);
+                let room = self.ins.ins().isub(all, count);
+                let far = self.ins.ins().icmp(IntCC::UnsignedGreaterThan, from, room);
+                self.leave_if(far);
+            }
+            _ => return false,
+        }
+        true
+    }
+}

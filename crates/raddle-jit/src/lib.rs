@@ -1,0 +1,42 @@
+//! Owns: machine code for programs of bytecode.
+//! May use: `raddle-bytecode`, `raddle-host`, `raddle-vm`.
+//! Never: another meaning than the interpreter's; where one could differ, the interpreter does the instruction.
+//!
+//! One function of bytecode becomes one of machine code, by Cranelift. Frames stay in the machine's memory, so that a
+//! native process is as small as an interpreted one, moves between workers as one, and may be either at any moment.
+//! `docs/NATIVE.md` tells how to use it; `raddle-vm`'s `native` module, how code and machine meet; the modules here:
+//!
+//! | module | what |
+//! |---|---|
+//! | `code` | the functions of a program together, and the tables by which they find each other |
+//! | `function` | the translation of one |
+//! | `views` | which slots stand in registers where |
+//! | `blocks` | where blocks begin, and where a process may be resumed |
+//! | `pages` | memory that holds code |
+//! | `operands` | what each instruction reads and writes, and who does it |
+
+mod blocks;
+mod code;
+mod function;
+mod operands;
+mod pages;
+mod views;
+
+use raddle_bytecode::Verified;
+use raddle_host::{Compile, CompileInput};
+use raddle_vm::native::NativeCode;
+
+/// Compiles whole programs when they begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compiler;
+
+// SAFETY: the verifier has proved that each slot that is named lies in its frame, and that each way through a
+// function stays in it; addresses are compared with the memory's size; a return goes where the record of its call
+// site says, into a frame that has been compared; all else is done by the machine's helpers.
+unsafe impl Compile for Compiler {
+    fn compile(&self, program: &Verified, input: &CompileInput) -> Result<NativeCode, String> {
+        let memory =
+            code::MemoryPlace { bytes: input.memory_bytes, data: input.data, process: input.process };
+        code::compile(program, &input.sites, memory)
+    }
+}

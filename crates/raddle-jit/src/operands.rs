@@ -1,0 +1,250 @@
+//! Owns: what each instruction reads and writes of its frame, and who does it.
+//! May use: `raddle-bytecode`, `raddle-vm`.
+//! Never: code.
+
+use raddle_bytecode::{Insn, Op};
+use raddle_vm::native::Helper;
+
+/// What stands in a slot, or in two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ValueClass {
+    /// 32 bits.
+    Word,
+    /// REAL32.
+    Real,
+    /// 64 bits, in two slots.
+    Long,
+    /// REAL64, in two slots.
+    Double,
+}
+
+impl ValueClass {
+    pub(crate) fn is_wide(self) -> bool {
+        matches!(self, ValueClass::Long | ValueClass::Double)
+    }
+
+    pub(crate) fn is_real(self) -> bool {
+        matches!(self, ValueClass::Real | ValueClass::Double)
+    }
+}
+
+/// A slot, or the first of two, with what stands there.
+pub(crate) type Operand = (u16, ValueClass);
+
+/// What compiled code reads and then writes of the frame for an instruction. What a helper reads and writes is not
+/// among it.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Operands {
+    reads: [Option<Operand>; 4],
+    writes: [Option<Operand>; 2],
+}
+
+impl Operands {
+    fn new(reads: &[Operand], writes: &[Operand]) -> Operands {
+        let mut operands = Operands::default();
+        operands.reads.iter_mut().zip(reads).for_each(|(to, &from)| *to = Some(from));
+        operands.writes.iter_mut().zip(writes).for_each(|(to, &from)| *to = Some(from));
+        operands
+    }
+
+    pub(crate) fn reads(&self) -> impl Iterator<Item = Operand> {
+        self.reads.into_iter().flatten()
+    }
+
+    pub(crate) fn writes(&self) -> impl Iterator<Item = Operand> {
+        self.writes.into_iter().flatten()
+    }
+}
+
+/// Slots that are changed behind the back of compiled code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kills {
+    /// None.
+    Nothing,
+    /// So many from that one on.
+    Slots(u16, u32),
+    /// Any.
+    All,
+}
+
+/// Who does an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    /// Compiled code, and it goes on with the next.
+    Inline,
+    /// A helper; the process never waits there.
+    Aside(Kills),
+    /// A helper; the process may wait there, and goes on behind it.
+    Meet(Helper),
+    /// The same, but after its wait the instruction is run once more.
+    Again,
+    /// A helper, and nothing follows.
+    Last(Helper),
+    /// Compiled code that goes elsewhere, or may.
+    Jump,
+    /// A call in the caller's frame.
+    Call,
+    /// A return.
+    Return,
+}
+
+/// The most bytes that compiled code copies by itself.
+pub(crate) const COPY_BYTES_MAX: u16 = 32;
+
+/// Whether compiled code clears so many bytes of the frame by itself.
+fn clears_inline(insn: Insn) -> bool {
+    let bytes = insn.imm();
+    (0..=4 * i32::from(COPY_BYTES_MAX)).contains(&bytes) && bytes % 4 == 0
+}
+
+/// Whether compiled code copies so many bytes by itself.
+pub(crate) fn copies_inline(bytes: u16) -> bool {
+    bytes > 0 && bytes <= COPY_BYTES_MAX && bytes.is_multiple_of(4)
+}
+
+/// Whether it is a communication of a word that compiled code does itself, where nothing is out of the ordinary.
+pub(crate) fn is_short(insn: Insn) -> bool {
+    matches!(insn.op, Op::Out | Op::In) && insn.c == 4
+}
+
+/// Functions of reals that are one instruction of every processor.
+pub(crate) fn is_square_root_or_absolute(function: u16) -> bool {
+    function < 2
+}
+
+pub(crate) fn how(insn: Insn) -> How {
+    use Op::*;
+    match insn.op {
+        Out => How::Meet(Helper::Output),
+        In => How::Meet(Helper::Input),
+        OutM => How::Meet(Helper::OutputMemory),
+        InM => How::Meet(Helper::InputMemory),
+        Fork => How::Meet(Helper::Fork),
+        Join => How::Meet(Helper::Join),
+        End => How::Last(Helper::End),
+        CallD | Stop | Trap => How::Last(Helper::Slow),
+        JoinN | Wait => How::Again,
+        ForkN | AltW | AltE | Claim | Unclaim | Resched => How::Meet(Helper::Step),
+        EnC | EnT | EnS | Alt | DisC | DisT | DisS | DisCR | DisTR | DisSR => How::Aside(Kills::All),
+        Call => How::Call,
+        Ret => How::Return,
+        Jump | Jz | Jnz | Jeq | Jne | Jlt | Jle | JeqI | JneI | JltI | JgeI | Repeat | RepeatStep
+        | Switch => How::Jump,
+        Zero if clears_inline(insn) => How::Inline,
+        Zero => How::Aside(Kills::Slots(insn.a, (insn.imm() as u32).div_ceil(4))),
+        FnF if is_square_root_or_absolute(insn.c) => How::Inline,
+        FnD if is_square_root_or_absolute(insn.c) => How::Inline,
+        RemF | FnF => How::Aside(Kills::Slots(insn.a, 1)),
+        RemD | FnD => How::Aside(Kills::Slots(insn.a, 2)),
+        LtoF | LtoD | WtoF | DtoF if insn.c != 0 => How::Aside(Kills::Slots(insn.a, 2)),
+        Long => How::Aside(Kills::Slots(insn.a, 8)),
+        CopyI if copies_inline(insn.c) => How::Inline,
+        Copy | CopyI | Fill => How::Aside(Kills::All),
+        Cmp | Time => How::Aside(Kills::Slots(insn.a, 1)),
+        // The heap has its lists in the memory that is free, which a program may have told it wrongly.
+        Alloc | AllocI | Frame | Free => How::Aside(Kills::All),
+        Inc | Dec => How::Aside(Kills::All),
+        Host => How::Aside(Kills::Slots(insn.a, 4)),
+        Watch => How::Aside(Kills::Slots(insn.a, 2)),
+        Unwatch => How::Aside(Kills::Nothing),
+        _ => How::Inline,
+    }
+}
+
+/// What is changed beside what [`operands`] says.
+pub(crate) fn kills(insn: Insn) -> Kills {
+    match how(insn) {
+        How::Aside(kills) => kills,
+        How::Inline if insn.op == Op::CopyI => Kills::All,
+        How::Inline if insn.op == Op::Zero => Kills::Slots(insn.a, insn.imm() as u32 / 4),
+        How::Inline | How::Jump => Kills::Nothing,
+        _ => Kills::All,
+    }
+}
+
+/// Of what compiled code does itself.
+pub(crate) fn operands(insn: Insn) -> Operands {
+    match how(insn) {
+        How::Inline => inline_operands(insn),
+        How::Jump => jump_operands(insn),
+        How::Meet(Helper::Output) if is_short(insn) => {
+            Operands::new(&[(insn.a, ValueClass::Word), (insn.b, ValueClass::Word)], &[])
+        }
+        How::Meet(Helper::Input) if is_short(insn) => Operands::new(&[(insn.a, ValueClass::Word)], &[]),
+        _ => Operands::default(),
+    }
+}
+
+fn jump_operands(insn: Insn) -> Operands {
+    use ValueClass::Word;
+    let Insn { a, b, .. } = insn;
+    match insn.op {
+        Op::Jump => Operands::default(),
+        Op::Jz | Op::Jnz | Op::JeqI | Op::JneI | Op::JltI | Op::JgeI | Op::Switch => {
+            Operands::new(&[(a, Word)], &[])
+        }
+        Op::Repeat => Operands::new(&[(a, Word), (b, Word)], &[(a, Word), (b, Word)]),
+        Op::RepeatStep => {
+            Operands::new(&[(a, Word), (b.wrapping_add(1), Word), (b, Word)], &[(a, Word), (b, Word)])
+        }
+        _ => Operands::new(&[(a, Word), (b, Word)], &[]),
+    }
+}
+
+fn inline_operands(insn: Insn) -> Operands {
+    use Op::*;
+    use ValueClass::{Double, Real, Word};
+    const LONG: ValueClass = ValueClass::Long;
+    let Insn { a, b, c, .. } = insn;
+    let next = b.wrapping_add(1);
+    let new = Operands::new;
+    match insn.op {
+        Nop | Zero => new(&[], &[]),
+        Ldi | Addr | Data | Par => new(&[], &[(a, Word)]),
+        LdiL | Pool => new(&[], &[(a, LONG)]),
+        MovL => new(&[(b, LONG)], &[(a, LONG)]),
+        ChkShift | ChkI | ChkCount => new(&[(a, Word)], &[]),
+        Chk | ChkSize => new(&[(a, Word), (b, Word)], &[]),
+        ChkSlice => new(&[(a, Word), (b, Word), (c, Word)], &[]),
+        ChkF => new(&[(a, Real)], &[]),
+        ChkD => new(&[(a, Double)], &[]),
+        AddL | SubL | MulL | DivL | RemL | PlusL | MinusL | TimesL | AndL | OrL | XorL => {
+            new(&[(b, LONG), (c, LONG)], &[(a, LONG)])
+        }
+        NegL | NotL => new(&[(b, LONG)], &[(a, LONG)]),
+        ShlL | ShrL => new(&[(b, LONG), (c, Word)], &[(a, LONG)]),
+        EqL | NeL | LtL | LeL | AfterL => new(&[(b, LONG), (c, LONG)], &[(a, Word)]),
+        AddF | SubF | MulF | DivF => new(&[(b, Real), (c, Real)], &[(a, Real)]),
+        NegF | FnF => new(&[(b, Real)], &[(a, Real)]),
+        EqF | NeF | LtF | LeF => new(&[(b, Real), (c, Real)], &[(a, Word)]),
+        AddD | SubD | MulD | DivD => new(&[(b, Double), (c, Double)], &[(a, Double)]),
+        NegD | FnD => new(&[(b, Double)], &[(a, Double)]),
+        EqD | NeD | LtD | LeD => new(&[(b, Double), (c, Double)], &[(a, Word)]),
+        WtoL => new(&[(b, Word)], &[(a, LONG)]),
+        LtoW => new(&[(b, LONG)], &[(a, Word)]),
+        WtoF => new(&[(b, Word)], &[(a, Real)]),
+        WtoD => new(&[(b, Word)], &[(a, Double)]),
+        LtoF => new(&[(b, LONG)], &[(a, Real)]),
+        LtoD => new(&[(b, LONG)], &[(a, Double)]),
+        FtoW => new(&[(b, Real)], &[(a, Word)]),
+        FtoL => new(&[(b, Real)], &[(a, LONG)]),
+        DtoW => new(&[(b, Double)], &[(a, Word)]),
+        DtoL => new(&[(b, Double)], &[(a, LONG)]),
+        FtoD => new(&[(b, Real)], &[(a, Double)]),
+        DtoF => new(&[(b, Double)], &[(a, Real)]),
+        LdrB | LdrH | LdrW => new(&[(b, Word)], &[(a, Word)]),
+        LdrL => new(&[(b, Word)], &[(a, LONG)]),
+        StrB | StrH | StrW => new(&[(b, Word), (a, Word)], &[]),
+        StrL => new(&[(b, Word), (a, LONG)], &[]),
+        AldB | AldH | AldW => new(&[(c, Word), (next, Word), (b, Word)], &[(a, Word)]),
+        AldL => new(&[(c, Word), (next, Word), (b, Word)], &[(a, LONG)]),
+        AstB | AstH | AstW => new(&[(c, Word), (next, Word), (b, Word), (a, Word)], &[]),
+        AstL => new(&[(c, Word), (next, Word), (b, Word), (a, LONG)], &[]),
+        Elem => new(&[(c, Word), (next, Word), (a, Word), (b, Word)], &[(a, Word)]),
+        Flat => new(&[(b, Word), (c, Word), (a, Word)], &[(a, Word)]),
+        CopyI => new(&[(a, Word), (b, Word)], &[]),
+        Mov | Neg | AddI | MulI | PlusI | AndI | Not | EqI | LtI | NotBool | WrapH | WrapB | ChkH | ChkB
+        | ChkBool => new(&[(b, Word)], &[(a, Word)]),
+        _ => new(&[(b, Word), (c, Word)], &[(a, Word)]),
+    }
+}

@@ -1,0 +1,73 @@
+//! Whole programs: the corpus, with seeds, and on several workers.
+
+use crate::support::{Paper, module, programs, same, verified};
+use raddle_host::{Port, RunOptions, World};
+use raddle_jit::Compiler;
+use std::sync::{Arc, Mutex};
+
+const SEEDS: u64 = 4;
+
+#[test]
+fn the_corpus_is_the_same_under_every_seed() {
+    let mut count = 0;
+    for path in ["run", "accept", "debug"].into_iter().flat_map(programs) {
+        let Some(program) = module(&path) else { continue };
+        let (program, name) = (verified(program), path.display().to_string());
+        for seed in 0..SEEDS {
+            let paper = || Paper::new("12 keys\n", 2000);
+            assert!(same(&program, paper, (16 << 20, seed), &name).is_some(), "{name}");
+        }
+        count += 1;
+    }
+    assert!(count > 30, "{count}");
+}
+
+/// Keeps what a program writes; its keyboard has the bytes given.
+struct CapturedScreen {
+    screen: Mutex<Vec<u8>>,
+    keys: Mutex<std::vec::IntoIter<u8>>,
+}
+
+impl World for CapturedScreen {
+    fn output(&self, _: Port, bytes: &[u8]) {
+        self.screen.lock().unwrap().extend_from_slice(bytes);
+    }
+
+    fn key(&self) -> Option<u8> {
+        self.keys.lock().unwrap().next()
+    }
+}
+
+/// What a program writes as compiled code, and what ended it if it failed.
+fn run(program: &raddle_bytecode::Verified, workers: usize, at_once: bool) -> String {
+    let keys = Mutex::new(b"12 keys\n".to_vec().into_iter());
+    let world = Arc::new(CapturedScreen { screen: Mutex::default(), keys });
+    let compiler = Some(Arc::new(Compiler) as _);
+    let options = RunOptions { workers, at_once, compiler, memory_bytes: 64 << 20, ..RunOptions::default() };
+    let outcome = raddle_host::run(program.clone(), options, Arc::clone(&world) as Arc<dyn World>).unwrap();
+    let mut text = String::from_utf8_lossy(&world.screen.lock().unwrap()).into_owned();
+    match (outcome.result, outcome.report) {
+        (Err(_), Some(report)) => text += &format!("{report}\n"),
+        (Err(failure), None) => text += &format!("{failure:?}\n"),
+        _ => {}
+    }
+    text
+}
+
+#[test]
+fn the_corpus_is_as_expected_on_several_workers() {
+    let mut wrong = Vec::new();
+    for path in programs("run") {
+        let Ok(want) = std::fs::read_to_string(path.with_extension("expected")) else { continue };
+        // The report names the file, which here has another name.
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let program = verified(module(&path).unwrap());
+        for (workers, at_once) in [(1, false), (2, false), (2, true), (8, true)] {
+            let got = run(&program, workers, at_once).replace("program:", &format!("{name}:"));
+            if got != want {
+                wrong.push(format!("{name} on {workers}, at once {at_once}:\n{got}\nexpected:\n{want}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

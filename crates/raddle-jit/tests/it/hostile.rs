@@ -1,0 +1,59 @@
+//! Bytecode that no compiler would make: arbitrary instructions, and programs of the corpus with damage. Compiled code
+//! does with it what the interpreter does, and stays in the machine's memory.
+//!
+//! `RADDLE_FUZZ_ROUNDS=1000000` makes each a long run, `RADDLE_FUZZ_FROM=5000` begins there.
+
+use crate::random::{Dice, acceptable, instruction, program};
+use crate::support::{Paper, module, programs, same, verified};
+use raddle_bytecode::{Module, Op};
+use std::ops::Range;
+
+pub(crate) fn rounds(usual: u64) -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let from = number("RADDLE_FUZZ_FROM").unwrap_or(1);
+    from..from + number("RADDLE_FUZZ_ROUNDS").unwrap_or(usual)
+}
+
+#[test]
+fn arbitrary_code_does_the_same() {
+    for round in rounds(2000) {
+        let program = verified(program(&mut Dice(round)));
+        same(&program, || Paper::new("abc", 20), (1 << 16, round % 3), &format!("round {round}"));
+    }
+}
+
+/// Damages an instruction, or a field of one.
+fn falsify(module: &mut Module, dice: &mut Dice) {
+    let at = dice.below(module.code.len() as u64) as usize;
+    let near = |value: u16, dice: &mut Dice| value.wrapping_add(dice.below(5) as u16).wrapping_sub(2);
+    match dice.below(6) {
+        0 if !module.code[at].op.effect().calls() => module.code[at] = instruction(dice),
+        1 => module.code[at].a = near(module.code[at].a, dice),
+        2 => module.code[at].b = near(module.code[at].b, dice),
+        3 => module.code[at].c = near(module.code[at].c, dice),
+        4 => {
+            let other = dice.below(module.code.len() as u64) as usize;
+            module.code.swap(at, other);
+        }
+        _ => module.code[at].op = Op::ALL[dice.below(Op::ALL.len() as u64) as usize],
+    }
+}
+
+#[test]
+fn damaged_programs_do_the_same() {
+    let corpus: Vec<Module> = programs("run").iter().filter_map(|path| module(path)).collect();
+    let small: Vec<&Module> = corpus.iter().filter(|module| module.code.len() < 2500).collect();
+    assert!(small.len() > 10, "{}", small.len());
+    for round in rounds(500) {
+        let mut dice = Dice(round.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut damaged = small[dice.below(small.len() as u64) as usize].clone();
+        for _ in 0..=dice.below(4) {
+            falsify(&mut damaged, &mut dice);
+        }
+        if damaged.sites.iter().any(|site| site.callee >= damaged.functions.len() as u32) {
+            continue;
+        }
+        let program = verified(acceptable(damaged));
+        same(&program, || Paper::new("abc", 6), (1 << 18, round % 3), &format!("round {round}"));
+    }
+}

@@ -1,0 +1,9 @@
+//! Compiled code against the interpreter: the same programs, and nothing may differ.
+#![allow(clippy::print_stderr, reason = "the watchdog's last words, and counts")]
+
+mod corpus;
+mod generated;
+mod hostile;
+#[path = "../../../raddle-vm/tests/support/random.rs"]
+mod random;
+mod support;

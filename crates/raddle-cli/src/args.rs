@@ -1,5 +1,5 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `explain`, `lab`, `occam`, `program`, `refusal`, `settings`, `top`, `trace`,
+//! May use: `check`, `dump`, `explain`, `lab`, `native`, `occam`, `program`, `refusal`, `settings`, `top`, `trace`,
 //! `clap`.
 //! Never: performing the command.
 
@@ -63,6 +63,7 @@ Examples:
   raddle run prog.occ                             check an occam program, compile it, run it on all cores
   raddle run --workers 1 --seed 7 prog.occ        one of its schedules, chosen by the number
   raddle run prog.occ -- a b                      with two arguments
+  raddle run --native prog.occ                    compiled to machine code (docs/NATIVE.md)
   raddle run --debug prog.occ                     ends at a race on what #PRAGMA SHARED exempts
   generate | raddle run -                         the text of an occam program from a pipe
   raddle run examples/skynet.rs                   build an example of this package and run it
@@ -168,6 +169,11 @@ impl RunCommand {
     pub(crate) fn carry_out(self) -> RunResult {
         let occam = |extension: &std::ffi::OsStr| extension == "occ" || extension == "rbc";
         if self.path.as_os_str() == "-" || self.path.extension().is_some_and(occam) {
+            if self.running.is_native()
+                && let Err(error) = crate::native::become_compiler()
+            {
+                return RunResult::Trouble(error);
+            }
             return match self.compile.module(self.path.as_os_str()) {
                 Ok(module) => match occam::run(module, &self.running, self.settings.variables(), self.args) {
                     Ok(ended) => RunResult::Ended(ended),

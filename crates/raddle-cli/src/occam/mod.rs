@@ -1,5 +1,5 @@
 //! Owns: `raddle run`, `build` and `disasm` for occam sources and bytecode.
-//! May use: `check`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
+//! May use: `check`, `native`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
 //! Never: exit codes.
 
 mod terminal;
@@ -160,6 +160,10 @@ pub(crate) struct Running {
     #[arg(value_parser = memory_mib)]
     memory: u32,
 
+    /// Compile the program to machine code, and run that
+    #[arg(long)]
+    native: bool,
+
     /// Draw who waits for whom in a deadlock, as SVG, into this file
     #[arg(long, value_name = "FILE")]
     deadlock_graph: Option<PathBuf>,
@@ -171,10 +175,16 @@ fn memory_mib(text: &str) -> Result<u32, String> {
 }
 
 impl Running {
+    /// Whether the program is to be compiled to machine code.
+    pub(crate) fn is_native(&self) -> bool {
+        self.native
+    }
+
     /// An option that was given, if any was: other programs have no use for it.
     pub(crate) fn given(&self) -> Option<&'static str> {
+        let native = self.native.then_some("--native");
         let graph = self.deadlock_graph.as_ref().map(|_| "--deadlock-graph");
-        graph.or_else(|| (self.memory != MEMORY_MIB).then_some("--memory"))
+        native.or(graph).or_else(|| (self.memory != MEMORY_MIB).then_some("--memory"))
     }
 }
 
@@ -191,6 +201,7 @@ pub(crate) fn run(
     let memory_bytes = u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX);
     let options =
         raddle_host::RunOptions { runtime, seed, memory_bytes, ..raddle_host::RunOptions::default() };
+    let options = crate::native::with_compiler(options, running.native);
     let begin = std::time::Instant::now();
     let terminal = terminal::Terminal::watched();
     let streams = world::Streams::new(arguments);

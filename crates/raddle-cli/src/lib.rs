@@ -1,0 +1,144 @@
+//! Owns: the command `raddle`, and alone its exit codes.
+//! May use: `clap`, `raddle-host`.
+//! Never: scheduling; what a setting means is the runtime's business.
+//!
+//! `raddle run` prepares the program and then *becomes* it (`execve`), instead of staying its parent: so signals, the
+//! terminal, pipes and the exit status are the program's own, without any forwarding.
+//!
+//! It is a library so that `raddle-native`, which brings the compiler to machine code, is the same command.
+//!
+//! It uses arguments, files, the environment, the terminal, cargo.
+
+mod args;
+mod check;
+mod dump;
+mod explain;
+mod info;
+mod lab;
+mod native;
+mod occam;
+mod program;
+mod project;
+mod refusal;
+mod settings;
+mod top;
+mod trace;
+
+use std::io::{ErrorKind, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Arguments, Command, RunResult};
+use check::CheckResult;
+use occam::{Ended, Refused};
+use refusal::Error;
+use trace::Report;
+
+/// The exit code when `raddle` did not start the program; `env` and `timeout` use the same numbers above 2.
+fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::Setting(_) => 2,
+        Error::Build(_) => 125,
+        Error::CannotRun(_) => 126,
+        Error::NotFound(_) => 127,
+    }
+}
+
+/// The exit code that a shell shows for a program that ended by a signal.
+fn by_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
+/// The command, with the process's arguments.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(told) => return tell(&told),
+    };
+    match arguments.command {
+        Command::Run(run) => match run.carry_out() {
+            RunResult::Ended(Ended::Well) => ExitCode::SUCCESS,
+            RunResult::Ended(Ended::Failed) => ExitCode::from(3),
+            RunResult::Ended(Ended::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
+            RunResult::Refused => ExitCode::from(1),
+            RunResult::Trouble(error) => complain(&error),
+        },
+        Command::Build(build) => match build.carry_out() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refused) => not_compiled(refused),
+        },
+        Command::Disasm(disasm) => match disasm.text() {
+            Ok(text) => show(&text),
+            Err(refused) => not_compiled(refused),
+        },
+        Command::Check(check) => match check.carry_out() {
+            CheckResult::Accepted => ExitCode::SUCCESS,
+            CheckResult::Refused => ExitCode::from(1),
+            CheckResult::Trouble(error) => ExitCode::from(exit_code(&error)),
+        },
+        Command::Explain(explain) => show(&explain.text()),
+        Command::Trace(trace) => match trace.carry_out() {
+            Ok(Report { text, well }) => match print(&text) {
+                Err(error) => complain(&error),
+                Ok(()) if well => ExitCode::SUCCESS,
+                Ok(()) => ExitCode::from(1),
+            },
+            Err(error) => complain(&error),
+        },
+        Command::Top(top) => match top.carry_out() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&error),
+        },
+        Command::Lab(lab) => match lab.text() {
+            Some(text) => show(text),
+            None => complain(&lab.become_it()),
+        },
+        Command::Dump(dump) => match dump.carry_out() {
+            Ok(text) => show(&text),
+            Err(error) => complain(&error),
+        },
+        Command::Info => show(&info::report()),
+    }
+}
+
+/// The command, with a compiler to machine code for `--native`.
+#[cfg(feature = "native")]
+pub fn main_with(compiler: std::sync::Arc<dyn raddle_host::Compile>) -> ExitCode {
+    native::bring(compiler);
+    main()
+}
+
+/// Help, the version, or what is wrong with the arguments.
+fn tell(told: &clap::Error) -> ExitCode {
+    match told.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => complain(&Error::unwritten_output(&error)),
+        _ => ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2)),
+    }
+}
+
+fn not_compiled(refused: Refused) -> ExitCode {
+    match refused {
+        Refused::Program => ExitCode::from(1),
+        Refused::Trouble(error) => complain(&error),
+    }
+}
+
+fn complain(error: &Error) -> ExitCode {
+    // An error is ignored: the exit code reports the failure, too.
+    let _ = writeln!(std::io::stderr(), "raddle: {error}");
+    ExitCode::from(exit_code(error))
+}
+
+fn show(text: &str) -> ExitCode {
+    print(text).map_or_else(|error| complain(&error), |()| ExitCode::SUCCESS)
+}
+
+/// Writes the output. A closed pipe (`| head`) is not an error.
+fn print(text: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::unwritten_output(&error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,48 @@
+//! Owns: where the compiler to machine code is: in this program, or in `raddle-native`, which is the same command.
+//! May use: `refusal`, `raddle-host`.
+//! Never: compiles.
+
+use crate::refusal::Error;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+#[cfg(feature = "native")]
+static COMPILER: std::sync::OnceLock<std::sync::Arc<dyn raddle_host::Compile>> = std::sync::OnceLock::new();
+
+/// This program has a compiler.
+#[cfg(feature = "native")]
+pub(crate) fn bring(compiler: std::sync::Arc<dyn raddle_host::Compile>) {
+    // The first is as good.
+    let _ = COMPILER.set(compiler);
+}
+
+/// The options with the compiler, if the program is to be compiled.
+pub(crate) fn with_compiler(options: raddle_host::RunOptions, native: bool) -> raddle_host::RunOptions {
+    #[cfg(feature = "native")]
+    let options = raddle_host::RunOptions { compiler: COMPILER.get().filter(|_| native).cloned(), ..options };
+    let _ = native;
+    options
+}
+
+/// The other program.
+const NAME: &str = "raddle-native";
+const BUILD: &str = "cargo install --path crates/raddle-jit/command";
+
+/// Becomes the program that has the compiler, unless this one has it. Gives why that fails.
+pub(crate) fn become_compiler() -> Result<(), Error> {
+    if cfg!(feature = "native") {
+        return Ok(());
+    }
+    let beside =
+        std::env::current_exe().ok().and_then(|me| Some(me.parent()?.join(NAME))).filter(|it| it.is_file());
+    let program = beside.unwrap_or_else(|| PathBuf::from(NAME));
+    let error = Command::new(&program).args(std::env::args_os().skip(1)).exec();
+    Err(match error.kind() {
+        io::ErrorKind::NotFound => Error::NotFound(format!(
+            "--native needs `{NAME}`, which is neither beside this program nor in PATH; `{BUILD}` builds it"
+        )),
+        _ => Error::CannotRun(format!("could not run `{}`: {error}", program.display())),
+    })
+}

@@ -353,6 +353,15 @@ pub(crate) const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "native",
+        what: "compiled occam programs do what the interpreter does; the command that has the compiler compiles",
+        needs: &[],
+        steps: &[
+            "cargo test --release --no-fail-fast --manifest-path crates/raddle-jit/Cargo.toml",
+            "cargo check --release --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native",
+        ],
+    },
+    Group {
         name: "bare",
         what: "the virtual machine in binaries without operating system, for a microcontroller and for aarch64",
         needs: &[QEMU, LLD, RUST_WITH_SOURCE],

@@ -64,6 +64,8 @@ fn target() -> Result<OwnedTargetIsa, String> {
         ("is_pic", "false"),
         ("enable_probestack", "false"),
         ("unwind_info", "false"),
+        // Jumps that replace calls want them.
+        ("preserve_frame_pointers", "true"),
         ("enable_verifier", verify),
     ] {
         flags.set(name, value).map_err(|error| error.to_string())?;

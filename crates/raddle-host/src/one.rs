@@ -1,8 +1,8 @@
 //! Owns: a run on one worker: the machine's own scheduler on the caller's thread.
-//! May use: `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `compile`, `options`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-vm`.
 //! Never: another OS thread, except the one that reads keys.
 
-use crate::RunOptions;
+use crate::options::RunOptions;
 use crate::outcome::RunOutcome;
 use crate::screen::Buffer;
 use crate::watch::{Keys, WatchEvent};

@@ -15,7 +15,7 @@
 //! | channels, and the claim of who waits | `comm` |
 //! | instructions on many bytes, in pieces | `block` |
 //! | the machine: its parts put together | `machine` |
-//! | its parts | `heap`, `table`, `queues`, `races` |
+//! | its parts | `heap`, `table`, `queues`, `races`, `native` |
 //! | what it needs of whoever decides who runs | `scheduler` |
 //! | memory, the record of one process; why the loop is left | `memory`, `process`, `stop` |
 //! | arithmetic; a lock; atomic words and their orderings | `arith`, `spin`, `atom`, `prim` |
@@ -35,6 +35,8 @@ mod machine;
 mod memory;
 #[cfg(all(loom, test))]
 mod model;
+#[cfg(feature = "native")]
+pub mod native;
 mod par;
 mod prim;
 mod process;
@@ -49,9 +51,6 @@ mod step;
 mod stop;
 mod table;
 
-/// What compiled code and the machine know of each other.
-#[cfg(feature = "native")]
-pub use interp::native;
 pub use machine::{Fault, Machine};
 pub use process::{Process, Step};
 pub use report::{Front, Report, SourceLocation, WaitingProcess};

@@ -1,5 +1,5 @@
 //! Owns: `Machine`, one program with its memory and its processes.
-//! May use: `heap`, `memory`, `process`, `queues`, `races`, `scheduler`, `spin`, `table`, `raddle-bytecode`.
+//! May use: `heap`, `memory`, `native`, `process`, `queues`, `races`, `scheduler`, `spin`, `table`, `raddle-bytecode`.
 //! Never: chooses who runs next; a `Scheduler` does.
 
 use crate::heap::Heap;

@@ -1,5 +1,5 @@
 //! Owns: several workers: the machine's processes as runnables of `raddle-core`.
-//! May use: `one`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-core`, `raddle-vm`.
+//! May use: `compile`, `options`, `one`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-core`, `raddle-vm`.
 //! Never: touches a process that it has made ready.
 //!
 //! A program begins on the caller's thread, with the machine's own scheduler (the *serial phase*), and comes here when
@@ -14,8 +14,8 @@ mod outside;
 mod recorded;
 mod scheduler;
 
-use crate::RunOptions;
 use crate::one::{Outside, report};
+use crate::options::RunOptions;
 use crate::outcome::RunOutcome;
 use crate::screen::Screen;
 use crate::watch::WatchEvent;

@@ -13,16 +13,16 @@
 //! | `flow` | jumps, calls, and whose turn it is |
 //! | `data` | bytes in memory, and comparisons before they are touched |
 //! | `meet` | processes that begin, end, wait and talk |
-//! | `native` | compiled code in place of the loop, which then runs what was not compiled (feature `native`) |
+//! | `compiled` | compiled code in place of the loop, which then runs what was not compiled (feature `native`) |
 //!
 //! All of it is compiled into one function, in which the state lies in registers: `?` in an arm is the loop's exit.
 
+#[cfg(feature = "native")]
+mod compiled;
 mod cpu;
 mod data;
 mod flow;
 mod meet;
-#[cfg(feature = "native")]
-pub mod native;
 
 use crate::arith;
 use crate::atom;
@@ -50,9 +50,9 @@ impl<L: Default> Machine<L> {
         #[cfg(feature = "native")]
         if let Some(code) = self.native.as_ref().filter(|_| !S::CHECKED && !S::COUNTED) {
             return if S::SHARED {
-                native::run::<L, S, true>(self, code, scheduler, local, first)
+                compiled::run::<L, S, true>(self, code, scheduler, local, first)
             } else {
-                native::run::<L, S, false>(self, code, scheduler, local, first)
+                compiled::run::<L, S, false>(self, code, scheduler, local, first)
             };
         }
         if S::SHARED {

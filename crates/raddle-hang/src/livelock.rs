@@ -5,7 +5,8 @@
 //! What is measured, each tick, from outside. A runtime *goes round* since the last moment at which one of these was
 //! not so:
 //!
-//! 1. its workers give turns: more of them at each tick;
+//! 1. its workers give turns: more of them at each tick; one in which a worker could run and had no processor, on a
+//!    machine that is busy with others, counts for nothing;
 //! 2. nothing of it began or ended, no alarm rang, nothing came from outside of its workers, no OS thread was woken or
 //!    went to sleep, nothing is in a call of `blocking` or outstanding at a poller;
 //! 3. its workers made no system call that reads or writes, by the kernel's count, but for the pages of `raddle top`;
@@ -33,6 +34,8 @@ use std::time::{Duration, Instant};
 const TURN_MAX: Duration = Duration::from_micros(if cfg!(any(raddle_asan, raddle_tsan)) { 100 } else { 2 });
 /// From here on the kernel is asked, and a dump says it.
 const WORTH_A_LOOK: Duration = Duration::from_millis(800);
+/// Who has used less of a processor than this, over a tick or more without a turn, had none.
+const NONE: Duration = Duration::from_millis(2);
 /// Who has waited for less has just had a turn.
 const A_MOMENT: Duration = Duration::from_millis(300);
 /// So many looks have to find somebody at it.
@@ -68,6 +71,8 @@ struct Going {
     turns: u64,
     /// What its workers had used at a time, and how many turns, and pages for `raddle top`, there had been.
     work: Option<(kernel::Work, u64, u64)>,
+    /// What its workers had used, and the turns, at the first of the last ticks that had no turn.
+    paused: Option<(Duration, u64)>,
     seen: Vec<HashSet<u64>>,
     is_told: bool,
 }
@@ -121,15 +126,23 @@ fn outcomes(shared: &Shared) -> Outcomes {
     (shared.outcomes(), os_thread::wakes(), os_thread::sleeps())
 }
 
-/// What the workers of a runtime have used.
-fn work(shared: &Shared) -> Option<kernel::Work> {
+/// The OS threads of a runtime's workers.
+fn threads(shared: &Shared) -> Vec<i32> {
     let records = os_thread::records();
     let own: Vec<*const ()> = shared.everybody().map(|worker| std::ptr::from_ref(worker).cast()).collect();
     let is_its = |worker: *const ()| own.contains(&worker);
     let workers = records.iter().filter(|record| record.is(Role::Worker) && is_its(record.worker()));
-    let all: Vec<i32> = workers.map(|record| record.tid()).filter(|tid| *tid != 0).collect();
-    drop(records);
-    kernel::Work::of(&all)
+    workers.map(|record| record.tid()).filter(|tid| *tid != 0).collect()
+}
+
+/// What the workers of a runtime have used.
+fn work(shared: &Shared) -> Option<kernel::Work> {
+    kernel::Work::of(&threads(shared))
+}
+
+/// Whether a worker of a runtime runs, or would if there were a processor for it.
+fn can_run(shared: &Shared) -> bool {
+    threads(shared).into_iter().any(|tid| kernel::state(tid) == Some('R'))
 }
 
 impl Going {
@@ -141,6 +154,7 @@ impl Going {
             turns_then: turns,
             turns,
             work: None,
+            paused: None,
             seen: Vec::new(),
             is_told: false,
         }
@@ -149,7 +163,7 @@ impl Going {
     /// Whether it goes round, for long enough to be worth a word.
     fn look(&mut self, shared: &Shared) -> Option<Round> {
         let turns = turns(shared);
-        let is_at_it = turns > self.turns && outcomes(shared) == self.outcomes;
+        let is_at_it = outcomes(shared) == self.outcomes && self.goes_on(shared, turns);
         if !is_at_it || shared.waits_for_elsewhere() {
             *self = Going::new(shared);
             return None;
@@ -175,6 +189,25 @@ impl Going {
             return None;
         }
         Some(round)
+    }
+
+    /// Whether there were turns since the last look, or none for want of a processor.
+    fn goes_on(&mut self, shared: &Shared, turns: u64) -> bool {
+        let has_turns = turns > self.turns;
+        if has_turns && self.paused.is_none() {
+            return true;
+        }
+        let has_begun = self.turns > self.turns_then;
+        let Some(now) = work(shared).filter(|_| has_begun).map(|work| work.on_processor) else { return false };
+        let (then, turns_then) = *self.paused.get_or_insert((now, turns));
+        let turned = u32::try_from(turns - turns_then).unwrap_or(u32::MAX);
+        if now.saturating_sub(then) > NONE + TURN_MAX.saturating_mul(turned) {
+            return false;
+        }
+        if has_turns {
+            self.paused = None;
+        }
+        has_turns || can_run(shared)
     }
 
     /// What there is to say, after enough looks at who is at it; nothing of places that have been told.

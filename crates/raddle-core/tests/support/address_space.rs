@@ -7,9 +7,9 @@ use std::time::Duration;
 
 /// Lets the program have so many bytes more than it has by now.
 ///
-/// Waits until all other OS threads sleep. One that is just beginning maps its own stacks, and the standard library ends
-/// a program in which that is refused; an arena of malloc is twice as large at first as it will be, and what is given
-/// back after the limit was set is room that the test does not want.
+/// Waits until all other OS threads sleep. One that is just beginning maps its own stacks, and the standard library
+/// ends a program in which that is refused; an arena of malloc is twice as large at first as it will be, and what is
+/// given back after the limit was set is room that the test does not want.
 pub(crate) fn allow_more(bytes: u64) {
     while !others_sleep() {
         std::thread::sleep(Duration::from_millis(1));

@@ -5,7 +5,7 @@ use crate::runtime;
 use raddle::{csp, task};
 use std::future::{Future, pending, poll_fn};
 use std::panic::resume_unwind;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};

@@ -198,7 +198,9 @@ impl Going {
             return true;
         }
         let has_begun = self.turns > self.turns_then;
-        let Some(now) = work(shared).filter(|_| has_begun).map(|work| work.on_processor) else { return false };
+        let Some(now) = work(shared).filter(|_| has_begun).map(|work| work.on_processor) else {
+            return false;
+        };
         let (then, turns_then) = *self.paused.get_or_insert((now, turns));
         let turned = u32::try_from(turns - turns_then).unwrap_or(u32::MAX);
         if now.saturating_sub(then) > NONE + TURN_MAX.saturating_mul(turned) {

@@ -184,6 +184,11 @@ pub enum Effect {
     Fork,
     /// Processes begin in the function that the constant names, in frames of their own, and write slots `a` to `a + 5`.
     ForkMany,
+    /// A process begins in the function that the constant names, in the frame at the address in slot `a`; it counts in
+    /// the block at the address in slot `a + 1`.
+    Spawn,
+    /// Waits for the processes of every `Spawn` that count in slot `a`, and writes slots `a` and `a + 1`.
+    JoinForked,
     /// Waits for the processes of a `Fork`, and writes slot `a`, which counts them.
     Join,
     /// Waits for the processes of a `ForkMany`, and writes slots `a` to `a + 5`.
@@ -237,13 +242,13 @@ impl Effect {
             Send(_) => Some(Wait::Output),
             Receive(_) => Some(Wait::Input),
             AltWait => Some(Wait::Alt),
-            Join | JoinMany => Some(Wait::Join),
+            Join | JoinMany | JoinForked => Some(Wait::Join),
             Sleep => Some(Wait::Time),
             Claim => Some(Wait::Lock),
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | Jump | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Return
-            | End | Fault | Fork | ForkMany | AltOpen | AltGuard | AltChannel | AltClose | Unclaim
-            | Yield => None,
+            | End | Fault | Fork | ForkMany | Spawn | AltOpen | AltGuard | AltChannel | AltClose
+            | Unclaim | Yield => None,
         }
     }
 
@@ -254,7 +259,7 @@ impl Effect {
             Jump | Return | End | Fault => false,
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Fork
-            | ForkMany | Join | JoinMany | Send(_) | Receive(_) | AltOpen | AltGuard | AltChannel
+            | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen | AltGuard | AltChannel
             | AltWait | AltClose | Claim | Unclaim | Sleep | Yield => true,
         }
     }

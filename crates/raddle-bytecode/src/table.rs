@@ -217,6 +217,11 @@ macro_rules! for_each_op {
             // For languages in which an infinity or a NaN is no result.
             ChkF = 179 chk_f a [1 0 0] Nothing, "traps unless a is finite";
             ChkD = 180 chk_d a [2 0 0] Nothing, "traps unless a is finite";
+            // Forked processes. Each has a frame from the heap, and outlives the call in which it began.
+            Forking = 181 forking a [2 0 0] Set(Unknown), "opens a block of forks: a counts, a + 1 is this process";
+            Spawn = 182 spawn ai [2 0 0] Spawn, "a process of function imm: a is its frame, a + 1 the block's address";
+            JoinF = 183 joinf a [2 0 0] JoinForked, "waits until all forked in the block of slot a have ended";
+            EndF = 184 endf none [0 0 0] End, "this process ends, and gives back its frame";
         }
     };
 }

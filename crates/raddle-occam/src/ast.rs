@@ -373,6 +373,10 @@ pub enum ProcessKind {
     Block { specs: Vec<SpecId>, body: ProcessId },
     /// `CLAIM end`.
     Claim { end: ExprId, body: ProcessId },
+    /// FORKING, whose end is that of all processes forked in it.
+    Forking(ProcessId),
+    /// `FORK name (arguments)`.
+    Fork { name: Ident, arguments: Vec<ExprId> },
     /// What could not be read or is not supported.
     Error,
 }

@@ -74,6 +74,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         types: Types::default(),
         names: Vec::new(),
         routines: Vec::new(),
+        forkings: FastMap::default(),
         constants: FastMap::default(),
         values: FastMap::default(),
         symbols,

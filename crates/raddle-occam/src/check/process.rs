@@ -8,6 +8,7 @@ use crate::ast::{
     ProcessKind, Replicator,
 };
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
+use crate::program::NameId;
 use crate::source::Span;
 use crate::types::{Type, TypeId, Types};
 
@@ -56,6 +57,17 @@ impl Checker<'_> {
                 });
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            &ProcessKind::Forking(body) => {
+                self.communicates(process.span);
+                let first = NameId(self.program.names.len() as u32);
+                self.program.forkings.insert(id.0, first);
+                self.process_in_scope(body);
+            }
+            ProcessKind::Fork { name, arguments } => {
+                self.communicates(process.span);
+                self.proc_call(id, *name, arguments);
+                arguments.iter().for_each(|&argument| self.not_claimed(argument));
+            }
         }
     }
 

@@ -67,7 +67,7 @@ impl Lowerer<'_> {
     }
 
     /// Fresh memory for a mobile of that type and these sizes.
-    fn allocate(&mut self, of: TypeId, dims: &[Dim]) -> Slot {
+    pub(super) fn allocate(&mut self, of: TypeId, dims: &[Dim]) -> Slot {
         let address = self.slot();
         let header = dims.len() as u32 * 4;
         self.must_be_possible(of, dims, header);
@@ -205,7 +205,7 @@ impl Lowerer<'_> {
         address
     }
 
-    fn clone_of(&mut self, value: ExprId) -> Slot {
+    pub(super) fn clone_of(&mut self, value: ExprId) -> Slot {
         let ty = self.program.type_of(value);
         if let Shape::End(_) = self.shape(ty) {
             let to = self.end_value(value);

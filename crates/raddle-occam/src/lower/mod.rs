@@ -21,7 +21,7 @@ mod convert;
 mod ends;
 mod entry;
 mod expr;
-mod free;
+mod fork;
 mod function;
 mod message;
 mod mobile;
@@ -45,6 +45,7 @@ use raddle_bytecode::build::{FunctionId, ModuleBuilder};
 use crate::ast::Ast;
 use crate::checked::{ChannelUse, Checked};
 use crate::diag::{Code, Diagnostic};
+use crate::free::Free;
 use crate::program::{NameId, Program, RoutineId};
 use crate::source::{Sources, Span};
 use crate::symbol::FastMap;
@@ -58,7 +59,7 @@ struct Lowerer<'a> {
     ast: &'a Ast,
     sources: &'a Sources,
     module: ModuleBuilder,
-    free: free::Free,
+    free: Free,
     /// The function being made.
     f: Function,
     /// The functions that routines became.
@@ -123,7 +124,7 @@ pub fn lower_as(checked: &Checked, sources: &Sources, watch: Watch) -> Result<Mo
         ast: &program.ast,
         sources,
         module: ModuleBuilder::new(),
-        free: free::Free::new(program),
+        free: Free::new(program),
         f: Function::default(),
         functions: FastMap::default(),
         constants: FastMap::default(),
@@ -158,6 +159,8 @@ impl Lowerer<'_> {
     fn call_entry(&mut self, entry: RoutineId, uses: &[ChannelUse]) {
         let routine = &self.program.routines[entry.0 as usize];
         self.at(self.program.name(routine.name).span);
+        // What is forked in no FORKING ends before the program does.
+        let block = self.free.forks(entry).then(|| self.open_forks());
         let base = self.window(entry);
         let first = self.pass_free(entry, base + 2);
         let Some(channels) = self.host_channels(entry, uses) else { return };
@@ -165,6 +168,9 @@ impl Lowerer<'_> {
             self.f.code.ldi(at, channel);
         }
         self.call_function(entry, base);
+        if let Some(block) = block {
+            self.f.code.joinf(block);
+        }
     }
 
     fn refuse(&mut self, span: Span, message: impl Into<String>) {

@@ -75,6 +75,7 @@ impl Lowerer<'_> {
         }
         self.f.code.forkn(state, routine.0 as i32);
         self.f.code.joinn(state);
+        let block = self.f.forking;
         let around = self.begin_function(alts);
         if let Some(&first) = body.first() {
             self.at(self.ast.process(first).span);
@@ -83,6 +84,11 @@ impl Lowerer<'_> {
         self.f.homes.insert(index, Home::Slot(own));
         for (name, pass, home) in homes {
             self.capture(name, &pass, &home);
+        }
+        if let Some(slot) = block {
+            let own = self.slot();
+            self.load_at(1, u32::from(slot) * 4, Class::Word, own);
+            self.f.forking = Some(own);
         }
         self.reserve_alts(alts);
         body.iter().for_each(|&process| self.process(process));

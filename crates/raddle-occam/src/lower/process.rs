@@ -61,6 +61,10 @@ impl Lowerer<'_> {
                 self.process(*body);
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            &ProcessKind::Forking(body) => self.forking(process.span, body),
+            ProcessKind::Fork { arguments, .. } => {
+                self.fork(self.program.process_names[id.0 as usize], arguments, process.span);
+            }
         }
     }
 

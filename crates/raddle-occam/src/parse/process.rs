@@ -129,7 +129,18 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 ProcessKind::Claim { end, body: self.body("CLAIM") }
             }
-            TokenKind::Fork | TokenKind::Forking => return self.not_supported(span, "FORK and FORKING are"),
+            TokenKind::Forking => {
+                self.bump();
+                self.end_of_line()?;
+                ProcessKind::Forking(self.body("FORKING"))
+            }
+            TokenKind::Fork => {
+                self.bump();
+                let name = self.ident("the PROC that is forked")?;
+                let arguments = self.arguments()?;
+                self.end_of_line()?;
+                ProcessKind::Fork { name, arguments }
+            }
             TokenKind::Sync | TokenKind::Resign | TokenKind::Enroll => {
                 return self.not_supported(span, "barriers are");
             }

@@ -56,7 +56,12 @@ impl Walker<'_> {
             ProcessKind::Call { arguments, .. } => {
                 self.collect_call(self.program.process_names[id.0 as usize], arguments, names);
             }
-            ProcessKind::Block { body, .. } | ProcessKind::Claim { body, .. } => self.collect(*body, names),
+            ProcessKind::Block { body, .. }
+            | ProcessKind::Claim { body, .. }
+            | ProcessKind::Forking(body) => self.collect(*body, names),
+            ProcessKind::Fork { arguments, .. } => {
+                self.collect_call(self.program.process_names[id.0 as usize], arguments, names);
+            }
         }
     }
 

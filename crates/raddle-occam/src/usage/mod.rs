@@ -1,5 +1,5 @@
 //! Owns: what may run in parallel: rules U1-U6, A1-A4, and values that are undefined.
-//! May use: `ast`, `checked`, `diag`, `pre`, `program`, `source`, `symbol`.
+//! May use: `ast`, `checked`, `diag`, `free`, `pre`, `program`, `source`, `symbol`.
 //! Never: accepts what it cannot prove disjoint.
 //!
 //! One walk in the order of execution. It knows, for each whole-number variable, a polynomial over symbols that it
@@ -18,6 +18,7 @@ mod call;
 mod choice;
 mod claim;
 mod computed;
+mod fork;
 mod induction;
 mod nearby;
 mod overlap;
@@ -73,6 +74,8 @@ struct WalkedRoutine {
     entry: FastMap<NameId, Sym>,
     /// Channels used directly and not in parallel: the first use of an end, and whether both were reported.
     ends: FastMap<NameId, (Use, Span, bool)>,
+    /// What processes that it forks in no FORKING of its own use of its caller's.
+    escapes: Vec<(NameId, Span)>,
 }
 
 struct Walker<'a> {
@@ -91,6 +94,8 @@ struct Walker<'a> {
     /// The claims around, the innermost last, and how many there have been.
     claims: Vec<Claim>,
     claims_made: u32,
+    /// Forks, of this routine and of what it calls.
+    forks: fork::Forks,
     frame: WalkedRoutine,
     summaries: FastMap<RoutineId, Rc<Summary>>,
     /// Sizes of arrays by name and dimension, where the type does not tell.
@@ -146,12 +151,14 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         accesses: Vec::new(),
         claims: Vec::new(),
         claims_made: 0,
+        forks: fork::Forks::new(program),
         frame: WalkedRoutine {
             routine: None,
             level: 0,
             start: 0,
             entry: FastMap::default(),
             ends: FastMap::default(),
+            escapes: Vec::new(),
         },
         summaries: FastMap::default(),
         sizes: FastMap::default(),

@@ -42,11 +42,13 @@ impl Walker<'_> {
         let mut number = None;
         self.parallel_depth += 1;
         let segment = std::mem::replace(&mut self.segment, start);
+        self.forks.replicated += 1;
         let outcome = self.branch(|walker| {
             walker.some_rounds(&count);
             number = Some(walker.bind_index(replicator, &base, &count, &step));
             body.iter().for_each(|&process| walker.process(process));
         });
+        self.forks.replicated -= 1;
         self.parallel_depth -= 1;
         self.segment = segment;
         let index = self.program.replicator_names[replicator.number as usize];
@@ -73,7 +75,7 @@ impl Walker<'_> {
     }
 
     /// Drops what no caller and no PAR around needs.
-    fn forget_own(&mut self, start: usize) {
+    pub(crate) fn forget_own(&mut self, start: usize) {
         if self.parallel_depth > 0 {
             return;
         }
@@ -100,7 +102,7 @@ impl Walker<'_> {
     }
 
     /// Whether both are uses of one end under claims from within the PAR, which keep them apart.
-    fn both_claimed(&self, claims: u32, one: usize, two: usize) -> bool {
+    pub(crate) fn both_claimed(&self, claims: u32, one: usize, two: usize) -> bool {
         let (one, two) = (&self.accesses[one], &self.accesses[two]);
         let inside = |held: Held| held.number > claims;
         match (one.held, two.held) {
@@ -112,7 +114,7 @@ impl Walker<'_> {
     }
 
     /// Whether it is a use outside CLAIM of what needs one, which is an error of its own.
-    fn told_unclaimed(&self, at: usize) -> bool {
+    pub(crate) fn told_unclaimed(&self, at: usize) -> bool {
         let access = &self.accesses[at];
         let channel = matches!(access.what, Use::In | Use::Out);
         channel && access.held.is_none() && self.is_shared(self.program.name(access.root).ty, access.what)

@@ -207,7 +207,7 @@ impl Walker<'_> {
         span: Span,
         (facts, held): (PathId, Option<Held>),
     ) {
-        let access = Access { held, ..place.access(what, span, facts) };
+        let access = Access { held, fork: self.forks.current, ..place.access(what, span, facts) };
         self.check_freezes(&access);
         match what {
             Use::Read => {
@@ -240,6 +240,7 @@ impl Walker<'_> {
             self.accesses[self.segment..].iter().rev().take(8).find(|last| last.root == access.root)
             && last.what == access.what
             && last.held == access.held
+            && last.fork == access.fork
             && last.path == access.path
             && self.paths.below(access.facts, last.facts)
             && last.facts == access.facts

@@ -47,6 +47,10 @@ impl Walker<'_> {
                 self.process(*body);
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            &ProcessKind::Forking(body) => self.forking(id, body),
+            ProcessKind::Fork { name, arguments } => {
+                self.fork(self.program.process_names[id.0 as usize], arguments, name.span);
+            }
         }
         self.freezes.truncate(freezes);
     }

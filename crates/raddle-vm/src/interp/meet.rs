@@ -52,6 +52,26 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     #[inline(always)]
+    pub(super) fn open_forks(&self) -> Result<(), Trap> {
+        self.machine.open_forks(self.me, self.slot_at(self.insn.a)).ok_or(Trap::Address)
+    }
+
+    #[inline(always)]
+    pub(super) fn spawn(&mut self) -> Result<(), Trap> {
+        let (function, about) = (self.imm() as usize, (self.a(), self.a_next()));
+        self.machine.spawn::<S, SHARED>(self.scheduler, self.local, self.me, function, about)
+    }
+
+    /// The frame came from the heap, and nobody else is in it. Of its block's count see `par`: who may run at once, and
+    /// who not, does not matter there.
+    #[inline(always)]
+    pub(super) fn end_forked(&mut self) -> Result<(), Stop> {
+        self.machine.free(self.fp)?;
+        self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, 0)?;
+        self.next()
+    }
+
+    #[inline(always)]
     pub(super) fn end(&mut self) -> Result<(), Stop> {
         self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, self.kept)?;
         self.next()

@@ -13,7 +13,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_bytecode::{Effect, End, Trap};
+use raddle_bytecode::{Effect, End, Insn, Trap};
 
 const PROCESSES_MAX: usize = 5000;
 const CALLS_MAX: usize = 64;
@@ -28,8 +28,8 @@ enum Needs {
     Ends(Vec<(u32, bool)>),
     /// A lock.
     Lock(u32),
-    /// The end of all processes of its PAR.
-    Children,
+    /// The end of all processes that count in this word: those of its PAR, or forked in its block.
+    Children(u32),
     Unknown,
 }
 
@@ -136,17 +136,31 @@ impl<L: Default> Machine<L> {
             self.add_calls(&frames[..=own], &start, &mut lines);
             let base = frames[own].1;
             let mut index = String::new();
-            if base != above[forked].1 {
+            let begun = match self.is_forked(process) {
+                true => "forked",
+                false => "begun",
+            };
+            if base != above[forked].1 && begun == "begun" {
                 let number = self.memory.load_w(base.wrapping_add(8)).unwrap_or(0) as i32;
                 index = format!(" for index {number}");
                 indices.push(number);
             }
-            lines.push(format!("begun at {start} by `{}`{index}", self.function_name(above[forked].0)));
+            lines.push(format!("{begun} at {start} by `{}`{index}", self.function_name(above[forked].0)));
             frames = above;
             frames.drain(..forked);
             process = parent;
         }
         (lines, indices)
+    }
+
+    /// Whether it is a forked process, which has a frame of its own and no index.
+    fn is_forked(&self, process: &Process<L>) -> bool {
+        let module = self.program.module();
+        let begins = |insn: &&Insn| {
+            let function = module.functions.get(insn.imm() as usize);
+            function.is_some_and(|function| function.first == process.start.get())
+        };
+        module.code.iter().filter(|insn| insn.op.effect() == Effect::Spawn).any(|insn| begins(&insn))
     }
 
     /// The calls that lead to the innermost frame, but for one at `begun` and the host's call of the program.
@@ -252,7 +266,14 @@ impl<L: Default> Machine<L> {
             (_, INPUT) => {
                 (format!("waits to input from channel {}", name(channel)), Needs::Ends(vec![(channel, true)]))
             }
-            (_, JOIN) => ("waits for the processes of its PAR".to_string(), Needs::Children),
+            (_, JOIN) => {
+                let effect = self.code().get(at as usize).map(|insn| insn.op.effect());
+                let what = match effect {
+                    Some(Effect::JoinForked) => "waits for the processes forked in its FORKING block",
+                    _ => "waits for the processes of its PAR",
+                };
+                (what.to_string(), Needs::Children(channel))
+            }
             _ => ("waits for a CLAIM".to_string(), Needs::Lock(channel)),
         }
     }
@@ -347,8 +368,11 @@ impl<L: Default> Machine<L> {
             let mut waiting = self.waiting(process, doing);
             waiting.unsure = more > 0;
             match needs {
-                Needs::Children => {
-                    let child = |&at: &usize| all[at].parent.get() == process.id();
+                Needs::Children(join) => {
+                    let counted = |child: &Process<L>| (child.parent.get(), child.join.get());
+                    let child = |&at: &usize| {
+                        counted(all[at]) == (process.id(), join) && all[at].id() != process.id()
+                    };
                     (waiting.waits_for, waiting.all) = ((0..all.len()).filter(child).collect(), true);
                 }
                 Needs::Lock(lock) => waiting.waits_for = users.holders(&summaries, lock),

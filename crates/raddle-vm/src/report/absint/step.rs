@@ -60,12 +60,13 @@ impl AbstractInterpreter<'_> {
                 self.fork(&mut state, forked, depth);
             }
             Effect::ForkMany => self.fork_many(&mut state, insn, depth)?,
+            Effect::Spawn => self.spawn(&mut state, insn, depth)?,
             Effect::Send(_) => self.use_end(&state, insn, true),
             Effect::Receive(message) => {
                 self.use_end(&state, insn, false);
                 self.receive(&mut state, insn, message);
             }
-            Effect::Join | Effect::JoinMany | Effect::AltOpen | Effect::AltWait => {
+            Effect::Join | Effect::JoinMany | Effect::JoinForked | Effect::AltOpen | Effect::AltWait => {
                 self.forget_slots(&mut state, insn.a, u32::from(insn.op.slots()[0]));
             }
             Effect::AltClose => {
@@ -177,6 +178,15 @@ impl AbstractInterpreter<'_> {
             forked.put(fp + 8, index);
             self.fork(state, forked, depth);
         }
+        Some(())
+    }
+
+    fn spawn(&mut self, state: &mut AbstractState, insn: Insn, depth: u32) -> Option<()> {
+        let function = self.module.functions.get(insn.imm() as usize)?;
+        let Some(fp) = self.slot(state, insn.a).known() else { return self.give_up() };
+        let mut forked = state.clone();
+        (forked.at, forked.fp) = (function.first, fp);
+        self.fork(state, forked, depth);
         Some(())
     }
 

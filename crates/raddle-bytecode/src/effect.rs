@@ -211,6 +211,12 @@ pub enum Effect {
     Claim,
     /// Gives back the lock at the address in slot `a`.
     Unclaim,
+    /// Waits until all members of the barrier at the address in slot `a` have come; writes its three words.
+    Sync,
+    /// Writes the three words of the barrier at the address in slot `a`.
+    Enroll,
+    /// The same, and perhaps others need wait there no more.
+    Resign,
     /// Waits for the time in slot `a`.
     Sleep,
     /// Goes on when others had their turn.
@@ -232,6 +238,8 @@ pub enum Wait {
     Time,
     /// A lock.
     Lock,
+    /// The other members of a barrier.
+    Barrier,
 }
 
 impl Effect {
@@ -245,10 +253,11 @@ impl Effect {
             Join | JoinMany | JoinForked => Some(Wait::Join),
             Sleep => Some(Wait::Time),
             Claim => Some(Wait::Lock),
+            Sync => Some(Wait::Barrier),
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | Jump | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Return
             | End | Fault | Fork | ForkMany | Spawn | AltOpen | AltGuard | AltChannel | AltClose
-            | Unclaim | Yield => None,
+            | Unclaim | Enroll | Resign | Yield => None,
         }
     }
 
@@ -260,7 +269,7 @@ impl Effect {
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Fork
             | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen | AltGuard | AltChannel
-            | AltWait | AltClose | Claim | Unclaim | Sleep | Yield => true,
+            | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign | Sleep | Yield => true,
         }
     }
 

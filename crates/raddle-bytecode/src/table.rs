@@ -222,6 +222,10 @@ macro_rules! for_each_op {
             Spawn = 182 spawn ai [2 0 0] Spawn, "a process of function imm: a is its frame, a + 1 the block's address";
             JoinF = 183 joinf a [2 0 0] JoinForked, "waits until all forked in the block of slot a have ended";
             EndF = 184 endf none [0 0 0] End, "this process ends, and gives back its frame";
+            // Barriers: three words, the members, how many of them have not come, and who came last.
+            Sync = 185 sync a [1 0 0] Sync, "waits until all members of the barrier at address a have come";
+            Enroll = 186 enroll ab [1 1 0] Enroll, "the barrier at address a has b members more";
+            Resign = 187 resign a [1 0 0] Resign, "the barrier at address a has one member less";
         }
     };
 }

@@ -99,6 +99,8 @@ pub enum TypeKind {
     Port(TypeNodeId),
     /// `TIMER`.
     Timer,
+    /// `BARRIER`.
+    Barrier,
     /// `MOBILE type`.
     Mobile(TypeNodeId),
     /// `NAME!` or `NAME?`, one end of a channel bundle.
@@ -373,6 +375,12 @@ pub enum ProcessKind {
     Block { specs: Vec<SpecId>, body: ProcessId },
     /// `CLAIM end`.
     Claim { end: ExprId, body: ProcessId },
+    /// `PAR ENROLL barriers`: each branch of the PAR is a member of them.
+    Enroll { barriers: Vec<ExprId>, par: ProcessId },
+    /// `SYNC barrier`.
+    Sync(ExprId),
+    /// `RESIGN barrier`, and what is done meanwhile.
+    Resign { barrier: ExprId, body: ProcessId },
     /// FORKING, whose end is that of all processes forked in it.
     Forking(ProcessId),
     /// `FORK name (arguments)`.

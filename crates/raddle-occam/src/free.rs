@@ -310,6 +310,15 @@ impl Walk<'_> {
                 }
                 self.call(callee, arguments);
             }
+            ProcessKind::Enroll { barriers, par } => {
+                self.exprs(barriers);
+                self.process(*par);
+            }
+            &ProcessKind::Sync(barrier) => self.expr(barrier),
+            &ProcessKind::Resign { barrier, body } => {
+                self.expr(barrier);
+                self.process(body);
+            }
             &ProcessKind::Forking(body) => {
                 self.forking += 1;
                 self.process(body);

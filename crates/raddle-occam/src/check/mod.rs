@@ -8,6 +8,7 @@
 //! literals their types. A name that is not declared is complained of once and then stands for `Error`.
 
 mod agree;
+mod barrier;
 mod call;
 mod constant;
 mod expr;

@@ -57,6 +57,9 @@ impl Checker<'_> {
                 });
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            ProcessKind::Enroll { barriers, par } => self.enroll(barriers, *par),
+            &ProcessKind::Sync(barrier) => self.sync(barrier, process.span),
+            &ProcessKind::Resign { barrier, body } => self.resign(barrier, body, process.span),
             &ProcessKind::Forking(body) => {
                 self.communicates(process.span);
                 let first = NameId(self.program.names.len() as u32);

@@ -193,10 +193,17 @@ impl Checker<'_> {
     }
 
     fn record(&mut self, name: Ident, fields: &[Field], packed: bool, mobile: bool) -> NameId {
-        let fields = fields
-            .iter()
-            .map(|field| FieldType { name: field.name.symbol, ty: self.data(field.ty, false) })
-            .collect();
+        let mut list = Vec::new();
+        for field in fields {
+            let mut ty = self.data(field.ty, false);
+            if self.program.types.is_barrier(ty) {
+                let message = "barriers in records are not supported yet";
+                self.complain(Code::NotSupported, field.name.span, message);
+                ty = Types::ERROR;
+            }
+            list.push(FieldType { name: field.name.symbol, ty });
+        }
+        let fields = list;
         let at = self.program.types.records.len() as u32;
         self.program.types.records.push(Fields { name: name.symbol, fields, packed });
         let mut ty = self.program.types.intern(Type::Record(at));

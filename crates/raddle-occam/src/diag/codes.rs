@@ -190,6 +190,9 @@ codes! {
     Claim 1002 Error "a SHARED end used outside CLAIM"
         "Rule U6: the channels of a SHARED end are used only within a CLAIM of it; no further claim is made \
          inside the claim of a client end, and a claimed end is not moved."
+    Barrier 1003 Error "a barrier used by who is no member of it"
+        "Rule U6: several branches of a PAR use a barrier only if the PAR says ENROLL. In the body of a RESIGN the \
+         process is no member, and must not SYNC on the barrier, nor pass it on."
 }
 
 impl Code {

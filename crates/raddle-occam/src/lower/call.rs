@@ -48,6 +48,7 @@ impl Lowerer<'_> {
         match (&pass, self.shape(ty)) {
             (Pass::Nothing, _) => Argument::Nothing,
             (_, Shape::Chan(_)) => Argument::Slot(self.channel(argument), Class::Word),
+            (_, Shape::Barrier) => Argument::Slot(self.barrier(argument), Class::Word),
             (Pass::Value(_), Shape::Mobile(_) | Shape::End(_)) => {
                 let value = if initial || !self.is_word(argument) {
                     self.mobile_value(argument, ty)

@@ -13,6 +13,7 @@
 
 mod alt;
 mod array;
+mod barrier;
 mod branch;
 mod call;
 mod choice;

@@ -39,7 +39,7 @@ impl Lowerer<'_> {
             Shape::Scalar(class) if by_value => Pass::Value(class),
             Shape::Mobile(_) | Shape::End(_) if by_value => Pass::Value(Class::Word),
             Shape::Scalar(_) | Shape::Mobile(_) | Shape::End(_) | Shape::Record(_) => Pass::Address,
-            Shape::Chan(_) => Pass::Value(Class::Word),
+            Shape::Chan(_) | Shape::Barrier => Pass::Value(Class::Word),
             Shape::Array if self.shape(self.innermost(ty)) == Shape::Timer => Pass::Nothing,
             Shape::Array => {
                 let open = self.type_dims(ty).iter().skip(1).filter(|size| size.is_none()).count();

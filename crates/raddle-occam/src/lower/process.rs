@@ -61,6 +61,9 @@ impl Lowerer<'_> {
                 self.process(*body);
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            ProcessKind::Enroll { barriers, par } => self.enroll(barriers, *par),
+            &ProcessKind::Sync(barrier) => self.sync(barrier),
+            &ProcessKind::Resign { barrier, body } => self.resign(barrier, body),
             &ProcessKind::Forking(body) => self.forking(process.span, body),
             ProcessKind::Fork { arguments, .. } => {
                 self.fork(self.program.process_names[id.0 as usize], arguments, process.span);

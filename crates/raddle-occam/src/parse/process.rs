@@ -4,7 +4,7 @@
 
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
-    ConstructKind, Direction, ExprKind, InputItem, InputKind, OutputItem, ProcessId, ProcessKind,
+    ConstructKind, Direction, ExprId, ExprKind, InputItem, InputKind, OutputItem, ProcessId, ProcessKind,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::lex::TokenKind;
@@ -141,8 +141,17 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 ProcessKind::Fork { name, arguments }
             }
-            TokenKind::Sync | TokenKind::Resign | TokenKind::Enroll => {
-                return self.not_supported(span, "barriers are");
+            TokenKind::Sync => {
+                self.bump();
+                let barrier = self.element()?;
+                self.end_of_line()?;
+                ProcessKind::Sync(barrier)
+            }
+            TokenKind::Resign => {
+                self.bump();
+                let barrier = self.element()?;
+                self.end_of_line()?;
+                ProcessKind::Resign { barrier, body: self.body("RESIGN") }
             }
             TokenKind::Suspend => return self.not_supported(span, "mobile processes are"),
             TokenKind::Placed | TokenKind::Processor => return self.not_supported(span, "PLACED PAR is"),
@@ -178,25 +187,42 @@ impl Parser<'_> {
             (_, false) => ConstructKind::Par,
             (_, true) => ConstructKind::PriPar,
         };
-        let barrier = |kind| matches!(kind, TokenKind::Enroll | TokenKind::Barrier);
-        if barrier(self.kind()) {
-            return self.not_supported(self.span(), "barriers are");
-        }
-        if self.eat(TokenKind::Newline) {
-            let mut body = Vec::new();
-            if self.eat(TokenKind::Indent) {
-                self.processes(&mut body);
-                self.eat(TokenKind::Outdent);
-            }
-            return Ok(ProcessKind::Construct { order, replicator: None, body });
-        }
-        let replicator = Some(Box::new(self.replicator()?));
-        if barrier(self.kind()) {
-            return self.not_supported(self.span(), "barriers are");
-        }
+        let start = self.last_span();
+        let is_par = order != ConstructKind::Seq;
+        let enrolls = |kind| is_par && matches!(kind, TokenKind::Enroll | TokenKind::Barrier);
+        let replicated = self.kind() != TokenKind::Newline && !enrolls(self.kind());
+        let replicator = if replicated { Some(Box::new(self.replicator()?)) } else { None };
+        let barriers = if enrolls(self.kind()) { self.enrolled()? } else { Vec::new() };
         self.end_of_line()?;
-        let body = vec![self.body(if order == ConstructKind::Seq { "SEQ" } else { "PAR" })];
-        Ok(ProcessKind::Construct { order, replicator, body })
+        let body = match replicated {
+            true => vec![self.body(if is_par { "PAR" } else { "SEQ" })],
+            false => self.branches(),
+        };
+        let kind = ProcessKind::Construct { order, replicator, body };
+        if barriers.is_empty() {
+            return Ok(kind);
+        }
+        let par = self.new_process(kind, start);
+        Ok(ProcessKind::Enroll { barriers, par })
+    }
+
+    fn branches(&mut self) -> Vec<ProcessId> {
+        let mut body = Vec::new();
+        if self.eat(TokenKind::Indent) {
+            self.processes(&mut body);
+            self.eat(TokenKind::Outdent);
+        }
+        body
+    }
+
+    /// ( ENROLL | BARRIER ) barrier { "," barrier }
+    fn enrolled(&mut self) -> Parsed<Vec<ExprId>> {
+        self.bump();
+        let mut barriers = vec![self.element()?];
+        while self.eat(TokenKind::Comma) {
+            barriers.push(self.element()?);
+        }
+        Ok(barriers)
     }
 
     /// action = assignment | input | output | call

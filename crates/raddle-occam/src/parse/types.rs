@@ -35,8 +35,11 @@ impl Parser<'_> {
             }
             TokenKind::Mobile => {
                 self.bump();
-                if matches!(self.kind(), TokenKind::Barrier | TokenKind::Proc) {
-                    return self.not_supported(start, "mobile barriers and processes are");
+                if self.kind() == TokenKind::Proc {
+                    return self.not_supported(start, "mobile processes are");
+                }
+                if self.kind() == TokenKind::Barrier {
+                    return self.not_supported(start, "mobile barriers are");
                 }
                 TypeKind::Mobile(self.ty()?)
             }
@@ -51,8 +54,7 @@ impl Parser<'_> {
             }
             TokenKind::Barrier => {
                 self.bump();
-                self.complain(Code::NotSupported, start, "barriers are not supported yet".to_owned());
-                TypeKind::Error
+                TypeKind::Barrier
             }
             _ => return self.unexpected("a type"),
         };

@@ -29,7 +29,7 @@ impl Walker<'_> {
     fn collect(&mut self, id: ProcessId, names: &mut Vec<NameId>) {
         let ast = self.ast;
         match &ast.process(id).kind {
-            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error => {}
+            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error | ProcessKind::Sync(_) => {}
             ProcessKind::Construct { replicator, body, .. } => {
                 if replicator.is_some() {
                     for &process in body {
@@ -58,6 +58,8 @@ impl Walker<'_> {
             }
             ProcessKind::Block { body, .. }
             | ProcessKind::Claim { body, .. }
+            | ProcessKind::Resign { body, .. }
+            | ProcessKind::Enroll { par: body, .. }
             | ProcessKind::Forking(body) => self.collect(*body, names),
             ProcessKind::Fork { arguments, .. } => {
                 self.collect_call(self.program.process_names[id.0 as usize], arguments, names);

@@ -13,6 +13,7 @@
 mod access;
 mod alias;
 mod assigned;
+mod barrier;
 mod bounded;
 mod call;
 mod choice;
@@ -94,6 +95,10 @@ struct Walker<'a> {
     /// The claims around, the innermost last, and how many there have been.
     claims: Vec<Claim>,
     claims_made: u32,
+    /// What the branches of the PAR that comes next are members of.
+    enrolling: Vec<NameId>,
+    /// Barriers that the walk stands in a RESIGN of.
+    resigned: Vec<(NameId, Span)>,
     /// Forks, of this routine and of what it calls.
     forks: fork::Forks,
     frame: WalkedRoutine,
@@ -151,6 +156,8 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         accesses: Vec::new(),
         claims: Vec::new(),
         claims_made: 0,
+        enrolling: Vec::new(),
+        resigned: Vec::new(),
         forks: fork::Forks::new(program),
         frame: WalkedRoutine {
             routine: None,

@@ -17,6 +17,7 @@ const FEW: usize = 16;
 impl Walker<'_> {
     pub(crate) fn par(&mut self, body: &[ProcessId]) {
         let (start, claims) = (self.accesses.len(), self.claims_made);
+        let enrolled = std::mem::take(&mut self.enrolling);
         let mut ends = Vec::new();
         let mut outcomes = Vec::new();
         self.parallel_depth += 1;
@@ -28,7 +29,7 @@ impl Walker<'_> {
         }
         self.parallel_depth -= 1;
         self.segment = segment;
-        self.compare((start, claims), &ends);
+        self.compare((start, claims), &ends, &enrolled);
         self.forget_own(start);
         self.join_all(outcomes);
     }
@@ -39,6 +40,7 @@ impl Walker<'_> {
         let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
         let (start, claims) = (self.accesses.len(), self.claims_made);
         let mark = self.table.next();
+        let enrolled = std::mem::take(&mut self.enrolling);
         let mut number = None;
         self.parallel_depth += 1;
         let segment = std::mem::replace(&mut self.segment, start);
@@ -55,7 +57,7 @@ impl Walker<'_> {
         let alone = count.as_constant().is_some_and(|count| count <= 1);
         match number {
             Some(number) if !alone && index != NameId::NONE => {
-                self.compare_instances((start, claims), index, mark, number)
+                self.compare_instances((start, claims), index, (mark, number), &enrolled)
             }
             _ => {}
         }
@@ -120,23 +122,32 @@ impl Walker<'_> {
         channel && access.held.is_none() && self.is_shared(self.program.name(access.root).ty, access.what)
     }
 
-    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize]) {
+    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize], enrolled: &[NameId]) {
         let branch = |at: usize| ends.partition_point(|&end| end <= at);
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
             if branch(group[0].1) == branch(group[group.len() - 1].1) || self.exempt(group[0].0) {
                 continue;
             }
+            if enrolled.contains(&group[0].0) {
+                continue;
+            }
             self.compare_group(group, claims, |one, two| branch(one) != branch(two), &Instances::Same);
         }
     }
 
-    fn compare_instances(&mut self, (start, claims): (usize, u32), index: NameId, mark: u32, number: Sym) {
+    fn compare_instances(
+        &mut self,
+        (start, claims): (usize, u32),
+        index: NameId,
+        (mark, number): (u32, Sym),
+        enrolled: &[NameId],
+    ) {
         let instances = Instances::Different { mark, number };
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
             // What is declared inside the PAR is each instance's own; it was declared after the index.
-            if group[0].0 > index || self.exempt(group[0].0) {
+            if group[0].0 > index || self.exempt(group[0].0) || enrolled.contains(&group[0].0) {
                 continue;
             }
             self.compare_group(group, claims, |_, _| true, &instances);

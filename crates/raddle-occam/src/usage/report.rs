@@ -52,6 +52,9 @@ impl Walker<'_> {
             complaint = complaint.note(note);
         }
         complaint = complaint.help(match code {
+            _ if self.program.types.is_barrier(self.program.name(one.root).ty) => {
+                "make each branch a member of the barrier: PAR ENROLL"
+            }
             _ if one.held.is_some() || two.held.is_some() => {
                 "the branches hold a CLAIM around the PAR together; CLAIM the end in each of them instead"
             }

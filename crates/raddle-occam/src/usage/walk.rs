@@ -47,6 +47,9 @@ impl Walker<'_> {
                 self.process(*body);
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            ProcessKind::Enroll { barriers, par } => self.enroll(barriers, *par),
+            &ProcessKind::Sync(barrier) => self.sync(barrier),
+            &ProcessKind::Resign { barrier, body } => self.resign(barrier, body),
             &ProcessKind::Forking(body) => self.forking(id, body),
             ProcessKind::Fork { name, arguments } => {
                 self.fork(self.program.process_names[id.0 as usize], arguments, name.span);

@@ -131,6 +131,14 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     #[inline(always)]
+    pub(super) fn sync(&mut self) -> Result<(), Stop> {
+        let barrier = self.a();
+        self.me.save(self.at, self.fp);
+        let step = self.machine.sync::<S, SHARED>(self.scheduler, self.me, barrier);
+        self.after(step, |_| ())
+    }
+
+    #[inline(always)]
     pub(super) fn claim(&mut self) -> Result<(), Stop> {
         let lock = self.a();
         self.me.save(self.at, self.fp);

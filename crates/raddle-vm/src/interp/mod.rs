@@ -286,6 +286,9 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Wait => self.wait()?,
                 Op::Claim => self.claim()?,
                 Op::Unclaim => self.machine.release::<S, SHARED>(self.scheduler, self.me, self.a())?,
+                Op::Sync => self.sync()?,
+                Op::Enroll => self.machine.enroll::<SHARED>(self.a(), self.b())?,
+                Op::Resign => self.machine.resign::<S, SHARED>(self.scheduler, self.me, self.a())?,
                 Op::Resched => self.give_way()?,
                 Op::Host => {
                     self.machine.host_step(self.scheduler, self.slot_at(self.insn.a), self.imm())?;

@@ -28,6 +28,8 @@ enum Needs {
     Ends(Vec<(u32, bool)>),
     /// A lock.
     Lock(u32),
+    /// That all others come to a barrier.
+    Barrier(u32),
     /// The end of all processes that count in this word: those of its PAR, or forked in its block.
     Children(u32),
     Unknown,
@@ -71,6 +73,11 @@ impl Users {
         let vague = self.vague.iter().filter(|(value, it, _)| *it == output && value.contains(channel));
         who.extend(vague.map(|&(_, _, number)| number));
         who
+    }
+
+    /// Who may come to a barrier, or leave it.
+    fn of_barrier(&self, summaries: &[Summary], barrier: u32) -> Vec<usize> {
+        (0..summaries.len()).filter(|&number| summaries[number].comes_to(barrier)).collect()
     }
 
     fn holders(&self, summaries: &[Summary], lock: u32) -> Vec<usize> {
@@ -274,6 +281,13 @@ impl<L: Default> Machine<L> {
                 };
                 (what.to_string(), Needs::Children(channel))
             }
+            _ if self.code().get(at as usize).is_some_and(|insn| insn.op.effect() == Effect::Sync) => {
+                let word = |number: u32| self.memory.load_w(channel.wrapping_add(4 * number)).unwrap_or(0);
+                let (enrolled, left) = (word(0), word(1));
+                let (come, name) = (enrolled.wrapping_sub(left), name(channel));
+                let what = format!("waits to SYNC on barrier {name}: {come} of {enrolled} have come");
+                (what, Needs::Barrier(channel))
+            }
             _ => ("waits for a CLAIM".to_string(), Needs::Lock(channel)),
         }
     }
@@ -327,6 +341,19 @@ impl<L: Default> Machine<L> {
         count
     }
 
+    /// Whether it was begun by that one, or by one that was.
+    fn descends(&self, process: &Process<L>, from: u32) -> bool {
+        let mut next = process.parent.get();
+        for _ in 0..PROCESSES_MAX {
+            match self.processes.get(next).filter(|_| next != 0) {
+                Some(_) if next == from => return true,
+                Some(parent) => next = parent.parent.get(),
+                None => return false,
+            }
+        }
+        false
+    }
+
     /// Where the process and its ancestors began, and for which indices: no matter which schedule made it.
     fn way_to(&self, process: &Process<L>) -> (Vec<u32>, Vec<i32>) {
         let mut starts = vec![process.start.get()];
@@ -374,6 +401,13 @@ impl<L: Default> Machine<L> {
                         counted(all[at]) == (process.id(), join) && all[at].id() != process.id()
                     };
                     (waiting.waits_for, waiting.all) = ((0..all.len()).filter(child).collect(), true);
+                }
+                Needs::Barrier(barrier) => {
+                    let others = users.of_barrier(&summaries, barrier).into_iter();
+                    let come = |&other: &usize| all[other].wait.load(Ordering::Relaxed) != barrier;
+                    // Who waits for the end of this one has given it its membership.
+                    let waits_for_us = |&other: &usize| !self.descends(process, all[other].id());
+                    waiting.waits_for = others.filter(come).filter(waits_for_us).collect();
                 }
                 Needs::Lock(lock) => waiting.waits_for = users.holders(&summaries, lock),
                 Needs::Ends(ends) => {

@@ -13,6 +13,9 @@ const INSTANCES_MAX: u32 = 32;
 /// What is taken of the heap without saying how much is at most that.
 const BLOCK_BYTES: u32 = 1 << 20;
 
+/// The words of a barrier.
+const BARRIER_BYTES: u32 = 12;
+
 impl AbstractInterpreter<'_> {
     /// The state behind the instruction, if it has one; others go to `todo`.
     pub(super) fn step(
@@ -77,6 +80,15 @@ impl AbstractInterpreter<'_> {
             Effect::AltChannel => {
                 self.summary.guards.extend(self.slot(&state, insn.a).known());
                 self.forget_slots(&mut state, insn.b, u32::from(insn.op.slots()[1]));
+            }
+            Effect::Sync | Effect::Resign => {
+                let barrier = self.slot(&state, insn.a);
+                self.summary.barriers.insert(barrier);
+                self.forget(&mut state, barrier, BARRIER_BYTES);
+            }
+            Effect::Enroll => {
+                let barrier = self.slot(&state, insn.a);
+                self.forget(&mut state, barrier, BARRIER_BYTES);
             }
             Effect::Claim => state.claims.push(state.slot(self.memory, insn.a)),
             Effect::Unclaim => self.unclaim(&mut state, insn),

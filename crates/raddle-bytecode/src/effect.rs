@@ -197,6 +197,8 @@ pub enum Effect {
     Send(Message),
     /// Waits until the channel at the address in slot `a` has filled a message.
     Receive(Message),
+    /// Lets go on whose message the channel at the address in slot `a` has passed on.
+    LetGo,
     /// Writes the state of an ALT, from slot `a` on.
     AltOpen,
     /// Writes the state of an ALT, from slot `b` on.
@@ -257,7 +259,7 @@ impl Effect {
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | Jump | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Return
             | End | Fault | Fork | ForkMany | Spawn | AltOpen | AltGuard | AltChannel | AltClose
-            | Unclaim | Enroll | Resign | Yield => None,
+            | Unclaim | Enroll | Resign | LetGo | Yield => None,
         }
     }
 
@@ -269,7 +271,8 @@ impl Effect {
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Fork
             | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen | AltGuard | AltChannel
-            | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign | Sleep | Yield => true,
+            | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign | LetGo
+            | Sleep | Yield => true,
         }
     }
 

@@ -226,6 +226,10 @@ macro_rules! for_each_op {
             Sync = 185 sync a [1 0 0] Sync, "waits until all members of the barrier at address a have come";
             Enroll = 186 enroll ab [1 1 0] Enroll, "the barrier at address a has b members more";
             Resign = 187 resign a [1 0 0] Resign, "the barrier at address a has one member less";
+            // The extended rendezvous: who outputs goes on when the input's process has ended.
+            InX = 188 input_x abi [1 1 0] Receive(Frame), "as input; who outputs waits on, until xend";
+            InXM = 189 input_xm abc [1 1 1] Receive(Memory), "as input_m; who outputs waits on, until xend";
+            XEnd = 190 xend a [1 0 0] LetGo, "who outputs to the channel at address a goes on";
         }
     };
 }

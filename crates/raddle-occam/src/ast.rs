@@ -330,6 +330,8 @@ pub struct Variant {
     pub items: Vec<InputItem>,
     /// What is done.
     pub body: ProcessId,
+    /// Of an extended input: what is done when who outputs has gone on.
+    pub after: Option<ProcessId>,
 }
 
 /// What follows `channel ?`.
@@ -367,6 +369,9 @@ pub enum ProcessKind {
     Assign { targets: Vec<ExprId>, values: Vec<ExprId> },
     /// `channel ? ...`.
     Input { channel: ExprId, kind: InputKind },
+    /// `channel ?? ...`: who outputs waits until `during` has ended; then comes `after`. With CASE both are the
+    /// variants'.
+    Extended { channel: ExprId, kind: InputKind, during: ProcessId, after: Option<ProcessId> },
     /// `channel ! ...`.
     Output { channel: ExprId, items: Vec<OutputItem> },
     /// `name (arguments)`.

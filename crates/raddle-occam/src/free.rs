@@ -295,6 +295,12 @@ impl Walk<'_> {
                 self.expr(*channel);
                 self.input(kind);
             }
+            ProcessKind::Extended { channel, kind, during, after } => {
+                self.expr(*channel);
+                self.input(kind);
+                self.process(*during);
+                after.iter().for_each(|&after| self.process(after));
+            }
             ProcessKind::Output { channel, items } => {
                 self.expr(*channel);
                 for item in items {
@@ -351,6 +357,7 @@ impl Walk<'_> {
                     self.specs(&variant.specs);
                     self.items(&variant.items);
                     self.process(variant.body);
+                    variant.after.iter().for_each(|&after| self.process(after));
                 }
             }
         }

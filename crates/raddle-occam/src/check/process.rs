@@ -48,6 +48,12 @@ impl Checker<'_> {
             }
             ProcessKind::Assign { targets, values } => self.assign(targets, values, process.span),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind, process.span),
+            ProcessKind::Extended { channel, kind, during, after } => {
+                self.input(*channel, kind, process.span);
+                self.must_wait(*channel);
+                self.process_in_scope(*during);
+                after.iter().for_each(|&after| self.process_in_scope(after));
+            }
             ProcessKind::Output { channel, items } => self.output(*channel, items, process.span),
             ProcessKind::Call { name, arguments } => self.proc_call(id, *name, arguments),
             ProcessKind::Block { specs, body } => {
@@ -133,7 +139,11 @@ impl Checker<'_> {
     fn guard(&mut self, input: ProcessId) {
         let ast = self.ast;
         self.process(input);
-        let ProcessKind::Input { channel, kind } = &ast.process(input).kind else { return };
+        let (ProcessKind::Input { channel, kind } | ProcessKind::Extended { channel, kind, .. }) =
+            &ast.process(input).kind
+        else {
+            return;
+        };
         let timer = self.type_of(*channel) == Types::TIMER;
         if timer && !matches!(kind, InputKind::After(_))
             || matches!(self.program.types.get(self.type_of(*channel)), Type::Port(_))
@@ -141,6 +151,15 @@ impl Checker<'_> {
             let complaint =
                 Diagnostic::new(Code::Guard, self.span(*channel), "this is always ready, and no guard");
             self.diagnostics.push(complaint.help("a timer guards with `? AFTER time`; otherwise use SKIP"));
+        }
+    }
+
+    /// An extended input is one from a channel: nobody waits at a timer or a port.
+    fn must_wait(&mut self, channel: ExprId) {
+        let ty = self.type_of(channel);
+        if matches!(self.program.types.get(ty), Type::Timer | Type::Port(_)) {
+            let message = format!("nobody outputs to something of type {} and could be kept waiting", self.show(ty));
+            self.complain(Code::Extended, self.span(channel), message);
         }
     }
 

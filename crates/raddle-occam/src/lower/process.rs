@@ -52,6 +52,9 @@ impl Lowerer<'_> {
             &ProcessKind::While(condition, body) => self.while_process(condition, body),
             ProcessKind::Assign { targets, values } => self.assign(targets, values),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind),
+            ProcessKind::Extended { channel, kind, during, after } => {
+                self.extended(*channel, kind, *during, *after)
+            }
             ProcessKind::Output { channel, items } => self.output(*channel, items),
             ProcessKind::Call { arguments, .. } => {
                 self.call_proc(self.program.process_names[id.0 as usize], arguments, process.span);

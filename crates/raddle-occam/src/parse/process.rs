@@ -254,10 +254,10 @@ impl Parser<'_> {
             }
             TokenKind::Question => {
                 let (kind, case) = self.input(true)?;
-                let kind = if case { InputKind::Case(self.variants()?) } else { kind };
+                let kind = if case { InputKind::Case(self.variants(false)?) } else { kind };
                 Ok(ProcessKind::Input { channel: first, kind })
             }
-            TokenKind::QuestionTwo => self.not_supported(self.span(), "extended rendezvous is"),
+            TokenKind::QuestionTwo => self.extended(first),
             TokenKind::Bang => {
                 self.bump();
                 let mut items = vec![self.output_item()?];
@@ -271,9 +271,47 @@ impl Parser<'_> {
         }
     }
 
+    /// What follows a channel, from the `??` on: an input, and below it what is done before who outputs goes on, and
+    /// perhaps what is done behind that.
+    pub(super) fn extended(&mut self, channel: ExprId) -> Parsed<ProcessKind> {
+        let start = self.span();
+        let (kind, case) = self.input(true)?;
+        if case {
+            let during = self.new_process(ProcessKind::Skip, start);
+            let kind = InputKind::Case(self.variants(true)?);
+            return Ok(ProcessKind::Extended { channel, kind, during, after: None });
+        }
+        let (during, after) = self.two_bodies("extended input");
+        Ok(ProcessKind::Extended { channel, kind, during, after })
+    }
+
+    /// A body of one process, or of two.
+    pub(super) fn two_bodies(&mut self, what: &str) -> (ProcessId, Option<ProcessId>) {
+        if self.kind() != TokenKind::Indent {
+            return (self.body(what), None);
+        }
+        self.bump();
+        let first = self.scoped_process();
+        let at_end = |parser: &Self| matches!(parser.kind(), TokenKind::Outdent | TokenKind::End);
+        let second = if at_end(self) { None } else { Some(self.scoped_process()) };
+        if !at_end(self) {
+            self.more_than_one(what, first);
+            self.branches_left();
+        }
+        self.eat(TokenKind::Outdent);
+        (first, second)
+    }
+
+    fn branches_left(&mut self) {
+        let mut ignored = Vec::new();
+        self.processes(&mut ignored);
+    }
+
     /// What follows a channel, from the `?` to the end of the line; `true` when variants follow below.
     pub(super) fn input(&mut self, variants: bool) -> Parsed<(InputKind, bool)> {
-        self.expect(TokenKind::Question)?;
+        if !self.eat(TokenKind::QuestionTwo) {
+            self.expect(TokenKind::Question)?;
+        }
         if self.eat(TokenKind::After) {
             let time = self.expr()?;
             self.end_of_line()?;

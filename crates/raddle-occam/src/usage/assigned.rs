@@ -50,6 +50,11 @@ impl Walker<'_> {
                 values.iter().for_each(|&value| self.collect_moved(value, names));
             }
             ProcessKind::Input { kind, .. } => self.collect_input(kind, names),
+            ProcessKind::Extended { kind, during, after, .. } => {
+                self.collect_input(kind, names);
+                self.collect(*during, names);
+                after.iter().for_each(|&after| self.collect(after, names));
+            }
             ProcessKind::Output { items, .. } => {
                 items.iter().for_each(|item| self.collect_moved(item.value, names))
             }
@@ -101,6 +106,7 @@ impl Walker<'_> {
                 for variant in variants {
                     items(self, &variant.items, names);
                     self.collect(variant.body, names);
+                    variant.after.iter().for_each(|&after| self.collect(after, names));
                 }
             }
             InputKind::After(_) => {}

@@ -19,6 +19,7 @@ mod call;
 mod choice;
 mod claim;
 mod computed;
+mod extended;
 mod fork;
 mod induction;
 mod nearby;
@@ -97,6 +98,8 @@ struct Walker<'a> {
     claims_made: u32,
     /// What the branches of the PAR that comes next are members of.
     enrolling: Vec<NameId>,
+    /// Channels whose sender waits until the process in which the walk stands has ended.
+    held_channels: Vec<(AccessPath, Span)>,
     /// Barriers that the walk stands in a RESIGN of.
     resigned: Vec<(NameId, Span)>,
     /// Forks, of this routine and of what it calls.
@@ -157,6 +160,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         claims: Vec::new(),
         claims_made: 0,
         enrolling: Vec::new(),
+        held_channels: Vec::new(),
         resigned: Vec::new(),
         forks: fork::Forks::new(program),
         frame: WalkedRoutine {

@@ -209,6 +209,9 @@ impl Walker<'_> {
     ) {
         let access = Access { held, fork: self.forks.current, ..place.access(what, span, facts) };
         self.check_freezes(&access);
+        if !self.held_channels.is_empty() {
+            self.not_held(place, what, span);
+        }
         if !self.resigned.is_empty() {
             self.not_resigned(place.root, span);
         }

@@ -5,7 +5,7 @@
 use super::cpu::Cpu;
 use crate::comm::Message;
 use crate::par::Many;
-use crate::process::{IN_SLOT, OUTPUT};
+use crate::process::{EXTENDED, IN_SLOT, OUTPUT};
 use crate::scheduler::Scheduler;
 use crate::stop::Stop;
 use raddle_bytecode::Trap;
@@ -87,8 +87,14 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     #[inline(always)]
     pub(super) fn message(&self) -> Result<Message, Trap> {
         let message = Message { at: self.b(), length: self.c() };
-        let fits = self.machine.memory.has(message.at, message.length) && message.length & IN_SLOT == 0;
+        let fits = self.machine.memory.has(message.at, message.length) && message.length < EXTENDED;
         if fits { Ok(message) } else { Err(Trap::Address) }
+    }
+
+    /// The same message, whose sender is to wait on.
+    #[inline(always)]
+    pub(super) fn extended(message: Message) -> Message {
+        Message { length: message.length | EXTENDED, ..message }
     }
 
     #[inline(always)]

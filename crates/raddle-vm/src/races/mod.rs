@@ -265,6 +265,15 @@ impl Races {
         Ok(())
     }
 
+    /// What the one has done happened before what the other does next.
+    pub(crate) fn lets_go(&self, process: u32, other: u32) {
+        let order = &mut *self.order.lock();
+        let flow = order.flow(process);
+        let clock = flow.clock.clone();
+        flow.clock.tick(flow.number);
+        order.flow(other).clock.merge(&clock);
+    }
+
     /// One process has begun another.
     pub(crate) fn forked(&self, parent: u32, child: u32) {
         self.order.lock().fork(parent, child);

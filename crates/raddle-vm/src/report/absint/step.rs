@@ -65,6 +65,7 @@ impl AbstractInterpreter<'_> {
             Effect::ForkMany => self.fork_many(&mut state, insn, depth)?,
             Effect::Spawn => self.spawn(&mut state, insn, depth)?,
             Effect::Send(_) => self.use_end(&state, insn, true),
+            Effect::LetGo => self.use_end(&state, insn, false),
             Effect::Receive(message) => {
                 self.use_end(&state, insn, false);
                 self.receive(&mut state, insn, message);

@@ -1,15 +1,19 @@
 //! Owns: barriers: their words, SYNC, RESIGN, and who is a member in a PAR.
-//! May use: `ast`, `raddle-bytecode`.
+//! May use: `ast`, `types`, `raddle-bytecode`.
 //! Never: lets the last branch of a PAR leave: its membership is the parent's again.
 //!
 //! The branches of a PAR take over the membership of the process that begins them, and are all members but one more. Each
 //! that ends counts itself down, in a word of its parent's frame; all but the last resign. So a parent that goes on is a
 //! member still, and was not for one moment none.
+//!
+//! A MOBILE BARRIER lies in the heap, with a fourth word: how many variables have it. Each of them is a membership, its own
+//! or that of a process to which it was sent; it ends with the variable.
 
 use super::place::Storage;
-use super::shape::{BARRIER_WORDS, Class};
+use super::shape::{BARRIER_WORDS, Class, Shape};
 use super::{Lowerer, Slot};
 use crate::ast::{ExprId, ProcessId};
+use crate::types::TypeId;
 
 /// The membership of the branches of a PAR, as one of them sees it.
 #[derive(Clone, Default)]
@@ -42,6 +46,46 @@ impl Lowerer<'_> {
                 to
             }
         }
+    }
+
+    /// `MOBILE BARRIER`: one member, one variable.
+    pub(super) fn new_mobile_barrier(&mut self) -> Slot {
+        let (address, one) = (self.slot(), self.slot());
+        self.f.code.alloc_i(address, 4 * (BARRIER_WORDS as i32 + 1));
+        self.f.code.ldi(one, 1);
+        for word in [0, 1, BARRIER_WORDS as i32] {
+            self.f.code.str_w(one, address, 4 * word);
+        }
+        address
+    }
+
+    /// One variable more has the barrier whose address stands in the slot, and whoever has that is a member.
+    pub(super) fn share_barrier(&mut self, barrier: Slot) {
+        let mark = self.mark();
+        let (one, count) = (self.slot(), self.slot());
+        self.plus(count, barrier, 4 * BARRIER_WORDS);
+        self.f.code.inc(count, count);
+        self.f.code.ldi(one, 1);
+        self.f.code.enroll(barrier, one);
+        self.release(mark);
+    }
+
+    /// One less; the last gives it back.
+    pub(super) fn drop_barrier(&mut self, barrier: Slot) {
+        let mark = self.mark();
+        let (count, none) = (self.slot(), self.f.code.label());
+        self.f.code.jz(barrier, none);
+        self.f.code.resign(barrier);
+        self.plus(count, barrier, 4 * BARRIER_WORDS);
+        self.f.code.dec(count, count);
+        self.f.code.jnz(count, none);
+        self.f.code.free(barrier);
+        self.f.code.bind(none);
+        self.release(mark);
+    }
+
+    pub(super) fn is_mobile_barrier(&self, ty: TypeId) -> bool {
+        matches!(self.shape(ty), Shape::Mobile(of) if self.shape(of) == Shape::Barrier)
     }
 
     pub(super) fn sync(&mut self, barrier: ExprId) {

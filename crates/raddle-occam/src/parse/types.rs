@@ -38,9 +38,6 @@ impl Parser<'_> {
                 if self.kind() == TokenKind::Proc {
                     return self.not_supported(start, "mobile processes are");
                 }
-                if self.kind() == TokenKind::Barrier {
-                    return self.not_supported(start, "mobile barriers are");
-                }
                 TypeKind::Mobile(self.ty()?)
             }
             TokenKind::Port => {

@@ -182,6 +182,8 @@ impl Walker<'_> {
     pub(crate) fn is_mobile(&self, value: ExprId) -> bool {
         let types = &self.program.types;
         match types.get(self.program.type_of(value)) {
+            // Who gets a barrier is one member more.
+            crate::types::Type::Mobile(of) if types.is_barrier(of) => false,
             crate::types::Type::Mobile(_) => true,
             crate::types::Type::End { shared, .. } => !shared,
             _ => false,

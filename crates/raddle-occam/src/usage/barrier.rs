@@ -7,7 +7,7 @@
 //! use of a barrier counts as a change of a variable, but between the branches of a PAR that enrolls them it does not.
 
 use super::Walker;
-use super::access::Use;
+use super::access::{Access, Step, Use};
 use crate::ast::{ExprId, ProcessId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::NameId;
@@ -20,7 +20,9 @@ impl Walker<'_> {
         self.read(barrier);
         let places = self.places(barrier);
         for place in &places {
-            self.touch(place, Use::Write, span);
+            // Not the variable: who gives it another barrier changes that.
+            let members = place.clone().step(Step::Size, &mut self.table);
+            self.touch(&members, Use::Write, span);
         }
         places.iter().map(|place| place.root).collect()
     }
@@ -45,6 +47,11 @@ impl Walker<'_> {
         }
         self.enrolling = roots;
         self.process(par);
+    }
+
+    /// Whether it is a use of a barrier as its members make it, of that of another variable not.
+    pub(crate) fn is_members(access: &Access) -> bool {
+        matches!(access.path.last(), Some(Step::Size))
     }
 
     /// Who has resigned uses the barrier no more, until the RESIGN ends.

@@ -10,6 +10,7 @@ use super::overlap::Instances;
 use super::poly::{Poly, Sym};
 use crate::ast::{ProcessId, Replicator};
 use crate::program::{NameId, NameKind};
+use crate::symbol::FastMap;
 
 /// So many accesses are compared each with each.
 const FEW: usize = 16;
@@ -129,10 +130,11 @@ impl Walker<'_> {
             if branch(group[0].1) == branch(group[group.len() - 1].1) || self.exempt(group[0].0) {
                 continue;
             }
-            if enrolled.contains(&group[0].0) {
-                continue;
-            }
-            self.compare_group(group, claims, |one, two| branch(one) != branch(two), &Instances::Same);
+            let members = self.members_in(group, enrolled);
+            let apart = |one: usize, two: usize| {
+                branch(one) != branch(two) && !(members.contains_key(&one) && members.contains_key(&two))
+            };
+            self.compare_group(group, claims, apart, &Instances::Same);
         }
     }
 
@@ -147,11 +149,22 @@ impl Walker<'_> {
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
             // What is declared inside the PAR is each instance's own; it was declared after the index.
-            if group[0].0 > index || self.exempt(group[0].0) || enrolled.contains(&group[0].0) {
+            if group[0].0 > index || self.exempt(group[0].0) {
                 continue;
             }
-            self.compare_group(group, claims, |_, _| true, &instances);
+            let members = self.members_in(group, enrolled);
+            let apart = |one: usize, two: usize| !(members.contains_key(&one) && members.contains_key(&two));
+            self.compare_group(group, claims, apart, &instances);
         }
+    }
+
+    /// Of a barrier that the branches are members of, the accesses of its members.
+    fn members_in(&self, group: &[(NameId, usize)], enrolled: &[NameId]) -> FastMap<usize, ()> {
+        if !enrolled.contains(&group[0].0) {
+            return FastMap::default();
+        }
+        let members = group.iter().filter(|(_, at)| Walker::is_members(&self.accesses[*at]));
+        members.map(|&(_, at)| (at, ())).collect()
     }
 
     /// Reports the first pair of conflicting accesses, if there is one.

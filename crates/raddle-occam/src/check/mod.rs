@@ -38,6 +38,16 @@ struct RoutineFrame {
     first_name: usize,
 }
 
+/// The predefined routines that load and run code.
+const LOADED: [&str; 6] = [
+    "KERNEL.RUN",
+    "LOAD.INPUT.CHANNEL",
+    "LOAD.INPUT.CHANNEL.VECTOR",
+    "LOAD.OUTPUT.CHANNEL",
+    "LOAD.OUTPUT.CHANNEL.VECTOR",
+    "LOAD.BYTE.VECTOR",
+];
+
 struct Checker<'a> {
     ast: &'a Ast,
     program: Program,
@@ -204,6 +214,10 @@ impl Checker<'_> {
     /// The complaint of a name that is not in scope, with what may have been meant.
     fn undeclared(&self, name: Ident) -> Diagnostic {
         let text = self.program.symbols.text(name.symbol);
+        if LOADED.contains(&text) {
+            let message = format!("`{text}` runs or finds a transputer's code in memory, of which there is none here");
+            return Diagnostic::new(Code::NotSupported, name.span, message);
+        }
         let complaint =
             Diagnostic::new(Code::Undeclared, name.span, format!("`{text}` is not declared here"));
         if let Some(ended) = self.out_of_scope(name) {

@@ -154,8 +154,29 @@ impl Parser<'_> {
                 ProcessKind::Resign { barrier, body: self.body("RESIGN") }
             }
             TokenKind::Suspend => return self.not_supported(span, "mobile processes are"),
-            TokenKind::Placed | TokenKind::Processor => return self.not_supported(span, "PLACED PAR is"),
-            TokenKind::Asm | TokenKind::Guy => return self.not_supported(span, "assembly code is"),
+            TokenKind::Placed => {
+                self.bump();
+                if self.kind() != TokenKind::Par {
+                    return self.unexpected("PAR");
+                }
+                let complaint =
+                    Diagnostic::new(Code::PlacedPar, span, "this runs as PAR: on one machine, its workers share it");
+                self.diagnostics.push(complaint.help("write PAR; which core does what is the scheduler's to say"));
+                self.construct()?
+            }
+            TokenKind::Processor => {
+                self.bump();
+                self.expr()?;
+                // The kind of processor.
+                self.eat(TokenKind::Name);
+                self.end_of_line()?;
+                let body = vec![self.body("PROCESSOR")];
+                ProcessKind::Construct { order: ConstructKind::Seq, replicator: None, body }
+            }
+            TokenKind::Asm | TokenKind::Guy => {
+                let message = "a transputer's assembly code is not run: Raddle has no registers of its kind";
+                return self.fail(Code::NotSupported, span, message.to_owned());
+            }
             _ => self.action()?,
         };
         Ok((kind, self.line_end_of(span)))

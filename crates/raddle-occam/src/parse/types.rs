@@ -43,7 +43,10 @@ impl Parser<'_> {
             TokenKind::Port => {
                 self.bump();
                 self.eat(TokenKind::Of);
-                TypeKind::Port(self.ty()?)
+                self.ty()?;
+                let message = "a PORT is a device at an address of the machine, which no program of Raddle gets at";
+                self.complain(Code::NotSupported, start, message.to_owned());
+                TypeKind::Error
             }
             TokenKind::Timer => {
                 self.bump();

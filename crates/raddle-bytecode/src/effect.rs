@@ -270,9 +270,9 @@ impl Effect {
             Jump | Return | End | Fault => false,
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Fork
-            | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen | AltGuard | AltChannel
-            | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign | LetGo
-            | Sleep | Yield => true,
+            | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen | AltGuard
+            | AltChannel | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign | LetGo | Sleep
+            | Yield => true,
         }
     }
 

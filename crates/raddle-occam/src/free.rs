@@ -287,10 +287,7 @@ impl Walk<'_> {
                 self.expr(condition);
                 self.process(body);
             }
-            ProcessKind::Assign { targets, values } => {
-                targets.iter().for_each(|&target| self.target(target));
-                self.exprs(values);
-            }
+            ProcessKind::Assign { targets, values } => self.assignment(targets, values),
             ProcessKind::Input { channel, kind } => {
                 self.expr(*channel);
                 self.input(kind);
@@ -316,14 +313,8 @@ impl Walk<'_> {
                 }
                 self.call(callee, arguments);
             }
-            ProcessKind::Enroll { barriers, par } => {
-                self.exprs(barriers);
-                self.process(*par);
-            }
-            &ProcessKind::Sync(barrier) => self.expr(barrier),
-            &ProcessKind::Resign { barrier, body } => {
-                self.expr(barrier);
-                self.process(body);
+            ProcessKind::Enroll { .. } | ProcessKind::Sync(_) | ProcessKind::Resign { .. } => {
+                self.barrier(id)
             }
             &ProcessKind::Forking(body) => {
                 self.forking += 1;
@@ -338,6 +329,26 @@ impl Walk<'_> {
                 self.expr(end);
                 self.process(body);
             }
+        }
+    }
+
+    fn assignment(&mut self, targets: &[ExprId], values: &[ExprId]) {
+        targets.iter().for_each(|&target| self.target(target));
+        self.exprs(values);
+    }
+
+    fn barrier(&mut self, id: ProcessId) {
+        match &self.program.ast.process(id).kind {
+            ProcessKind::Enroll { barriers, par } => {
+                self.exprs(barriers);
+                self.process(*par);
+            }
+            &ProcessKind::Sync(barrier) => self.expr(barrier),
+            &ProcessKind::Resign { barrier, body } => {
+                self.expr(barrier);
+                self.process(body);
+            }
+            _ => {}
         }
     }
 

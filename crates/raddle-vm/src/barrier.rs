@@ -9,9 +9,9 @@
 //! | last | who came last and waits; each has the number of who came before it in its record |
 //!
 //! **A phase.** Who comes says so in its record, puts itself before those who wait, and counts itself down in `left`.
-//! The last of all, whom that brings to zero, takes the list; it has everybody in it, since each put itself there before
-//! it counted. It sets `left` to the members for the next phase before it lets anybody go on. Each is claimed by an
-//! exchange of its `wait`, so that a forged list, or one that runs in a circle, leads to a trap.
+//! The last of all, whom that brings to zero, takes the list; it has everybody in it, since each put itself there
+//! before it counted. It sets `left` to the members for the next phase before it lets anybody go on. Each is claimed by
+//! an exchange of its `wait`, so that a forged list, or one that runs in a circle, leads to a trap.
 //!
 //! **Members.** Who becomes one while others wait must not be counted twice: by itself and by the last, who counts the
 //! members anew. That `left` is zero says that somebody is about to. So nobody raises it from zero but the last, or

@@ -17,11 +17,12 @@
 //! so a word that somebody forged, or a number that is long out of date, leads to a trap and not to a process that is
 //! queued twice. Then it clears the word, copies, and makes p ready. Each side pays one exchange.
 //!
-//! **Extended rendezvous.** Who outputs is in the word until the receiver's process ends. If it came first, the receiver
-//! copies its message and leaves it there, claiming nobody. If it comes second, it finds by the receiver's record that it
-//! has to stay: it claims the receiver as ever, copies, puts itself into the word, and makes the receiver ready. At the
-//! end the receiver claims it from there. So a plain input or output does not look for any of this, and an extended one
-//! pays one exchange, too. (PERF: an ALT of one guard, which needs no word of this, takes three.)
+//! **Extended rendezvous.** Who outputs is in the word until the receiver's process ends. If it came first, the
+//! receiver copies its message and leaves it there, claiming nobody. If it comes second, it finds by the receiver's
+//! record that it has to stay: it claims the receiver as ever, copies, puts itself into the word, and makes the
+//! receiver ready. At the end the receiver claims it from there. So a plain input or output does not look for any of
+//! this, and an extended one pays one exchange, too. (PERF: an ALT of one guard, which needs no word of this, takes
+//! three.)
 
 use crate::atom;
 use crate::block::{BYTES_A_STEP, PIECE_BYTES};

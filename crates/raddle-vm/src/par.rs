@@ -13,9 +13,9 @@
 //! acquires from them, and the parent is run by this worker, or given away by it. (PERF: `granularity` at 1, on one
 //! worker: 1.22 of the single-threaded scheduler's time before, 1.12 so.)
 
-//! **Blocks of forks** count in the same way: those forked and not ended, and one for who opened the block until it comes
-//! to the end of that. But a forked process may fork into its block while another one ends, so there nobody counts
-//! without an exchange; who opened the block is found by its number beside the count, and claimed like a parent.
+//! **Blocks of forks** count in the same way: those forked and not ended, and one for who opened the block until it
+//! comes to the end of that. But a forked process may fork into its block while another one ends, so there nobody
+//! counts without an exchange; who opened the block is found by its number beside the count, and claimed like a parent.
 
 use crate::atom;
 use crate::machine::Machine;

@@ -215,7 +215,8 @@ impl Checker<'_> {
     fn undeclared(&self, name: Ident) -> Diagnostic {
         let text = self.program.symbols.text(name.symbol);
         if LOADED.contains(&text) {
-            let message = format!("`{text}` runs or finds a transputer's code in memory, of which there is none here");
+            let message =
+                format!("`{text}` runs or finds a transputer's code in memory, of which there is none here");
             return Diagnostic::new(Code::NotSupported, name.span, message);
         }
         let complaint =

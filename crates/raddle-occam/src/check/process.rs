@@ -158,7 +158,8 @@ impl Checker<'_> {
     fn must_wait(&mut self, channel: ExprId) {
         let ty = self.type_of(channel);
         if matches!(self.program.types.get(ty), Type::Timer | Type::Port(_)) {
-            let message = format!("nobody outputs to something of type {} and could be kept waiting", self.show(ty));
+            let message =
+                format!("nobody outputs to something of type {} and could be kept waiting", self.show(ty));
             self.complain(Code::Extended, self.span(channel), message);
         }
     }

@@ -169,8 +169,8 @@ codes! {
          subscript another."
     ForkOutlives 706 Error "a forked process that may outlive what it uses"
         "Rule U5: a forked process runs until its FORKING ends, also when the call that forked it is over. VAL \
-         parameters are copied to it, MOBILEs move; all else that it uses must be declared before the FORKING, or be a \
-         parameter of the PROC that forks without one."
+         parameters are copied to it, MOBILEs move; all else that it uses must be declared before the \
+         FORKING, or be a parameter of the PROC that forks without one."
     AliasReference 801 Error "a variable used while it has another name"
         "Rule A1: within the scope of `y IS x:` the variable x may only be used as y. Provably different \
          parts of an array stay usable."

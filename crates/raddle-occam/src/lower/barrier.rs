@@ -2,12 +2,12 @@
 //! May use: `ast`, `types`, `raddle-bytecode`.
 //! Never: lets the last branch of a PAR leave: its membership is the parent's again.
 //!
-//! The branches of a PAR take over the membership of the process that begins them, and are all members but one more. Each
-//! that ends counts itself down, in a word of its parent's frame; all but the last resign. So a parent that goes on is a
-//! member still, and was not for one moment none.
+//! The branches of a PAR take over the membership of the process that begins them, and are all members but one more.
+//! Each that ends counts itself down, in a word of its parent's frame; all but the last resign. So a parent that goes
+//! on is a member still, and was not for one moment none.
 //!
-//! A MOBILE BARRIER lies in the heap, with a fourth word: how many variables have it. Each of them is a membership, its own
-//! or that of a process to which it was sent; it ends with the variable.
+//! A MOBILE BARRIER lies in the heap, with a fourth word: how many variables have it. Each of them is a membership, its
+//! own or that of a process to which it was sent; it ends with the variable.
 
 use super::place::Storage;
 use super::shape::{BARRIER_WORDS, Class, Shape};

@@ -3,8 +3,8 @@
 //! Never: lowers a routine; `routine` does.
 //!
 //! A callee's slots begin at `base` of the caller. From slot 2 on stand the addresses for results that lie in memory,
-//! then the address of the block that counts
-//! what it forks, if it does in none of its own, then the outer names that the routine uses, in the order of their numbers, then the parameters.
+//! then the address of the block that counts what it forks, if it does in none of its own, then the outer names that
+//! the routine uses, in the order of their numbers, then the parameters.
 
 use super::function::{Dim, View};
 use super::pass::Pass;

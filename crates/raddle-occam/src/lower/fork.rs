@@ -2,9 +2,9 @@
 //! May use: `ast`, `program`, `source`, `types`.
 //! Never: gives a forked process what may be gone before it; the checker has seen to that.
 //!
-//! A forked process begins in a function of its own, whose frame comes from the heap: it calls the PROC, gives back what
-//! was made for it, and its frame. Values are copied to it, mobiles move, and ends that are shared are one more; all else
-//! is passed by its address, and outlives it.
+//! A forked process begins in a function of its own, whose frame comes from the heap: it calls the PROC, gives back
+//! what was made for it, and its frame. Values are copied to it, mobiles move, and ends that are shared are one more;
+//! all else is passed by its address, and outlives it.
 //!
 //! | slots of its frame | what stands there |
 //! |---|---|

@@ -72,12 +72,15 @@ impl Lowerer<'_> {
         self.program.routines[routine.0 as usize].recursive || self.in_memory(ty)
     }
 
-    /// Passes the block that counts what a routine forks, and the outer names that it uses, from that slot on; gives the slot behind them.
+    /// Passes the block that counts what a routine forks, and the outer names that it uses, from that slot on; gives
+    /// the slot behind them.
     pub(super) fn pass_free(&mut self, routine: RoutineId, mut at: Slot) -> Slot {
         if self.free.forks(routine) {
             match self.f.forking {
                 Some(block) => self.f.code.mov(at, block),
-                None => self.refuse(self.program.name(self.name_of(routine)).span, "nothing counts what it forks"),
+                None => {
+                    self.refuse(self.program.name(self.name_of(routine)).span, "nothing counts what it forks")
+                }
             }
             at += 1;
         }

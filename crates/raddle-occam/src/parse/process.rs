@@ -129,6 +129,21 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 ProcessKind::Claim { end, body: self.body("CLAIM") }
             }
+            TokenKind::Forking | TokenKind::Fork | TokenKind::Sync | TokenKind::Resign => self.dynamic()?,
+            TokenKind::Suspend => return self.not_supported(span, "mobile processes are"),
+            TokenKind::Placed | TokenKind::Processor => self.placed()?,
+            TokenKind::Asm | TokenKind::Guy => {
+                let message = "a transputer's assembly code is not run: Raddle has no registers of its kind";
+                return self.fail(Code::NotSupported, span, message.to_owned());
+            }
+            _ => self.action()?,
+        };
+        Ok((kind, self.line_end_of(span)))
+    }
+
+    /// FORKING, FORK, SYNC, RESIGN.
+    fn dynamic(&mut self) -> Parsed<ProcessKind> {
+        Ok(match self.kind() {
             TokenKind::Forking => {
                 self.bump();
                 self.end_of_line()?;
@@ -153,15 +168,26 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 ProcessKind::Resign { barrier, body: self.body("RESIGN") }
             }
-            TokenKind::Suspend => return self.not_supported(span, "mobile processes are"),
+            _ => return self.unexpected("a process"),
+        })
+    }
+
+    /// PLACED PAR, and PROCESSOR in it.
+    fn placed(&mut self) -> Parsed<ProcessKind> {
+        let span = self.span();
+        Ok(match self.kind() {
             TokenKind::Placed => {
                 self.bump();
                 if self.kind() != TokenKind::Par {
                     return self.unexpected("PAR");
                 }
-                let complaint =
-                    Diagnostic::new(Code::PlacedPar, span, "this runs as PAR: on one machine, its workers share it");
-                self.diagnostics.push(complaint.help("write PAR; which core does what is the scheduler's to say"));
+                let complaint = Diagnostic::new(
+                    Code::PlacedPar,
+                    span,
+                    "this runs as PAR: on one machine, its workers share it",
+                );
+                self.diagnostics
+                    .push(complaint.help("write PAR; which core does what is the scheduler's to say"));
                 self.construct()?
             }
             TokenKind::Processor => {
@@ -173,13 +199,8 @@ impl Parser<'_> {
                 let body = vec![self.body("PROCESSOR")];
                 ProcessKind::Construct { order: ConstructKind::Seq, replicator: None, body }
             }
-            TokenKind::Asm | TokenKind::Guy => {
-                let message = "a transputer's assembly code is not run: Raddle has no registers of its kind";
-                return self.fail(Code::NotSupported, span, message.to_owned());
-            }
-            _ => self.action()?,
-        };
-        Ok((kind, self.line_end_of(span)))
+            _ => return self.unexpected("PLACED PAR"),
+        })
     }
 
     /// The span of a process is its first line; composite ones end at their heading word.

@@ -230,7 +230,8 @@ impl Parser<'_> {
         self.bump();
         let name = self.ident("the name that is placed")?;
         if self.kind() == TokenKind::At {
-            let message = "PLACE AT gives an address of a transputer's memory, or a link of it; there are none here";
+            let message =
+                "PLACE AT gives an address of a transputer's memory, or a link of it; there are none here";
             return self.fail(Code::NotSupported, self.span(), message.to_owned());
         } else {
             self.expect(TokenKind::In)?;

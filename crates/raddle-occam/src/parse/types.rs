@@ -44,7 +44,8 @@ impl Parser<'_> {
                 self.bump();
                 self.eat(TokenKind::Of);
                 self.ty()?;
-                let message = "a PORT is a device at an address of the machine, which no program of Raddle gets at";
+                let message =
+                    "a PORT is a device at an address of the machine, which no program of Raddle gets at";
                 self.complain(Code::NotSupported, start, message.to_owned());
                 TypeKind::Error
             }

@@ -2,9 +2,10 @@
 //! May use: `ast`, `diag`, `program`, `source`.
 //! Never: counts members; the machine does.
 //!
-//! Whoever can name a barrier is a member of it: the declaration makes one, who gets it as a parameter acts for its caller,
-//! and of the branches of a PAR one may act for the process that began it. For more than one the PAR says ENROLL. So a
-//! use of a barrier counts as a change of a variable, but between the branches of a PAR that enrolls them it does not.
+//! Whoever can name a barrier is a member of it: the declaration makes one, who gets it as a parameter acts for its
+//! caller, and of the branches of a PAR one may act for the process that began it. For more than one the PAR says
+//! ENROLL. So a use of a barrier counts as a change of a variable, but between the branches of a PAR that enrolls them
+//! it does not.
 
 use super::Walker;
 use super::access::{Access, Step, Use};

@@ -2,8 +2,8 @@
 //! May use: `ast`, `diag`, `source`, `types`.
 //! Never: judges a channel that cannot be the same.
 //!
-//! Who outputs stands in its output until the input's process ends. So in that process nobody comes to either end of the
-//! channel, in PROCs that it calls neither.
+//! Who outputs stands in its output until the input's process ends. So in that process nobody comes to either end of
+//! the channel, in PROCs that it calls neither.
 
 use super::Walker;
 use super::access::{AccessPath, Use};
@@ -54,8 +54,10 @@ impl Walker<'_> {
         });
         let Some(at) = found else { return };
         let text = self.program.spelling(place.root);
-        let message = format!("`{text}` is {} while its sender waits for the end of this process", what.verb());
-        let complaint = Diagnostic::new(Code::Extended, span, message).also(self.held_channels[at].1, "input here");
+        let message =
+            format!("`{text}` is {} while its sender waits for the end of this process", what.verb());
+        let complaint =
+            Diagnostic::new(Code::Extended, span, message).also(self.held_channels[at].1, "input here");
         self.complain(complaint.help("use it in the process behind this one, or input with `?`"));
     }
 }

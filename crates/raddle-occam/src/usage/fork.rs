@@ -4,8 +4,8 @@
 //!
 //! A forked process runs beside all that its FORKING does, what came before the FORK included, and beside all others
 //! that are forked there. So each access says whose it is, and at the end of the FORKING those of different processes
-//! are compared; those of one FORK with each other, too, if it may be reached more than once. What is forked in no FORKING
-//! of its routine is the caller's to compare, and in the program's entry that of the program.
+//! are compared; those of one FORK with each other, too, if it may be reached more than once. What is forked in no
+//! FORKING of its routine is the caller's to compare, and in the program's entry that of the program.
 //!
 //! It may use nothing that ends before it does: what it does not get as a copy is declared outside of the FORKING. Of a
 //! routine that forks without one, this is asked of its parameters where it is called.
@@ -144,7 +144,8 @@ impl Walker<'_> {
         self.pass_escapes(&actuals, &summary, span);
     }
 
-    /// Whether the forked process gets a mobile or an end for itself, by way of a parameter that is a reference in a call.
+    /// Whether the forked process gets a mobile or an end for itself, by way of a parameter that is a reference in a
+    /// call.
     fn is_given_away(&self, actual: &Actual) -> bool {
         let ty = self.program.name(actual.formal).ty;
         actual.reference && matches!(self.program.types.get(ty), Type::Mobile(_) | Type::End { .. })
@@ -206,7 +207,9 @@ impl Walker<'_> {
             Diagnostic::new(Code::ForkOutlives, span, message).also(name.span, "declared here");
         complaint = complaint.help(match self.forks.blocks.is_empty() {
             true => format!("put FORKING between the declaration of `{text}` and the FORK"),
-            false => format!("declare `{text}` before the FORKING, or give the process a copy: VAL or MOBILE"),
+            false => {
+                format!("declare `{text}` before the FORKING, or give the process a copy: VAL or MOBILE")
+            }
         });
         self.complain(complaint);
     }

@@ -111,7 +111,8 @@ impl Walker<'_> {
         self.freezes = freezes;
         (self.path, self.parallel_depth, self.dead) = (path, depth, dead);
         self.collecting = collecting;
-        let mut inputs: Vec<(NameId, Sym)> = frame.entry.iter().map(|(&name, &symbol)| (name, symbol)).collect();
+        let mut inputs: Vec<(NameId, Sym)> =
+            frame.entry.iter().map(|(&name, &symbol)| (name, symbol)).collect();
         inputs.extend(given);
         inputs.sort_unstable();
         let mine = accesses.into_iter().filter(|access| {

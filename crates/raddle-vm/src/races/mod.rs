@@ -16,7 +16,7 @@
 //! | fork | the child gets the parent's and a step of its own; the parent makes a step |
 //! | end, join | the child's is kept at the word that counts; the parent takes all of them in |
 //! | communication | both take the other's in, the message is copied, and both make a step |
-//! | to come to a barrier, to go on from it | the barrier takes in the clocks of all who come; who goes on takes in it |
+//! | to come to a barrier, to go on | the barrier takes in the clocks of all who come; who goes on takes in it |
 //! | release, claim | the lock keeps the releaser's, who makes a step; the next holder takes it in |
 //!
 //! A variable's bytes are touched when a message is copied: after both have met, and before either goes on. So what is

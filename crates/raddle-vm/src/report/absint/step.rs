@@ -38,10 +38,7 @@ impl AbstractInterpreter<'_> {
                 let bytes = self.allocated(&state, insn, size);
                 self.allocate(&mut state, insn, bytes);
             }
-            Effect::NewFrame => {
-                let slots = self.module.functions.get(insn.imm() as usize)?.slots;
-                self.allocate(&mut state, insn, 4 * slots);
-            }
+            Effect::NewFrame => self.new_frame(&mut state, insn)?,
             Effect::Free => self.free(&mut state, insn),
             Effect::Jump => state.at = target(&state, insn),
             Effect::JumpIf(comparison, operand) => {
@@ -82,19 +79,26 @@ impl AbstractInterpreter<'_> {
                 self.summary.guards.extend(self.slot(&state, insn.a).known());
                 self.forget_slots(&mut state, insn.b, u32::from(insn.op.slots()[1]));
             }
-            Effect::Sync | Effect::Resign => {
-                let barrier = self.slot(&state, insn.a);
-                self.summary.barriers.insert(barrier);
-                self.forget(&mut state, barrier, BARRIER_BYTES);
-            }
-            Effect::Enroll => {
-                let barrier = self.slot(&state, insn.a);
-                self.forget(&mut state, barrier, BARRIER_BYTES);
-            }
+            Effect::Sync | Effect::Resign => self.use_barrier(&mut state, insn, true),
+            Effect::Enroll => self.use_barrier(&mut state, insn, false),
             Effect::Claim => state.claims.push(state.slot(self.memory, insn.a)),
             Effect::Unclaim => self.unclaim(&mut state, insn),
         }
         Some(state)
+    }
+
+    fn new_frame(&mut self, state: &mut AbstractState, insn: Insn) -> Option<()> {
+        let slots = self.module.functions.get(insn.imm() as usize)?.slots;
+        self.allocate(state, insn, 4 * slots);
+        Some(())
+    }
+
+    fn use_barrier(&mut self, state: &mut AbstractState, insn: Insn, comes: bool) {
+        let barrier = self.slot(state, insn.a);
+        if comes {
+            self.summary.barriers.insert(barrier);
+        }
+        self.forget(state, barrier, BARRIER_BYTES);
     }
 
     pub(super) fn slot(&self, state: &AbstractState, slot: u16) -> Interval {
@@ -196,7 +200,9 @@ impl AbstractInterpreter<'_> {
 
     fn spawn(&mut self, state: &mut AbstractState, insn: Insn, depth: u32) -> Option<()> {
         let function = self.module.functions.get(insn.imm() as usize)?;
-        let Some(fp) = self.slot(state, insn.a).known() else { return self.give_up() };
+        let (frame, block) = (self.slot(state, insn.a), self.slot(state, insn.a + 1));
+        let Some(fp) = frame.known() else { return self.give_up() };
+        self.forget(state, block, 4);
         let mut forked = state.clone();
         (forked.at, forked.fp) = (function.first, fp);
         self.fork(state, forked, depth);

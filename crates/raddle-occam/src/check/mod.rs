@@ -38,16 +38,6 @@ struct RoutineFrame {
     first_name: usize,
 }
 
-/// The predefined routines that load and run code.
-const LOADED: [&str; 6] = [
-    "KERNEL.RUN",
-    "LOAD.INPUT.CHANNEL",
-    "LOAD.INPUT.CHANNEL.VECTOR",
-    "LOAD.OUTPUT.CHANNEL",
-    "LOAD.OUTPUT.CHANNEL.VECTOR",
-    "LOAD.BYTE.VECTOR",
-];
-
 struct Checker<'a> {
     ast: &'a Ast,
     program: Program,
@@ -214,9 +204,8 @@ impl Checker<'_> {
     /// The complaint of a name that is not in scope, with what may have been meant.
     fn undeclared(&self, name: Ident) -> Diagnostic {
         let text = self.program.symbols.text(name.symbol);
-        if LOADED.contains(&text) {
-            let message =
-                format!("`{text}` runs or finds a transputer's code in memory, of which there is none here");
+        if text == "KERNEL.RUN" {
+            let message = "KERNEL.RUN runs a transputer's code, which no processor here has";
             return Diagnostic::new(Code::NotSupported, name.span, message);
         }
         let complaint =

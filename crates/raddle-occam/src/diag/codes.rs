@@ -197,8 +197,8 @@ codes! {
         "Rule U6: several branches of a PAR use a barrier only if the PAR says ENROLL. In the body of a RESIGN the \
          process is no member, and must not SYNC on the barrier, nor pass it on."
     Extended 1004 Error "a channel used in the process of its extended input"
-        "Rule U6: who outputs waits until the process of `c ?? x` has ended. Until then nobody uses `c`, at either end, \
-         and there must be somebody: a timer or a port has none."
+        "Rule U6: who outputs waits until the process of `c ?? x` has ended. Until then nobody uses `c`, at either \
+         end, and there must be somebody: a timer or a port has none."
 }
 
 impl Code {

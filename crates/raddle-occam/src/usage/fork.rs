@@ -285,7 +285,8 @@ impl Walker<'_> {
             (false, true) => "the FORKING around it",
             (false, false) => "another forked process",
         };
-        let (verb, other) = (one.what.verb(), two.what.verb());
+        let verb = |access: &Access| if Walker::is_members(access) { "used" } else { access.what.verb() };
+        let (verb, other) = (verb(one), verb(two));
         let message = format!("`{text}` is {verb} in a forked process and {other} in {beside}");
         let code = if channel { Code::RaceChannel } else { Code::RaceVariable };
         let mut complaint = Diagnostic::new(code, one.span, message).label(verb);

@@ -18,9 +18,9 @@ impl Walker<'_> {
     /// A use of a barrier; the variables that it may be.
     fn use_barrier(&mut self, barrier: ExprId) -> Vec<NameId> {
         let span = self.ast.expr(barrier).span;
-        self.read(barrier);
         let places = self.places(barrier);
         for place in &places {
+            self.check_defined(place, span);
             // Not the variable: who gives it another barrier changes that.
             let members = place.clone().step(Step::Size, &mut self.table);
             self.touch(&members, Use::Write, span);

@@ -256,7 +256,7 @@ impl Walker<'_> {
         self.accesses.push(access);
     }
 
-    fn check_defined(&mut self, place: &AccessPath, span: Span) {
+    pub(crate) fn check_defined(&mut self, place: &AccessPath, span: Span) {
         let root = place.root;
         let mut defined = self.defined(root);
         let first_round = defined == Defined::No && self.given_by_rounds(root);

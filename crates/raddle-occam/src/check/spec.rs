@@ -109,7 +109,8 @@ impl Checker<'_> {
             ty = self.directed_abbreviation(ty, got, direction, name, written.is_some());
         }
         if mode == Mode::Val || mode == Mode::Initial {
-            if self.program.types.is_channel_like(got) {
+            let barrier = mode == Mode::Val && self.program.types.is_barrier(got);
+            if barrier || self.program.types.is_channel_like(got) {
                 self.complain(Code::TypeMismatch, self.span(value), "a channel or timer is no value");
             }
         } else {

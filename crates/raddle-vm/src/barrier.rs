@@ -32,7 +32,7 @@ const READY_A_PIECE: u32 = 1024;
 const MANY: u32 = 16;
 
 /// Its words.
-struct Barrier<'m> {
+struct BarrierWords<'m> {
     at: u32,
     enrolled: &'m AtomicU32,
     left: &'m AtomicU32,
@@ -40,14 +40,14 @@ struct Barrier<'m> {
 }
 
 impl<L: Default> Machine<L> {
-    fn barrier(&self, at: u32) -> Result<Barrier<'_>, Trap> {
+    fn barrier(&self, at: u32) -> Result<BarrierWords<'_>, Trap> {
         if at < FLOOR {
             return Err(Trap::Undefined);
         }
         let word = |number: u32| self.memory.word(at.checked_add(4 * number)?);
         let words = || Some((word(0)?, word(1)?, word(2)?));
         let (enrolled, left, last) = words().ok_or(Trap::Address)?;
-        Ok(Barrier { at, enrolled, left, last })
+        Ok(BarrierWords { at, enrolled, left, last })
     }
 
     /// `sync`. The caller has saved itself.
@@ -94,7 +94,7 @@ impl<L: Default> Machine<L> {
     fn let_go<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
-        barrier: &Barrier<'_>,
+        barrier: &BarrierWords<'_>,
         me: u32,
     ) -> Result<u32, Stop> {
         let first = {
@@ -134,7 +134,7 @@ impl<L: Default> Machine<L> {
 
     /// `enroll`: by a member that has not come, or by who is none.
     pub(crate) fn enroll<const SHARED: bool>(&self, at: u32, more: u32) -> Result<(), Trap> {
-        let Barrier { enrolled, left, .. } = self.barrier(at)?;
+        let BarrierWords { enrolled, left, .. } = self.barrier(at)?;
         let _enrolments = self.enrolments.lock();
         let before = enrolled.load(Ordering::Relaxed);
         enrolled.store(before.wrapping_add(more), Ordering::Relaxed);

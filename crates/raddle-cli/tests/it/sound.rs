@@ -183,8 +183,15 @@ fn mutate(lines: &mut Vec<String>, random: &mut Random) {
             lines[at] = lines[at].replacen(from, to, 1);
         }
         3 => {
-            let (from, to) =
-                random.one_of(&[("!", ""), ("?", ""), ("?", "!"), ("!", "?"), ("?", "??"), ("0", "1"), ("1", "3")]);
+            let (from, to) = random.one_of(&[
+                ("!", ""),
+                ("?", ""),
+                ("?", "!"),
+                ("!", "?"),
+                ("?", "??"),
+                ("0", "1"),
+                ("1", "3"),
+            ]);
             lines[at] = lines[at].replacen(from, to, 1);
         }
         _ => {

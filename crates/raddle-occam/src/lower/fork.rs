@@ -88,7 +88,7 @@ impl Lowerer<'_> {
         self.f.code.frame(pair, forked.0 as i32);
         let own = 2 + given.len() as Slot;
         for (place, given) in (2..).zip(&given) {
-            self.f.code.str_w(given.slot, pair, i32::from(place) * 4);
+            self.f.code.str_w(given.slot, pair, place * 4);
         }
         for slot in base + 2..at {
             self.f.code.str_w(slot, pair, i32::from(own + slot - base) * 4);

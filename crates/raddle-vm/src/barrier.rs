@@ -1,5 +1,5 @@
 //! Owns: barriers: who has come, who is let go on, who becomes a member and who is one no more.
-//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `stop`, `raddle-bytecode`.
+//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `stop`, `loom`, `raddle-bytecode`.
 //! Never: trusts a barrier's words: they lie in the program's memory. Who waits at which barrier does not.
 //!
 //! | word | meaning |

@@ -1,5 +1,6 @@
 //! Owns: loom's models of the machine's protocols: every interleaving of two or three workers.
-//! May use: `comm`, `machine`, `prim`, `process`, `quiet`, `scheduler`, `table`, `loom`, `raddle-bytecode`.
+//! May use: `atom`, `comm`, `machine`, `prim`, `process`, `quiet`, `scheduler`, `table`, `loom`,
+//! `raddle-bytecode`.
 //! Never: the interpreter.
 //!
 //! It uses the protocols as they are; a scheduler that only notes who was made ready.

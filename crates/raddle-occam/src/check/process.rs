@@ -1,5 +1,5 @@
 //! Owns: processes.
-//! May use: `ast`, `diag`, `source`, `symbol`, `types`.
+//! May use: `ast`, `diag`, `program`, `source`, `symbol`, `types`.
 //! Never: judges parallel use.
 
 use super::Checker;

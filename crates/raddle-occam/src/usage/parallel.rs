@@ -1,5 +1,5 @@
 //! Owns: PAR: the branches' accesses against each other (U1, U2, U3).
-//! May use: `ast`, `program`.
+//! May use: `ast`, `program`, `symbol`.
 //! Never: compares accesses that only read.
 
 use super::Walker;

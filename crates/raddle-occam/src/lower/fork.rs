@@ -136,7 +136,9 @@ impl Lowerer<'_> {
             NameKind::Formal(mode) => (name.ty, mode),
             _ => (name.ty, Mode::Val),
         };
-        let copied = matches!(mode, Mode::Val | Mode::Initial);
+        // A table of channels is made where it stands; the channels themselves outlive the process.
+        let channels = matches!(self.shape(self.innermost(ty)), Shape::Chan(_));
+        let copied = channels || matches!(mode, Mode::Val | Mode::Initial);
         match (&pass, self.shape(ty)) {
             (Pass::Value(_), Shape::Mobile(_) | Shape::End(_)) if mode == Mode::Val => {
                 let slot = self.clone_of(argument);

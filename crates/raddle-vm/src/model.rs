@@ -439,12 +439,12 @@ const MODELS: &[(&str, fn())] = &[
     ("join", join),
     ("join_kept", join_kept),
     ("lock", lock),
+    ("quiet", quiet),
     ("extended", extended),
     ("barrier", barrier),
     ("barrier_enroll", barrier_enroll),
     ("barrier_resign", barrier_resign),
     ("forks", forks),
-    ("quiet", quiet),
 ];
 
 fn explore(model: fn()) {

@@ -56,6 +56,8 @@ pub struct Machine<L> {
     pub(crate) heap: Spin<Heap>,
     pub(crate) processes: ProcessTable<L>,
     pub(crate) locks: Spin<LockQueues>,
+    /// Held while the members of a barrier change, or are counted anew.
+    pub(crate) enrolments: Spin<()>,
     pub(crate) races: Races,
     pub(crate) data: u32,
     pub(crate) apart: bool,
@@ -95,6 +97,7 @@ impl<L: Default> Machine<L> {
             heap,
             processes,
             locks,
+            enrolments: Spin::new(()),
             races,
             data: FLOOR,
             apart: false,

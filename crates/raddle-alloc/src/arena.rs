@@ -109,6 +109,18 @@ fn all() -> impl Iterator<Item = &'static Arena> {
     (0..count()).filter_map(arena)
 }
 
+/// Whether a block may begin there: in an arena behind its header, or behind a header of its own.
+pub(crate) fn may_hold(block: *mut u8) -> bool {
+    // SAFETY: only the address is used.
+    let header = unsafe { header_of(block) };
+    all().any(|arena| ptr::eq(arena, header) && block.addr() - header.addr() >= HEADER * SLICE)
+        || system::is_mapped(header.cast()) && {
+            // SAFETY: it is mapped.
+            let (mapping, bytes) = unsafe { mapping_of(header) };
+            ptr::eq(mapping, header.cast()) && bytes > HEADER * SLICE
+        }
+}
+
 /// Slices that were taken.
 pub(crate) struct Slices {
     pub(crate) first: &'static Page,
@@ -313,29 +325,57 @@ impl Arena {
     }
 }
 
-/// What is known of the arenas as a whole.
-#[derive(Default)]
+/// What is known of the arenas as a whole, as far as one can see while others are at work.
 pub(crate) struct Census {
     pub(crate) arenas: usize,
     pub(crate) free_slices: usize,
     pub(crate) dirty_slices: usize,
     pub(crate) left_pages: usize,
+    pub(crate) large_bytes: usize,
+    /// Pages of each class, blocks given out (to programs or to caches), and room for so many.
+    pub(crate) classes: [(usize, usize, usize); CLASSES],
 }
 
 /// Counts.
 pub(crate) fn census() -> Census {
-    let mut census = Census::default();
-    // bounded: by the arenas.
-    for arena in all() {
-        census.arenas += 1;
-        let ones = |words: &[AtomicU64; WORDS]| -> usize {
-            words.iter().map(|word| word.load(Ordering::Relaxed).count_ones() as usize).sum()
-        };
-        census.free_slices += ones(&arena.free);
-        census.dirty_slices += ones(&arena.dirty);
-    }
-    census.left_pages = LEFT.iter().map(|left| left.load(Ordering::Relaxed)).sum();
+    let left_pages = LEFT.iter().map(|left| left.load(Ordering::Relaxed)).sum();
+    let classes = [(0, 0, 0); CLASSES];
+    let mut census =
+        Census { arenas: 0, free_slices: 0, dirty_slices: 0, left_pages, large_bytes: 0, classes };
+    all().for_each(|arena| arena.count_into(&mut census));
     census
+}
+
+impl Arena {
+    fn count_into(&self, census: &mut Census) {
+        let is_set = |words: &[AtomicU64; WORDS], index: usize| {
+            words[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
+        };
+        census.arenas += 1;
+        let mut index = HEADER;
+        // bounded: by the slices.
+        while index < SLICES {
+            census.dirty_slices += usize::from(is_set(&self.dirty, index));
+            if is_set(&self.free, index) {
+                census.free_slices += 1;
+                index += 1;
+                continue;
+            }
+            let page = &self.pages[index];
+            let class = usize::from(page.class());
+            let slices = page.slices().max(1);
+            let inner = (index + 1)..(index + slices).min(SLICES);
+            census.dirty_slices += inner.filter(|inner| is_set(&self.dirty, *inner)).count();
+            index += slices;
+            if class < CLASSES && page.back() == 0 {
+                let (used, room) = page.used();
+                let all = &mut census.classes[class];
+                *all = (all.0 + 1, all.1 + used as usize, all.2 + room as usize);
+            } else if page.class() == crate::page::LARGE {
+                census.large_bytes += page.slices() * SLICE;
+            }
+        }
+    }
 }
 
 /// Makes zeroed memory the header of a mapping that is one block.

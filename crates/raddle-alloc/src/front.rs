@@ -14,7 +14,7 @@ use crate::class::{self, CLASS_SIZE_MAX, CLASSES, TABLE_MAX, size_of_class};
 use crate::heap::Heap;
 use crate::large::{self, Fresh};
 use crate::page::{Block, SLICE};
-use crate::{orphan, thread};
+use crate::{hardened, orphan, thread};
 
 /// `size` bytes at a multiple of 16; null if there is no memory. Nought bytes have an address of their own.
 #[inline(always)]
@@ -121,6 +121,9 @@ pub(crate) unsafe fn free(block: *mut u8) {
 #[cold]
 #[inline(never)]
 unsafe fn free_slowly(block: *mut u8, class: usize) {
+    if hardened::is_on() {
+        hardened::check_pointer(block);
+    }
     if class >= CLASSES {
         // SAFETY: passed on.
         let slice = unsafe { slice_of(block) };

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fen
 use crate::arena::{self, Arena, page_of};
 use crate::class::{CLASSES, size_of_class};
 use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
-use crate::system;
+use crate::{decay, hardened, system};
 
 /// Blocks above this have pages of eight slices.
 const SMALL_BYTES_MAX: usize = 8 << 10;
@@ -248,7 +248,7 @@ impl Work<'_> {
         let tick = self.0.tick.get().wrapping_add(1);
         self.0.tick.set(tick);
         if tick.is_multiple_of(16) {
-            crate::options::purge_if_due(&self.0.purged_ms);
+            decay::purge_if_due(&self.0.purged_ms);
         }
     }
 }
@@ -365,6 +365,9 @@ pub(crate) fn leave_page(page: &Page) {
 pub(crate) fn free_page(page: &Page) {
     page.set_owner(NOBODY);
     let _all_of_them = page.word().take();
+    if hardened::is_on() {
+        hardened::forget_table(page);
+    }
     arena::give(page, slices_of_class(usize::from(page.class())));
 }
 

@@ -8,7 +8,7 @@ use std::ptr;
 
 use crate::arena::{self, ARENA, HEADER, header_of, slice_of};
 use crate::page::{HUGE, Page, SLICE};
-use crate::{page, system};
+use crate::{hardened, page, system};
 
 /// The largest run: above it a block has a mapping of its own.
 pub(crate) const RUN_BYTES_MAX: usize = 240 * SLICE;
@@ -26,12 +26,23 @@ const NONE: Fresh = Fresh { block: ptr::null_mut(), zeroed: false };
 /// A block of `size` bytes, without a class, at a multiple of `align`; null if there is no memory.
 pub(crate) fn allocate(size: usize, align: usize, seed: usize) -> Fresh {
     if size <= RUN_BYTES_MAX && align <= ARENA / 4 {
-        let (count, align) = (size.div_ceil(SLICE).max(1), (align / SLICE).max(1));
+        let guard = usize::from(hardened::is_on());
+        let (count, align) = (size.div_ceil(SLICE).max(1) + guard, (align / SLICE).max(1));
         let Some(slices) = arena::take(count, align, seed) else { return NONE };
+        set_guard(slices.start, count, guard, false);
         slices.first.init_alone(page::LARGE, count);
+        slices.first.set_guard(guard);
         return Fresh { block: slices.start, zeroed: slices.zeroed };
     }
     map(size, align)
+}
+
+/// Makes the last slice of a run such that an access ends the program, or as it was.
+fn set_guard(block: *mut u8, count: usize, guard: usize, accessible: bool) {
+    if guard > 0 {
+        // SAFETY: the slice is the block's, and nobody uses it.
+        unsafe { system::protect(block.wrapping_add((count - 1) * SLICE), SLICE, accessible) };
+    }
 }
 
 /// From the header to the block.
@@ -69,7 +80,7 @@ fn init(mapping: *mut u8, bytes: usize, lead: usize) -> *mut u8 {
 /// It is one, and in use.
 pub(crate) unsafe fn usable(block: *mut u8, slice: &Page) -> usize {
     if slice.class() != HUGE {
-        return slice.slices() * SLICE;
+        return (slice.slices() - slice.guard()) * SLICE;
     }
     // SAFETY: passed on.
     let header = unsafe { header_of(block) };
@@ -83,8 +94,14 @@ pub(crate) unsafe fn usable(block: *mut u8, slice: &Page) -> usize {
 /// # Safety
 /// It is one, and nobody uses it any more.
 pub(crate) unsafe fn free(block: *mut u8, slice: &Page) {
+    if slice.class() == page::GONE {
+        system::die(&["raddle-alloc: a large block is freed twice\n"]);
+    }
     if slice.class() != HUGE {
-        arena::give(slice, slice.slices());
+        let count = slice.slices();
+        set_guard(block, count, slice.guard(), true);
+        slice.init_alone(page::GONE, count);
+        arena::give(slice, count);
         return;
     }
     // SAFETY: passed on.
@@ -105,7 +122,7 @@ pub(crate) unsafe fn resize(block: *mut u8, slice: &Page, size: usize) -> *mut u
         return unsafe { resize_mapping(block, size) };
     }
     let (have, want) = (slice.slices(), size.div_ceil(SLICE));
-    if size <= crate::class::CLASS_SIZE_MAX || size > RUN_BYTES_MAX {
+    if size <= crate::class::CLASS_SIZE_MAX || size > RUN_BYTES_MAX || slice.guard() > 0 {
         return ptr::null_mut();
     }
     if want > have && !arena::take_behind(slice, have, want - have) {

@@ -30,6 +30,8 @@ mod class;
 #[cfg(not(loom))]
 mod front;
 #[cfg(not(loom))]
+mod hardened;
+#[cfg(not(loom))]
 mod heap;
 #[cfg(not(loom))]
 mod large;
@@ -47,6 +49,15 @@ mod system;
 mod thread;
 
 #[cfg(not(loom))]
+mod stats;
+
+#[cfg(not(loom))]
+mod decay;
+#[cfg(not(loom))]
 mod face;
 #[cfg(not(loom))]
 pub use face::*;
+#[cfg(not(loom))]
+pub use options::{Refused, configure, refuse};
+#[cfg(not(loom))]
+pub use stats::{ClassStatistics, Statistics, report, statistics};

@@ -1,38 +1,156 @@
-//! Owns: what can be chosen, and when memory goes back to the kernel.
+//! Owns: what can be chosen, and how it is written.
 //! May use: `arena`, `system`.
 //! Never: reading the environment; that is for who loads the allocator.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{arena, system};
+use crate::{decay, hardened, system, thread};
 
-/// Slices that have been free for so long go back to the kernel; never, if it is `u64::MAX`.
-static DECAY_MS: AtomicU64 = AtomicU64::new(1000);
-static PURGED_MS: AtomicU64 = AtomicU64::new(0);
+static REPORTS: AtomicBool = AtomicBool::new(false);
 
-/// Sets after how many milliseconds free memory goes back to the kernel.
-pub(crate) fn set_decay(ms: u64) {
-    DECAY_MS.store(ms, Ordering::Relaxed);
+/// What was wrong with the options, and what is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused<'t> {
+    /// The part of the text that is not understood.
+    pub part: &'t str,
+    /// What could stand there.
+    pub allowed: &'static str,
 }
 
-/// Gives the kernel what has been free for a while, if nobody has done so lately.
-pub(crate) fn purge_if_due(seen: &Cell<u64>) {
-    let decay = DECAY_MS.load(Ordering::Relaxed);
-    if decay == u64::MAX {
-        return;
+impl std::fmt::Display for Refused<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` is no option of the allocator; allowed: {}", self.part, self.allowed)
     }
-    let now = system::now_ms();
-    if now < seen.get().saturating_add(decay) {
-        return;
+}
+
+impl std::error::Error for Refused<'_> {}
+
+/// An option: its name, what it may be, and what it does; that answers whether it knows the value.
+struct Setting {
+    name: &'static str,
+    allowed: &'static str,
+    set: fn(&str) -> bool,
+}
+
+const ALL: &str = "decay, limit, huge_pages, hardened, stats, with commas between them, as in `decay=500,huge_pages=always`";
+
+const SETTINGS: [Setting; 5] = [
+    Setting {
+        name: "decay",
+        allowed: "decay=MILLISECONDS after which free memory goes back to the kernel, or decay=never",
+        set: |value| {
+            let ms = if value == "never" { Some(u64::MAX) } else { value.parse().ok() };
+            ms.map(decay::set).is_some()
+        },
+    },
+    Setting {
+        name: "limit",
+        allowed: "limit=BYTES of address space, with K, M, G or T behind the number if you like",
+        set: |value| bytes(value).map(system::set_limit).is_some(),
+    },
+    Setting {
+        name: "huge_pages",
+        allowed: "huge_pages=always, huge_pages=never, huge_pages=default (what the kernel does)",
+        set: |value| match value {
+            "always" => advise(libc::MADV_HUGEPAGE),
+            "never" => advise(libc::MADV_NOHUGEPAGE),
+            "default" => advise(0),
+            _ => false,
+        },
+    },
+    Setting {
+        name: "hardened",
+        allowed: "hardened=on (each block is checked, for good), hardened=off",
+        set: |value| match value {
+            "on" => {
+                hardened::turn_on();
+                thread::leave_for_now();
+                true
+            }
+            "off" => !hardened::is_on(),
+            _ => false,
+        },
+    },
+    Setting {
+        name: "stats",
+        allowed: "stats=on (JSON on standard error when the program ends), stats=off",
+        set: |value| match value {
+            "on" | "off" => {
+                REPORTS.store(value == "on", Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        },
+    },
+];
+
+fn advise(advice: i32) -> bool {
+    system::set_advice(advice);
+    true
+}
+
+/// A number of bytes: `4G`, `512M`, `1000`.
+fn bytes(text: &str) -> Option<usize> {
+    let number = text.trim_end_matches(['K', 'M', 'G', 'T']);
+    let shift = match &text[number.len()..] {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    number.parse::<usize>().ok()?.checked_mul(1 << shift)
+}
+
+/// Sets options, as in `decay=500,limit=4G,huge_pages=never`. They hold for what is mapped afterwards.
+///
+/// # Errors
+/// The first part that is none, with what is allowed; the parts before it are set.
+///
+/// ```
+/// let refused = raddle_alloc::configure("decay=soon").unwrap_err();
+/// assert!(refused.to_string().contains("decay=MILLISECONDS"));
+/// ```
+pub fn configure(text: &str) -> Result<(), Refused<'_>> {
+    // bounded: by the text.
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let setting = SETTINGS.iter().find(|setting| setting.name == name).ok_or(Refused { part, allowed: ALL })?;
+        if !(setting.set)(value) {
+            return Err(Refused { part, allowed: setting.allowed });
+        }
     }
-    let last = PURGED_MS.load(Ordering::Relaxed);
-    seen.set(last.max(seen.get()));
-    if now < last.saturating_add(decay) {
-        return;
-    }
-    // One does it; nobody waits for it, and if it is stopped the next does it after the same time.
-    if PURGED_MS.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-        arena::purge(decay == 0);
+    Ok(())
+}
+
+/// Says on standard error what was wrong, and ends the program with 2.
+pub fn refuse(refused: &Refused<'_>) -> ! {
+    let parts = ["raddle-alloc: `", refused.part, "` is no option; allowed: ", refused.allowed, "\n"];
+    let _if_it_can = parts.iter().try_for_each(|part| raddle_syscall::write(2, part.as_bytes()).map(|_| ()));
+    // SAFETY: it ends the program.
+    unsafe { libc::_exit(2) }
+}
+
+/// Whether statistics are wanted when the program ends.
+pub(crate) fn reports() -> bool {
+    REPORTS.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_understood_or_told() {
+        assert_eq!(configure("decay=1000,stats=off,huge_pages=default"), Ok(()));
+        assert_eq!(configure(""), Ok(()));
+        assert_eq!(configure("speed=11"), Err(Refused { part: "speed=11", allowed: ALL }));
+        for wrong in ["decay=x", "limit=4X", "limit=", "limit=99999999T", "huge_pages=1", "stats"] {
+            let refused = configure(wrong).unwrap_err();
+            assert_eq!(refused.part, wrong);
+            assert!(refused.allowed.starts_with(wrong.split('=').next().unwrap()));
+        }
+        assert_eq!((bytes("4G"), bytes("12"), bytes("1K")), (Some(4 << 30), Some(12), Some(1024)));
     }
 }

@@ -7,6 +7,7 @@
 //! It is unsafe because it gives blocks out.
 
 use crate::arena::{self, Arena, page_of};
+use crate::hardened;
 use crate::heap::{leave_page, slices_of_class};
 use crate::page::{Block, Chain, Page, SOMEBODY};
 
@@ -29,12 +30,19 @@ pub(crate) fn allocate(class: usize, seed: usize) -> *mut Block {
 /// Takes a block of a page whose holder the caller is, and leaves the page.
 fn take_one(page: &Page, class: usize) -> Option<*mut Block> {
     let chain = if page.has_local() || page.collect() {
+        if hardened::is_on() {
+            let (first, next) = page.first_link();
+            hardened::check_link(page, first, next);
+        }
         page.take_local(1)
     } else if !page.is_carved() {
         page.carve(class, 1)
     } else {
         Chain::EMPTY
     };
+    if chain.count > 0 && hardened::is_on() {
+        hardened::gives(page, chain.first);
+    }
     leave_page(page);
     (chain.count > 0).then_some(chain.first)
 }
@@ -46,6 +54,9 @@ fn take_one(page: &Page, class: usize) -> Option<*mut Block> {
 pub(crate) unsafe fn free(block: *mut Block) {
     // SAFETY: passed on.
     let page = unsafe { page_of(block.cast()) };
+    if hardened::is_on() {
+        hardened::takes(page, block);
+    }
     let chain = Chain { first: block, last: block, count: 1 };
     // SAFETY: passed on.
     if unsafe { page.push(chain) } {

@@ -24,6 +24,8 @@ use crate::protocol::page_word::{PageWord, Returned};
 pub(crate) const SLICE: usize = 64 << 10;
 /// The class of a run of slices that is one block.
 pub(crate) const LARGE: u8 = 0xfe;
+/// What is left of a run of slices that was freed.
+pub(crate) const GONE: u8 = 0xfd;
 /// The class of a block with a mapping of its own.
 pub(crate) const HUGE: u8 = 0xff;
 /// What is no page has this owner, and so has a page between two holders.
@@ -94,19 +96,34 @@ struct Facts {
     slices: AtomicU32,
     /// Where its blocks begin.
     start: AtomicPtr<u8>,
+    /// What the hardened mode knows of them.
+    table: AtomicPtr<u8>,
 }
 
 #[repr(C, align(64))]
 struct Held {
     local: Cell<*mut Block>,
-    local_count: Cell<u32>,
+    local_count: Count,
     /// So many blocks have ever been given out; those behind them are memory that was never touched.
-    carved: Cell<u32>,
-    capacity: Cell<u32>,
+    carved: Count,
+    capacity: Count,
     /// The bitmap of pages that were left names it.
     is_listed: Cell<bool>,
     next: Cell<*const Page>,
     previous: Cell<*const Page>,
+}
+
+/// A number of the holder's at which whoever counts may look.
+struct Count(AtomicU32);
+
+impl Count {
+    fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, count: u32) {
+        self.0.store(count, Ordering::Relaxed);
+    }
 }
 
 #[repr(C, align(64))]
@@ -166,6 +183,15 @@ impl Page {
         self.facts.slices.store(slices as u32, Ordering::Relaxed);
     }
 
+    /// How many slices of a large block are its guard: `back` says so, since a large block has no inner slices.
+    pub(crate) fn guard(&self) -> usize {
+        self.back()
+    }
+
+    pub(crate) fn set_guard(&self, guard: usize) {
+        self.facts.back.store(guard as u8, Ordering::Relaxed);
+    }
+
     pub(crate) fn start(&self) -> *mut u8 {
         self.facts.start.load(Ordering::Relaxed)
     }
@@ -173,6 +199,10 @@ impl Page {
     /// Who holds it. It is only of use to who asks whether it does so itself: it says so as long as it does.
     pub(crate) fn owner(&self) -> usize {
         self.facts.owner.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn table(&self) -> &AtomicPtr<u8> {
+        &self.facts.table
     }
 
     pub(crate) fn word(&self) -> &PageWord {
@@ -278,6 +308,13 @@ impl Page {
     pub(crate) fn used(&self) -> (u32, u32) {
         let free = self.held.local_count.get() + self.word().count();
         (self.held.carved.get().saturating_sub(free), self.held.capacity.get())
+    }
+
+    /// The link of the first block of the own list, for whoever mistrusts it.
+    pub(crate) fn first_link(&self) -> (*mut Block, *mut Block) {
+        let first = self.held.local.get();
+        // SAFETY: blocks of the own list are free, and the holder's.
+        (first, unsafe { next_of(first) })
     }
 
     /// Takes up to `most` blocks of the own list; the chain's last link is null.

@@ -4,6 +4,7 @@
 //!
 //! It is unsafe because it maps and unmaps memory.
 
+use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -160,12 +161,51 @@ pub(crate) unsafe fn protect(place: *mut u8, length: usize, accessible: bool) {
         unsafe { raddle_syscall::call(libc::SYS_mprotect, [place.addr(), length, protection as usize]) };
 }
 
+/// Whether there is memory at a multiple of the kernel's pages.
+pub(crate) fn is_mapped(place: *mut u8) -> bool {
+    let mut resident = 0_u8;
+    let arguments = [place.addr(), OS_PAGE, (&raw mut resident).expose_provenance()];
+    // SAFETY: the kernel writes one byte for the one page.
+    unsafe { raddle_syscall::call(libc::SYS_mincore, arguments) }.is_ok()
+}
+
 /// Milliseconds, coarse.
 pub(crate) fn now_ms() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: it writes the time; it takes no lock.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+}
+
+/// Text on standard error, without an allocation.
+pub(crate) struct Standard {
+    buffer: [u8; 512],
+    filled: usize,
+}
+
+impl Standard {
+    pub(crate) fn new() -> Standard {
+        Standard { buffer: [0; 512], filled: 0 }
+    }
+
+    pub(crate) fn flush(&mut self) {
+        let _if_it_can = raddle_syscall::write(2, &self.buffer[..self.filled]);
+        self.filled = 0;
+    }
+}
+
+impl fmt::Write for Standard {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // bounded: by the text.
+        for byte in text.bytes() {
+            if self.filled == self.buffer.len() {
+                self.flush();
+            }
+            self.buffer[self.filled] = byte;
+            self.filled += 1;
+        }
+        Ok(())
+    }
 }
 
 /// Says why on standard error, and ends the program.

@@ -130,11 +130,6 @@ impl PageWord {
         }
         false
     }
-
-    /// Whether it is nobody's, for a moment.
-    pub(crate) fn is_nobodys(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & NOBODYS != 0
-    }
 }
 
 /// An exchange's ordering as a store has it.

@@ -22,7 +22,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::heap::Heap;
-use crate::registry;
+use crate::{hardened, registry};
 
 const HEAP: usize = 0;
 const STATE: usize = 8;
@@ -45,7 +45,7 @@ pub(crate) fn heap() -> Option<&'static Heap> {
 /// The thread's heap; it takes one if it has none, and may.
 #[cold]
 pub(crate) fn heap_or_take() -> Option<&'static Heap> {
-    if words::get::<STATE>() != FRESH {
+    if words::get::<STATE>() != FRESH || hardened::is_on() {
         return heap();
     }
     words::set::<STATE>(CHANGES);

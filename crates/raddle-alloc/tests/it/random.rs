@@ -120,7 +120,7 @@ fn run(seed: u64, rounds: usize, send: &[mpsc::Sender<Held>], receive: &mpsc::Re
         receive.try_iter().for_each(Held::free);
         match random.below(50_000) {
             0 => leave_heap(),
-            1 => drop(purge()),
+            1 => _ = purge(),
             _ => {}
         }
     }

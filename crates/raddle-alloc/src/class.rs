@@ -70,7 +70,10 @@ mod tests {
     fn each_size_has_the_smallest_class_that_holds_it() {
         for size in 0..=CLASS_SIZE_MAX {
             let class = class_of(size);
-            assert!(size_of_class(class) >= size && (class == 0 || size_of_class(class - 1) < size), "{size}");
+            assert!(
+                size_of_class(class) >= size && (class == 0 || size_of_class(class - 1) < size),
+                "{size}"
+            );
             if size <= TABLE_MAX {
                 assert_eq!(class_of_small(size), class);
             }
@@ -83,7 +86,10 @@ mod tests {
         for size in (0..=CLASS_SIZE_MAX).step_by(7) {
             for align in (0..=16).map(|log| 1 << log) {
                 let class = class_aligned(size, align);
-                assert!(size_of_class(class) >= size && size_of_class(class).is_multiple_of(align), "{size} {align}");
+                assert!(
+                    size_of_class(class) >= size && size_of_class(class).is_multiple_of(align),
+                    "{size} {align}"
+                );
             }
         }
     }

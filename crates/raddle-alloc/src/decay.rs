@@ -36,4 +36,3 @@ pub(crate) fn purge_if_due(seen: &Cell<u64>) {
         arena::purge(decay == 0);
     }
 }
-

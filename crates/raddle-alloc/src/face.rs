@@ -16,7 +16,11 @@ pub struct RaddleAlloc;
 unsafe impl GlobalAlloc for RaddleAlloc {
     #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.align() <= 16 { front::allocate(layout.size()) } else { aligned(layout.size(), layout.align()) }
+        if layout.align() <= 16 {
+            front::allocate(layout.size())
+        } else {
+            aligned(layout.size(), layout.align())
+        }
     }
 
     #[inline(always)]

@@ -185,4 +185,3 @@ pub(crate) unsafe fn reallocate(block: *mut u8, size: usize, align: usize) -> *m
     }
     new
 }
-

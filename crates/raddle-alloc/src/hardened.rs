@@ -51,20 +51,19 @@ pub(crate) struct Entry {
 }
 
 unsafe extern "C" {
-    fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut Walk<'_>) -> c_int, walk: *mut Walk<'_>) -> c_int;
+    fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, walk: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
-#[repr(C)]
 struct Walk<'c> {
     calls: &'c Calls,
     found: usize,
 }
 
-extern "C" fn each_call(context: *mut c_void, walk: *mut Walk<'_>) -> c_int {
+extern "C" fn each_call(context: *mut c_void, walk: *mut c_void) -> c_int {
     const STOP: c_int = 5;
     // SAFETY: it is what `Calls::set` gave to the walk.
-    let walk = unsafe { &mut *walk };
+    let walk = unsafe { &mut *walk.cast::<Walk<'_>>() };
     // SAFETY: the context is the walk's.
     let at = unsafe { _Unwind_GetIP(context) };
     if walk.found == CALLS || at == 0 {
@@ -81,7 +80,7 @@ impl Calls {
     fn set(&self) {
         let mut walk = Walk { calls: self, found: 0 };
         // SAFETY: the function is called with the walk while this call lasts.
-        unsafe { _Unwind_Backtrace(each_call, &raw mut walk) };
+        unsafe { _Unwind_Backtrace(each_call, (&raw mut walk).cast()) };
         self.0[walk.found..].iter().for_each(|call| call.store(0, Ordering::Relaxed));
     }
 }
@@ -128,16 +127,6 @@ fn table(page: &Page) -> Option<&'static [Entry]> {
     }
     // SAFETY: zeroed memory of so many entries, which goes with the page.
     (!table.is_null()).then(|| unsafe { std::slice::from_raw_parts(table.cast(), capacity) })
-}
-
-/// A page's slices go back to the arena, and may become a page of another class.
-pub(crate) fn forget_table(page: &Page) {
-    let table = page.table().swap(ptr::null_mut(), Ordering::AcqRel); // pairs with the exchange of `table`
-    if !table.is_null() {
-        let bytes = (page.used().1 as usize * size_of::<Entry>()).next_multiple_of(system::OS_PAGE);
-        // SAFETY: the page is nobody's but the caller's, and none of its blocks is in use.
-        unsafe { system::unmap(table, bytes) };
-    }
 }
 
 fn entry(page: &Page, block: *mut Block) -> Option<&'static Entry> {

@@ -203,13 +203,20 @@ impl Work<'_> {
     /// Blocks of a page that somebody has left, or of a new one.
     fn from_another_page(&self, class: usize, batch: u32) -> Chain {
         self.sweep();
-        let Some(page) = self.another_page(class) else { return Chain::EMPTY };
-        self.0.lists[class].push_front(page);
-        self.from_pages(class, batch)
+        // bounded: a page that was left may have lost its last block meanwhile; the third is a new one.
+        for attempt in 0..3 {
+            let Some(page) = self.another_page(class, attempt < 2) else { break };
+            self.0.lists[class].push_front(page);
+            let chain = self.from_pages(class, batch);
+            if chain.count > 0 {
+                return chain;
+            }
+        }
+        Chain::EMPTY
     }
 
-    fn another_page(&self, class: usize) -> Option<&'static Page> {
-        if let Some(page) = arena::adopt(class) {
+    fn another_page(&self, class: usize, may_adopt: bool) -> Option<&'static Page> {
+        if may_adopt && let Some(page) = arena::adopt(class) {
             page.set_owner(self.0.id());
             count(&self.0.counts.adopted_pages, 1);
             return Some(page);
@@ -348,7 +355,8 @@ impl Work<'_> {
 
 /// Gives up a page that the caller holds and that is in no list: empty ones go back to the arena.
 pub(crate) fn leave_page(page: &Page) {
-    if page.is_empty() {
+    // Hardened, what is known of its blocks stays, so that one that is freed again is found.
+    if page.is_empty() && !hardened::is_on() {
         return free_page(page);
     }
     page.set_owner(NOBODY);
@@ -365,9 +373,6 @@ pub(crate) fn leave_page(page: &Page) {
 pub(crate) fn free_page(page: &Page) {
     page.set_owner(NOBODY);
     let _all_of_them = page.word().take();
-    if hardened::is_on() {
-        hardened::forget_table(page);
-    }
     arena::give(page, slices_of_class(usize::from(page.class())));
 }
 

@@ -116,7 +116,8 @@ pub fn configure(text: &str) -> Result<(), Refused<'_>> {
     // bounded: by the text.
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        let setting = SETTINGS.iter().find(|setting| setting.name == name).ok_or(Refused { part, allowed: ALL })?;
+        let setting =
+            SETTINGS.iter().find(|setting| setting.name == name).ok_or(Refused { part, allowed: ALL })?;
         if !(setting.set)(value) {
             return Err(Refused { part, allowed: setting.allowed });
         }

@@ -63,7 +63,9 @@ pub struct Statistics {
 /// Counts; it takes a look at each page.
 pub fn statistics() -> Statistics {
     let Census { arenas, free_slices, dirty_slices, left_pages, large_bytes, classes } = arena::census();
-    let sum = |which: fn(&Heap) -> &AtomicU64| registry::all().map(|heap| which(heap).load(Ordering::Relaxed)).sum();
+    let sum = |which: fn(&Heap) -> &AtomicU64| {
+        registry::all().map(|heap| which(heap).load(Ordering::Relaxed)).sum()
+    };
     let mut by_class = [ClassStatistics::default(); CLASSES];
     // bounded: by the classes.
     for (class, figures) in by_class.iter_mut().enumerate() {

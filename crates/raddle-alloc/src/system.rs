@@ -44,7 +44,8 @@ fn raw_map(length: usize) -> *mut u8 {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
     // SAFETY: a new mapping, wherever the kernel likes.
-    let place = unsafe { raddle_syscall::call(libc::SYS_mmap, [0, length, protection, flags, usize::MAX, 0]) };
+    let place =
+        unsafe { raddle_syscall::call(libc::SYS_mmap, [0, length, protection, flags, usize::MAX, 0]) };
     place.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut)
 }
 
@@ -147,7 +148,8 @@ pub(crate) unsafe fn move_pages(from: *mut u8, length: usize, to: *mut u8) -> bo
 /// It is part of a mapping, and nobody uses it.
 pub(crate) unsafe fn forget(place: *mut u8, length: usize) -> bool {
     // SAFETY: passed on.
-    unsafe { raddle_syscall::call(libc::SYS_madvise, [place.addr(), length, libc::MADV_DONTNEED as usize]) }.is_ok()
+    unsafe { raddle_syscall::call(libc::SYS_madvise, [place.addr(), length, libc::MADV_DONTNEED as usize]) }
+        .is_ok()
 }
 
 /// Makes pages such that each access ends the program.

@@ -61,7 +61,8 @@ fn check(path: &str, text: &str) -> Vec<Finding> {
 #[test]
 fn nothing_in_the_allocator_waits() {
     let files = rust_files();
-    let sources = files.iter().filter(|file| file.path.starts_with(SOURCES) && !file.path.contains("/model/"));
+    let sources =
+        files.iter().filter(|file| file.path.starts_with(SOURCES) && !file.path.contains("/model/"));
     // What the models are started by is no part of a program.
     let sources = sources.filter(|file| !file.path.ends_with("src/mistake.rs"));
     let findings: Vec<_> = sources.flat_map(|file| check(&file.path, &file.text)).collect();

@@ -44,7 +44,9 @@ fn variable(environment: *const *const c_char, name: &CStr) -> Option<&'static s
         }
         // SAFETY: as above; it stays.
         let entry = unsafe { CStr::from_ptr(entry) }.to_str().ok();
-        if let Some(value) = entry.and_then(|entry| entry.strip_prefix(name.to_str().ok()?)?.strip_prefix('=')) {
+        if let Some(value) =
+            entry.and_then(|entry| entry.strip_prefix(name.to_str().ok()?)?.strip_prefix('='))
+        {
             return Some(value);
         }
         place = place.wrapping_add(1);

@@ -13,8 +13,14 @@ const NOTICED: &[(Mistake, &str)] = &[
     (Mistake::TakesRelaxed, "page_word::what_two_push_the_holder_finds"),
     (Mistake::NeverClaims, "page_word::a_page_that_is_given_up_is_adopted_by_one"),
     (Mistake::DisownsBlindly, "page_word::a_page_that_is_given_up_is_adopted_by_one"),
-    (Mistake::DisownsRelaxed, "page_word::a_page_that_is_left_goes_to_one_who_sees_what_the_last_holder_wrote"),
-    (Mistake::ClaimsRelaxed, "page_word::a_page_that_is_left_goes_to_one_who_sees_what_the_last_holder_wrote"),
+    (
+        Mistake::DisownsRelaxed,
+        "page_word::a_page_that_is_left_goes_to_one_who_sees_what_the_last_holder_wrote",
+    ),
+    (
+        Mistake::ClaimsRelaxed,
+        "page_word::a_page_that_is_left_goes_to_one_who_sees_what_the_last_holder_wrote",
+    ),
     (Mistake::ClaimsBlindly, "page_word::two_who_claim_do_not_both_have_it"),
     (Mistake::TakesRunBlindly, "bits::a_run_that_is_half_taken_goes_back"),
     (Mistake::KeepsHalf, "bits::a_run_that_is_half_taken_goes_back"),

@@ -37,8 +37,9 @@ impl Shared {
     fn push(&self, blocks: &[u32]) -> bool {
         blocks.windows(2).for_each(|pair| self.set_link(pair[0], pair[1]));
         let (first, last) = (blocks[0], blocks[blocks.len() - 1]);
-        let claimed =
-            self.word.push(Returned { head: first, count: blocks.len() as u32 }, |head| self.set_link(last, head));
+        let claimed = self
+            .word
+            .push(Returned { head: first, count: blocks.len() as u32 }, |head| self.set_link(last, head));
         if claimed {
             self.collect();
         }

@@ -195,7 +195,9 @@ mod tests {
 
     #[test]
     fn runs_are_taken_within_and_over_words_and_given_back() {
-        for (count, align) in [(1, 1), (3, 1), (8, 1), (8, 8), (64, 1), (65, 1), (100, 4), (200, 1), (128, 64)] {
+        for (count, align) in
+            [(1, 1), (3, 1), (8, 1), (8, 8), (64, 1), (65, 1), (100, 4), (200, 1), (128, 64)]
+        {
             let all = words([u64::MAX; 4]);
             let mut taken = Vec::new();
             while let Some(first) = take_any(&all, count, align, 1) {

@@ -77,7 +77,11 @@ impl Held {
 
     fn check(&self) {
         // SAFETY: as above.
-        assert!(self.places().all(|at| unsafe { self.block.add(at).read() } == self.seed ^ at as u8), "{}", self.size);
+        assert!(
+            self.places().all(|at| unsafe { self.block.add(at).read() } == self.seed ^ at as u8),
+            "{}",
+            self.size
+        );
     }
 
     fn resize(&mut self, random: &mut Random) {
@@ -112,7 +116,8 @@ fn run(seed: u64, rounds: usize, send: &[mpsc::Sender<Held>], receive: &mpsc::Re
                 0 => all[one].resize(&mut random),
                 1 | 2 if !send.is_empty() => {
                     let to = random.below(send.len());
-                    let _if_it_lives = send[to].send(all.swap_remove(one)).map_err(|refused| refused.0.free());
+                    let _if_it_lives =
+                        send[to].send(all.swap_remove(one)).map_err(|refused| refused.0.free());
                 }
                 _ => all.swap_remove(one).free(),
             }

@@ -56,7 +56,14 @@ fn each_size_is_served_at_each_alignment() {
 #[test]
 fn what_cannot_be_is_refused() {
     for log in 48..64 {
-        for size in [(1_usize << log) - 1, 1 << log, (1 << log) + 1, usize::MAX, usize::MAX - 4096, isize::MAX as usize] {
+        for size in [
+            (1_usize << log) - 1,
+            1 << log,
+            (1 << log) + 1,
+            usize::MAX,
+            usize::MAX - 4096,
+            isize::MAX as usize,
+        ] {
             assert!(size < 1 << 48 || allocate(size).is_null(), "{size}");
             assert!(size < 1 << 48 || allocate_zeroed(size).is_null(), "{size}");
             assert!(allocate_aligned(1 << 40, 1 << log).is_null(), "at {log}");
@@ -77,7 +84,8 @@ fn what_cannot_be_is_refused() {
 fn zeroes_are_zeroes_whatever_was_there() {
     for size in sizes().into_iter().step_by(5) {
         // Both ends, and something in between.
-        let places = [0, 1, 7, 15, 100, 4095, 4096, 65_536, size / 2, size.saturating_sub(2), size.saturating_sub(1)];
+        let places =
+            [0, 1, 7, 15, 100, 4095, 4096, 65_536, size / 2, size.saturating_sub(2), size.saturating_sub(1)];
         for _ in 0..2 {
             let block = allocate_zeroed(size);
             for place in places.into_iter().filter(|place| *place < size) {
@@ -96,7 +104,8 @@ fn zeroes_are_zeroes_whatever_was_there() {
 
 #[test]
 fn a_block_keeps_its_contents_when_it_grows_and_shrinks() {
-    let sizes = [1, 17, 100, 1000, 5000, 40_000, 70_000, 200_000, 1 << 20, 3 << 20, 15 << 20, 17 << 20, 40 << 20];
+    let sizes =
+        [1, 17, 100, 1000, 5000, 40_000, 70_000, 200_000, 1 << 20, 3 << 20, 15 << 20, 17 << 20, 40 << 20];
     for align in [16, 64, 4096, 1 << 17] {
         let mut block = allocate_aligned(1, align);
         let mut size = 1;
@@ -107,7 +116,10 @@ fn a_block_keeps_its_contents_when_it_grows_and_shrinks() {
                 block = reallocate(block, next, align);
                 assert!(!block.is_null() && block.addr().is_multiple_of(align), "{next} at {align}");
                 let kept = size.min(next);
-                assert!((0..kept).step_by(997).all(|at| block.add(at).read() == (at % 251) as u8), "{size} {next}");
+                assert!(
+                    (0..kept).step_by(997).all(|at| block.add(at).read() == (at % 251) as u8),
+                    "{size} {next}"
+                );
                 assert!(usable_size(block) >= next);
             }
             size = next;

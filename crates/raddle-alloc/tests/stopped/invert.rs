@@ -54,7 +54,8 @@ pub(crate) fn run() -> ExitCode {
     unsafe { libc::CPU_SET(first.expect("a thread has a processor"), &mut one) };
     raddle_syscall::set_affinity(&one).expect("one of ours");
     let _lows: Vec<_> = (0..3).map(|number| work::start(low, number)).collect();
-    while STARTED.load(Ordering::SeqCst) < 3 { // pairs with `low`
+    while STARTED.load(Ordering::SeqCst) < 3 {
+        // pairs with `low`
         std::thread::yield_now();
     }
     let highs: Vec<_> = (1..4).map(|number| work::start(high, number)).collect();

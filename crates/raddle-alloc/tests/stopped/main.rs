@@ -49,12 +49,16 @@ fn parent() -> ExitCode {
         for victims in sizes {
             for seed in 1..=trials.div_ceil(sizes.len() * park::KINDS.len()).max(2) {
                 done += 1;
-                failed += usize::from(!trial(&["park".into(), kind.into(), victims.to_string(), seed.to_string()]));
+                failed +=
+                    usize::from(!trial(&["park".into(), kind.into(), victims.to_string(), seed.to_string()]));
             }
         }
     }
     failed += usize::from(!trial(&["invert".to_owned()]));
-    println!("{} scripts at every {every}th instruction, {done} trials of parking: {failed} failed", step::SCRIPTS.len());
+    println!(
+        "{} scripts at every {every}th instruction, {done} trials of parking: {failed} failed",
+        step::SCRIPTS.len()
+    );
     ExitCode::from(u8::from(failed > 0))
 }
 

@@ -57,13 +57,15 @@ pub(crate) fn run(kind: &str, victims: usize, seed: u64) -> ExitCode {
     // SAFETY: the handler is async-signal-safe.
     unsafe { libc::signal(libc::SIGUSR1, stop as *const () as libc::sighandler_t) };
     let threads: Vec<_> = (0..victims).map(|number| work::start(victim, number)).collect();
-    while READY.load(Ordering::SeqCst) < victims { // pairs with the victim's count
+    while READY.load(Ordering::SeqCst) < victims {
+        // pairs with the victim's count
         std::thread::yield_now();
     }
     // The victims are at random places by now; how far they have come depends on the machine, and on the seed.
     work::peers(1, 200 + seed % 7 * 500, sizes());
     let mut asked = 0;
-    while PARKED.load(Ordering::SeqCst) < victims { // pairs with `stop`
+    while PARKED.load(Ordering::SeqCst) < victims {
+        // pairs with `stop`
         // SAFETY: the threads do not end.
         threads.iter().for_each(|thread| _ = unsafe { libc::pthread_kill(*thread, libc::SIGUSR1) });
         asked += 1;

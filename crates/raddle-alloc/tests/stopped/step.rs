@@ -58,30 +58,50 @@ pub(crate) const SCRIPTS: [Script; 13] = [
     Script("new arena", || keep(0, 1, 15 << 20), || keep(1, 5, 14 << 20)),
     Script("flush to own pages", || keep(0, 600, 64), || drop_kept(0, 600)),
     Script("give back to pages of nobody", || keep_of_another(64), || drop_kept(0, 1200)),
-    Script("give back scattered", || keep_of_another(1000), || (0..500).for_each(|at| drop_kept(at * 8, at * 8 + 1))),
+    Script(
+        "give back scattered",
+        || keep_of_another(1000),
+        || (0..500).for_each(|at| drop_kept(at * 8, at * 8 + 1)),
+    ),
     Script("leave", || keep(0, 2000, 200), leave_heap),
-    Script("adopt", || {
-        keep_of_another(300);
-        drop_kept(0, 100);
-    }, || {
-        leave_heap();
-        keep(0, 50, 300);
-    }),
-    Script("large, aligned", || one(1, 16), || {
-        one(200_000, 16);
-        one(70_000, 1 << 20);
-        one(1000, 4096);
-    }),
-    Script("huge", || one(1, 16), || {
-        one(40 << 20, 16);
-        grows(17 << 20, 40 << 20);
-    }),
-    Script("grow, shrink, purge", || one(1, 16), || {
-        grows(100, 5000);
-        grows(100_000, 400_000);
-        grows(400_000, 100_000);
-        let _bytes = purge();
-    }),
+    Script(
+        "adopt",
+        || {
+            keep_of_another(300);
+            drop_kept(0, 100);
+        },
+        || {
+            leave_heap();
+            keep(0, 50, 300);
+        },
+    ),
+    Script(
+        "large, aligned",
+        || one(1, 16),
+        || {
+            one(200_000, 16);
+            one(70_000, 1 << 20);
+            one(1000, 4096);
+        },
+    ),
+    Script(
+        "huge",
+        || one(1, 16),
+        || {
+            one(40 << 20, 16);
+            grows(17 << 20, 40 << 20);
+        },
+    ),
+    Script(
+        "grow, shrink, purge",
+        || one(1, 16),
+        || {
+            grows(100, 5000);
+            grows(100_000, 400_000);
+            grows(400_000, 100_000);
+            let _bytes = purge();
+        },
+    ),
 ];
 
 /// The victim's number at the kernel, once it is ready; the child's peers stop it by nothing.
@@ -117,7 +137,8 @@ fn child(read: i32, write: i32) -> ! {
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), ptr::null_mut()) };
     let _victim = work::start(victim, 0);
     let number = loop {
-        match VICTIM.load(Ordering::Acquire) { // pairs with the victim's store
+        match VICTIM.load(Ordering::Acquire) {
+            // pairs with the victim's store
             0 => std::thread::yield_now(),
             number => break number,
         }
@@ -160,7 +181,8 @@ fn hears(read: i32, bytes: &mut [u8]) -> bool {
     let mut file = [libc::pollfd { fd: read, events: libc::POLLIN, revents: 0 }];
     let ready = raddle_syscall::poll(&mut file, Some(std::time::Duration::from_secs(300)));
     // SAFETY: the buffer is ours.
-    ready == Ok(1) && unsafe { libc::read(read, bytes.as_mut_ptr().cast(), bytes.len()) } == bytes.len() as isize
+    ready == Ok(1)
+        && unsafe { libc::read(read, bytes.as_mut_ptr().cast(), bytes.len()) } == bytes.len() as isize
 }
 
 pub(crate) fn run(script: &str, every: usize) -> ExitCode {

@@ -72,7 +72,10 @@ pub(crate) fn exit(code: i32) -> ! {
 }
 
 /// A thread by the C library, without an allocation of the standard library's.
-pub(crate) fn start(function: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void, number: usize) -> libc::pthread_t {
+pub(crate) fn start(
+    function: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void,
+    number: usize,
+) -> libc::pthread_t {
     let mut thread = 0;
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: it makes the attributes.
@@ -80,8 +83,14 @@ pub(crate) fn start(function: extern "C" fn(*mut libc::c_void) -> *mut libc::c_v
     // SAFETY: they are made.
     unsafe { libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), 256 << 10) };
     // SAFETY: as above; the number is no address.
-    let refused =
-        unsafe { libc::pthread_create(&raw mut thread, attributes.as_ptr(), function, ptr::without_provenance_mut(number)) };
+    let refused = unsafe {
+        libc::pthread_create(
+            &raw mut thread,
+            attributes.as_ptr(),
+            function,
+            ptr::without_provenance_mut(number),
+        )
+    };
     if refused != 0 {
         fail("no thread could be started");
     }
@@ -100,7 +109,8 @@ pub(crate) fn peers(count: usize, operations: u64, sizes: Sizes) {
     static ROUND: AtomicU64 = AtomicU64::new(1);
     extern "C" fn works(number: *mut libc::c_void) -> *mut libc::c_void {
         let sizes = [Sizes::Small, Sizes::Mixed, Sizes::Huge][SIZES.load(Ordering::Relaxed) as usize];
-        let mut random = Random(ROUND.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random =
+            Random(ROUND.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         (0..OPERATIONS.load(Ordering::Relaxed)).for_each(|_| operation(&mut random, sizes));
         number
     }

@@ -9,8 +9,8 @@
 //! $ bench/malloc/target/release/bench-malloc --run raddle pair 1
 //! ```
 //!
-//! One process for each figure, of all allocators in turn: nanoseconds for an operation, and megabytes resident at the end.
-//! It is unsafe because it frees what it has allocated.
+//! One process for each figure, of all allocators in turn: nanoseconds for an operation, and megabytes resident at the
+//! end. It is unsafe because it frees what it has allocated.
 
 mod work;
 

@@ -142,7 +142,12 @@ fn consumer<A: GlobalAlloc + Sync>(allocator: &'static A) -> usize {
 fn larson<A: GlobalAlloc + Sync>(allocator: &'static A, threads: usize) -> usize {
     let generations = (80 / threads).max(2);
     let each = 50_000;
-    fn generation<A: GlobalAlloc + Sync>(allocator: &'static A, mut blocks: Vec<Held>, mut random: Random, left: usize) {
+    fn generation<A: GlobalAlloc + Sync>(
+        allocator: &'static A,
+        mut blocks: Vec<Held>,
+        mut random: Random,
+        left: usize,
+    ) {
         replaces(allocator, &mut blocks, &mut random, 50_000);
         if left > 1 {
             // The next thread is waited for, so that the number of them that run stays.

@@ -3,12 +3,12 @@
 //! Never: a heap.
 //!
 //! An arena is never unmapped; the kernel gets the memory of slices back that have been free for a while (`purge`). Its
-//! header is its first two slices, of which only what is used takes memory. A block's page is found from its address: the
-//! arena is the multiple of 32 MiB below it, the slice the next bits. A block with a mapping of its own has a header of
-//! the same form before it, in which only its slice's facts and the mapping are set.
+//! header is its first two slices, of which only what is used takes memory. A block's page is found from its address:
+//! the arena is the multiple of 32 MiB below it, the slice the next bits. A block with a mapping of its own has a
+//! header of the same form before it, in which only its slice's facts and the mapping are set.
 //!
-//! Whoever needs slices and finds none maps an arena, takes its slices, and publishes the rest. Several who do so at the
-//! same time have several: nobody waits, and what is not touched takes no memory.
+//! Whoever needs slices and finds none maps an arena, takes its slices, and publishes the rest. Several who do so at
+//! the same time have several: nobody waits, and what is not touched takes no memory.
 //!
 //! It is unsafe because it makes references of addresses.
 
@@ -129,8 +129,8 @@ pub(crate) struct Slices {
     pub(crate) zeroed: bool,
 }
 
-/// Takes `count` slices whose address is a multiple of `align` slices; `None` if there is no memory. `seed` says where to
-/// begin to look: who look in different places do not meet.
+/// Takes `count` slices whose address is a multiple of `align` slices; `None` if there is no memory. `seed` says where
+/// to begin to look: who look in different places do not meet.
 pub(crate) fn take(count: usize, align: usize, seed: usize) -> Option<Slices> {
     take_there(count, align, seed).or_else(|| grow(count, align))
 }
@@ -291,8 +291,8 @@ pub(crate) fn adopt(class: usize) -> Option<&'static Page> {
     None
 }
 
-/// Gives the kernel the memory of free slices; of those only that have been free since the last call, unless `all_of_it`.
-/// How many slices.
+/// Gives the kernel the memory of free slices; of those only that have been free since the last call, unless
+/// `all_of_it`. How many slices.
 pub(crate) fn purge(all_of_it: bool) -> usize {
     all().map(|arena| (0..WORDS).map(|word| arena.purge_word(word, all_of_it)).sum::<usize>()).sum()
 }

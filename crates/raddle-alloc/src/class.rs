@@ -3,8 +3,8 @@
 //! Never: memory.
 //!
 //! Steps of 16 bytes up to 128, then four to each doubling, up to 64 KiB: a block is at most a fourth larger than what
-//! was asked for, an eighth on average. All are multiples of 16, the alignment of `max_align_t`; pages begin at multiples
-//! of 64 KiB, so that each block of a class has every alignment that divides the class's size.
+//! was asked for, an eighth on average. All are multiples of 16, the alignment of `max_align_t`; pages begin at
+//! multiples of 64 KiB, so that each block of a class has every alignment that divides the class's size.
 
 /// How many classes there are.
 pub(crate) const CLASSES: usize = 44;

@@ -1,5 +1,5 @@
 //! Owns: what programs and libraries call.
-//! May use: `arena`, `front`, `thread`.
+//! May use: `arena`, `front`, `heap`, `page`, `thread`.
 //! Never: a decision.
 //!
 //! It is unsafe because it is an allocator.
@@ -12,7 +12,8 @@ use crate::{arena, front, thread};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RaddleAlloc;
 
-// SAFETY: each block is given out once, at the alignment and of the size that is asked for, and stays until it is freed.
+// SAFETY: each block is given out once, at the alignment and of the size that is asked for, and stays until it is
+// freed.
 unsafe impl GlobalAlloc for RaddleAlloc {
     #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -97,8 +98,8 @@ pub fn purge() -> usize {
     arena::purge(true) * crate::page::SLICE
 }
 
-/// Leaves to others all that this OS thread's heap has: for a thread that is about to block for long. Its next allocation
-/// takes a heap again.
+/// Leaves to others all that this OS thread's heap has: for a thread that is about to block for long. Its next
+/// allocation takes a heap again.
 pub fn leave_heap() {
     thread::leave_for_now();
 }

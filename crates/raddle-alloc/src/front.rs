@@ -1,9 +1,9 @@
 //! Owns: the calls: which part of the allocator serves a request.
-//! May use: `arena`, `class`, `heap`, `large`, `orphan`, `page`, `thread`.
+//! May use: `arena`, `class`, `hardened`, `heap`, `large`, `orphan`, `page`, `thread`.
 //! Never: `errno`; the C library's names.
 //!
-//! The usual calls are compiled to a dozen instructions without an atomic one: the class from a table, the thread's heap,
-//! its cache. Everything else is out of line.
+//! The usual calls are compiled to a dozen instructions without an atomic one: the class from a table, the thread's
+//! heap, its cache. Everything else is out of line.
 //!
 //! It is unsafe because it frees what it is told to.
 

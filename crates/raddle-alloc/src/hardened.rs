@@ -1,11 +1,12 @@
 //! Owns: the hardened mode: what is known of each block, and what is said when a program misuses one.
-//! May use: `arena`, `class`, `page`, `raddle-syscall`, `system`.
+//! May use: `arena`, `class`, `page`, `system`, `libc`.
 //! Never: a cost where it is off: only paths without a heap ask for it, and where it is on no thread has one.
 //!
-//! Beside each page lies a table with an entry for each block, mapped when the page first gives one out: whether the block
-//! is in use, and the calls that allocated and freed it last. A block that is freed is filled; what has been written to it
-//! since is found when it is given out again, and so is a link that leads out of the page. A large block has a slice behind
-//! it that ends the program at an access. The calls are found by walking the stack, which takes a microsecond.
+//! Beside each page lies a table with an entry for each block, mapped when the page first gives one out: whether the
+//! block is in use, and the calls that allocated and freed it last. A block that is freed is filled; what has been
+//! written to it since is found when it is given out again, and so is a link that leads out of the page. A large block
+//! has a slice behind it that ends the program at an access. The calls are found by walking the stack, which takes a
+//! microsecond.
 //!
 //! It is unsafe because it reads blocks, and walks stacks.
 

@@ -1,16 +1,16 @@
 //! Owns: a thread's heap: its cache of blocks, and the pages that it holds.
-//! May use: `arena`, `class`, `page`, `system`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `system`.
 //! Never: another thread's heap; a wait.
 //!
-//! **The cache** is a list of free blocks for each class, of whatever pages. An allocation takes the first, a free puts its
-//! block there, also one that another thread has allocated: nothing is shared, and nothing is atomic. What a thread frees
-//! more than it allocates goes back in bulk (`flush`), sorted by pages: one exchange for all blocks of a page, none for a
-//! page that the heap itself holds.
+//! **The cache** is a list of free blocks for each class, of whatever pages. An allocation takes the first, a free
+//! puts its block there, also one that another thread has allocated: nothing is shared, and nothing is atomic. What a
+//! thread frees more than it allocates goes back in bulk (`flush`), sorted by pages: one exchange for all blocks of a
+//! page, none for a page that the heap itself holds.
 //!
-//! **The pages** that a heap holds are in a list for each class. A refill takes what the first one has: its own list, then
-//! what others gave back, then memory that was never used. A page that has nothing left is given up: it is nobody's, and
-//! whoever first gives a block of it back adopts it. So a consumer's heap comes to hold the pages of what it consumes,
-//! frees into them without an exchange, and gives them back whole.
+//! **The pages** that a heap holds are in a list for each class. A refill takes what the first one has: its own list,
+//! then what others gave back, then memory that was never used. A page that has nothing left is given up: it is
+//! nobody's, and whoever first gives a block of it back adopts it. So a consumer's heap comes to hold the pages of
+//! what it consumes, frees into them without an exchange, and gives them back whole.
 //!
 //! It is unsafe because blocks are links of lists.
 

@@ -1,5 +1,5 @@
 //! Owns: blocks that are a run of slices, and blocks with a mapping of their own.
-//! May use: `arena`, `page`, `system`.
+//! May use: `arena`, `class`, `hardened`, `page`, `system`.
 //! Never: a heap.
 //!
 //! It is unsafe because it reads headers and gives memory back.

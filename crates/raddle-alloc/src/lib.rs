@@ -9,8 +9,8 @@
 //! ```
 //!
 //! With any set of threads stopped for ever, at any instruction outside of a system call, every other thread goes on to
-//! allocate, free, start and exit. What a stopped thread keeps from the others is what it holds: its cache, the pages of
-//! its heap, a run of slices that it is about to use.
+//! allocate, free, start and exit. What a stopped thread keeps from the others is what it holds: its cache, the pages
+//! of its heap, a run of slices that it is about to use.
 //!
 //! Linux, x86-64 and aarch64. The functions here are those of C's interface, for libraries that export its names.
 // Owns: the allocator as programs have it.

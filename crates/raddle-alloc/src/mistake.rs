@@ -2,8 +2,8 @@
 //! May use: nothing.
 //! Never: an instruction in a program: outside of this crate's own models none is ever made.
 //!
-//! A program of models makes the mistake that the variable `RADDLE_ALLOC_MISTAKE` names; `model::mistakes` starts itself
-//! with each.
+//! A program of models makes the mistake that the variable `RADDLE_ALLOC_MISTAKE` names; `model::mistakes` starts
+//! itself with each.
 
 /// What could be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Owns: what can be chosen, and how it is written.
-//! May use: `arena`, `system`.
+//! May use: `decay`, `hardened`, `system`, `thread`, `libc`, `raddle-syscall`.
 //! Never: reading the environment; that is for who loads the allocator.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ struct Setting {
     set: fn(&str) -> bool,
 }
 
-const ALL: &str = "decay, limit, huge_pages, hardened, stats, with commas between them, as in `decay=500,huge_pages=always`";
+const ALL: &str = "decay, limit, huge_pages, hardened, stats, with commas between them, as in `decay=500,stats=on`";
 
 const SETTINGS: [Setting; 5] = [
     Setting {

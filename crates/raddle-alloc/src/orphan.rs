@@ -1,5 +1,5 @@
 //! Owns: allocation and free of a thread that has no heap, or that a signal handler has interrupted in its heap.
-//! May use: `arena`, `heap`, `page`.
+//! May use: `arena`, `hardened`, `heap`, `page`.
 //! Never: something that is the thread's own: it may be called at any instruction.
 //!
 //! Slower than with a heap, by some exchanges: each call becomes the holder of a page for a moment.

@@ -2,8 +2,8 @@
 //! May use: `class`, `protocol::page_word`.
 //! Never: an arena's bitmaps; a heap's lists, but the links in them.
 //!
-//! A page is one slice of an arena, or eight, with blocks of one class. What is known of it stands in the arena's header,
-//! in three cache lines, by who writes them:
+//! A page is one slice of an arena, or eight, with blocks of one class. What is known of it stands in the arena's
+//! header, in three cache lines, by who writes them:
 //!
 //! | line | written | read |
 //! |---|---|---|
@@ -337,8 +337,8 @@ impl Page {
         Chain { first, last, count }
     }
 
-    /// Up to `most` blocks that were never given out, in the order of their addresses; at least one is left. The chain's
-    /// last link is null.
+    /// Up to `most` blocks that were never given out, in the order of their addresses; at least one is left. The
+    /// chain's last link is null.
     pub(crate) fn carve(&self, class: usize, most: u32) -> Chain {
         let size = size_of_class(class);
         let carved = self.held.carved.get();

@@ -1,5 +1,5 @@
 //! Owns: what the allocator says of itself.
-//! May use: `arena`, `class`, `options`, `page`, `registry`, `system`.
+//! May use: `arena`, `class`, `heap`, `options`, `page`, `registry`, `system`.
 //! Never: stopping anybody: the figures are of slightly different moments.
 
 use std::fmt::{self, Write as _};

@@ -81,7 +81,8 @@ fn a_library_that_was_closed_still_ends_its_threads() {
 
 #[test]
 fn a_shell_with_pipes_sorts() {
-    let script = "for n in 5 3 9 1; do echo $n; done | sort -n | tr '\\n' ' '; x=$(seq 1 2000 | sort -R | sort -n | tail -1); echo $x";
+    let script = "for n in 5 3 9 1; do echo $n; done | sort -n | tr '\\n' ' '; \
+                  x=$(seq 1 2000 | sort -R | sort -n | tail -1); echo $x";
     let output = succeed(preloaded(Path::new("bash")).arg("-c").arg(script));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1 3 5 9 2000\n");
 }
@@ -93,7 +94,8 @@ fn python_runs_with_threads() {
         return;
     }
     let script = "import threading, json\n\
-                  def work(n): return [json.loads(json.dumps({str(k): [k] * n for k in range(50)})) for _ in range(20)]\n\
+                  def one(n): return json.loads(json.dumps({str(k): [k] * n for k in range(50)}))\n\
+                  def work(n): return [one(n) for _ in range(20)]\n\
                   threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]\n\
                   [t.start() for t in threads]; [t.join() for t in threads]\n\
                   print(sum(len(str(k)) for k in range(100000)))";

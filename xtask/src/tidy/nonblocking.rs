@@ -2,9 +2,9 @@
 //! May use: `tree`, `proc-macro2`.
 //! Never: whether a reason is true; the models and the trials look for what is not.
 //!
-//! In the sources of `raddle-alloc` no lock, no once-cell, no spinning, yielding, sleeping or parking is named, and above
-//! each loop a comment says why it ends: `bounded:` by what, or `lock-free:`, that a round is repeated only because
-//! another thread has got on.
+//! In the sources of `raddle-alloc` no lock, no once-cell, no spinning, yielding, sleeping or parking is named, and
+//! above each loop a comment says why it ends: `bounded:` by what, or `lock-free:`, that a round is repeated only
+//! because another thread has got on.
 
 use super::{Finding, hold, tokens};
 use crate::tree::rust_files;

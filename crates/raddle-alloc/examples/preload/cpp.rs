@@ -2,8 +2,8 @@
 //! May use: `libc`, `raddle-alloc`.
 //! Never: an exception of its own.
 //!
-//! Where there is no memory, the operator of the C++ library is asked: it calls `malloc` again, then the program's handler
-//! for this case, and throws what it throws.
+//! Where there is no memory, the operator of the C++ library is asked: it calls `malloc` again, then the program's
+//! handler for this case, and throws what it throws.
 //!
 //! It is unsafe because it exports names.
 

@@ -1,5 +1,5 @@
 //! Owns: the models of runs of bits: no bit is had by two, none is lost, what is taken is seen as it was given back.
-//! May use: `model`, `protocol::bits`, `loom`.
+//! May use: `protocol::bits`, `loom`.
 //! Never: an arena.
 
 use super::check;

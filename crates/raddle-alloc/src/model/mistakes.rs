@@ -9,8 +9,8 @@ use std::process::Command;
 const NOTICED: &[(Mistake, &str)] = &[
     (Mistake::PushesBlindly, "page_word::what_two_push_the_holder_finds"),
     (Mistake::LinksOnce, "page_word::what_two_push_the_holder_finds"),
-    (Mistake::PushesRelaxed, "page_word::what_two_push_the_holder_finds"),
-    (Mistake::TakesRelaxed, "page_word::what_two_push_the_holder_finds"),
+    (Mistake::PushesRelaxed, "page_word::a_page_that_is_given_up_is_adopted_by_one"),
+    (Mistake::TakesRelaxed, "page_word::a_page_that_is_given_up_is_adopted_by_one"),
     (Mistake::NeverClaims, "page_word::a_page_that_is_given_up_is_adopted_by_one"),
     (Mistake::DisownsBlindly, "page_word::a_page_that_is_given_up_is_adopted_by_one"),
     (

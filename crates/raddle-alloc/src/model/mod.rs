@@ -1,5 +1,5 @@
 //! Owns: loom's models of the protocols: every interleaving of two or three threads, of the code that runs.
-//! May use: `protocol`, `loom`.
+//! May use: `loom`.
 //! Never: memory; a block is a cell here.
 //!
 //! Each mistake that an interleaving can show is made in turn, in a process of its own, and some model must fail.

@@ -1,5 +1,6 @@
-//! Owns: the models of a page's word: no block is lost or given out twice, there is one holder, it sees what was written.
-//! May use: `model`, `protocol::page_word`, `loom`.
+//! Owns: the models of a page's word: no block is lost or given out twice, there is one holder, it sees what was
+//! written.
+//! May use: `protocol::page_word`, `loom`.
 //! Never: a page.
 
 use super::check;

@@ -1,5 +1,5 @@
 //! Owns: the models of the list of records: each is had by one, and seen as it was given back.
-//! May use: `model`, `protocol::records`, `loom`.
+//! May use: `protocol::records`, `loom`.
 //! Never: a heap.
 
 use super::check;

@@ -1,10 +1,10 @@
 //! Owns: sets of bits of which threads take runs: the free slices of an arena, the arenas that have some, hints.
-//! May use: `mistake`, `prim`.
+//! May use: `mistake`, `loom`.
 //! Never: what a bit stands for.
 //!
-//! A bit that is set can be taken. Who clears it has what it stands for, alone, until it sets it again. A run within one
-//! word is taken by one exchange. One over several is taken word by word, and what was taken is given back if a later word
-//! lacks a bit: a thread that is stopped in between keeps at most what it asked for.
+//! A bit that is set can be taken. Who clears it has what it stands for, alone, until it sets it again. A run within
+//! one word is taken by one exchange. One over several is taken word by word, and what was taken is given back if a
+//! later word lacks a bit: a thread that is stopped in between keeps at most what it asked for.
 
 use crate::mistake::{Mistake, made};
 use crate::prim::{AtomicU64, Ordering, fence};

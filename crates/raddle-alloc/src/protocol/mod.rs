@@ -2,8 +2,9 @@
 //! May use: nothing.
 //! Never: a pointer that is followed; the kernel; a wait.
 //!
-//! Each loop here is bounded, or repeats a compare-exchange that fails only if another thread's has succeeded: a comment
-//! above it says which (`bounded:`, `lock-free:`), and a test of the house holds every loop of the crate to that.
+//! Each loop here is bounded, or repeats a compare-exchange that fails only if another thread's has succeeded: a
+//! comment above it says which (`bounded:`, `lock-free:`), and a test of the house holds every loop of the crate to
+//! that.
 
 pub(crate) mod bits;
 pub(crate) mod page_word;

@@ -1,5 +1,5 @@
 //! Owns: the word of a page: whose it is, and the blocks that others have given back.
-//! May use: `mistake`, `prim`.
+//! May use: `mistake`, `loom`.
 //! Never: a block: who pushes is told before what to link its chain.
 //!
 //! | bit 63 | head | count | the page |
@@ -9,10 +9,10 @@
 //! | 1 | 0 | 0 | is nobody's, and has no block to give |
 //! | 1 | h | n | is nobody's: its holder has left it, and n blocks came back before |
 //!
-//! The **holder** is who owns all of the page that is not atomic. It is one heap, or a thread that is at work on the page
-//! without a heap. Bit 63 goes from 1 to 0 by the one compare-exchange that makes somebody the holder: by a push (who
-//! frees into a page of nobody adopts it), or by a claim of who looks for pages. So nobody ever waits for a holder, and a
-//! holder that is stopped keeps its page and nothing else.
+//! The **holder** is who owns all of the page that is not atomic. It is one heap, or a thread that is at work on the
+//! page without a heap. Bit 63 goes from 1 to 0 by the one compare-exchange that makes somebody the holder: by a push
+//! (who frees into a page of nobody adopts it), or by a claim of who looks for pages. So nobody ever waits for a
+//! holder, and a holder that is stopped keeps its page and nothing else.
 //!
 //! Nobody takes single blocks out of the list; so a head that comes back means nothing worse than that it is the head.
 

@@ -1,10 +1,10 @@
 //! Owns: the list of records that wait to be taken: those of heaps.
-//! May use: `mistake`, `prim`.
+//! May use: `mistake`, `loom`.
 //! Never: what a record is; it has a number, and a link that the caller stores.
 //!
-//! A stack whose head is a number and a tag. The tag counts: a thread that was stopped between the look at a record's link
-//! and its exchange would otherwise give out a record that is in use, if the same one is first again meanwhile. It comes
-//! round after 2^32 changes within one stop of a thread.
+//! A stack whose head is a number and a tag. The tag counts: a thread that was stopped between the look at a record's
+//! link and its exchange would otherwise give out a record that is in use, if the same one is first again meanwhile.
+//! It comes round after 2^32 changes within one stop of a thread.
 
 use crate::mistake::{Mistake, made};
 use crate::prim::{AtomicU64, Ordering, const_fn};

@@ -1,5 +1,5 @@
 //! Owns: which heap an OS thread has; how it comes by one and how it leaves it.
-//! May use: `heap`, `libc`, `registry`.
+//! May use: `hardened`, `heap`, `registry`, `libc`.
 //! Never: work in a heap, but to leave it.
 //!
 //! | first word | second word | the thread |
@@ -9,7 +9,8 @@
 //! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
 //! | 0 | `ENDED` | has left it: what its last destructors allocate and free goes without one |
 //!
-//! A key of POSIX threads tells of a thread's end. Destructors of Rust's and C++'s thread-local variables run before it.
+//! A key of POSIX threads tells of a thread's end. Destructors of Rust's and C++'s thread-local variables run before
+//! it.
 //!
 //! It is unsafe because it makes a reference of a word, and calls the C library.
 

@@ -2,8 +2,8 @@
 //! May use: `work`, `park`, `libc`.
 //! Never: a demand for rights: who may not raise a priority has threads lower theirs.
 //!
-//! The thread of the lowest priority is at work all the time, so that it loses the processor in the middle of calls; those
-//! above have to finish. Who waited for it by spinning would never.
+//! The thread of the lowest priority is at work all the time, so that it loses the processor in the middle of calls;
+//! those above have to finish. Who waited for it by spinning would never.
 
 use super::{park, work};
 use std::process::ExitCode;

@@ -6,7 +6,7 @@
 //!
 //! | words | trial |
 //! |---|---|
-//! | `step SCRIPT EVERY` | T1: one thread is single-stepped through a script; at each `EVERY`th instruction others allocate |
+//! | `step SCRIPT EVERY` | T1: one thread is stepped through a script; at each `EVERY`th instruction others allocate |
 //! | `park KIND VICTIMS SEED` | T2: threads are stopped by a signal at any instruction; others allocate |
 //! | `invert` | T4: threads of three priorities share one processor |
 //!

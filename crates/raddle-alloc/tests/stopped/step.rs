@@ -3,8 +3,9 @@
 //! May use: `work`, `park`, `libc`, `raddle-alloc`.
 //! Never: a step within a system call; the kernel ends what it has begun.
 //!
-//! The parent of the trial traces one thread of its child, by `ptrace`. At a boundary it writes a byte to the child, whose
-//! first thread has peers work, and writes one back: if none comes, somebody waits for the thread that is stopped.
+//! The parent of the trial traces one thread of its child, by `ptrace`. At a boundary it writes a byte to the child,
+//! whose first thread has peers work, and writes one back: if none comes, somebody waits for the thread that is
+//! stopped.
 
 use super::{park, work};
 use raddle_alloc::{allocate, allocate_aligned, free, leave_heap, purge, reallocate};

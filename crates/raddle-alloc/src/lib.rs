@@ -17,6 +17,9 @@
 // May use: `arena`, `front`, `options`, `system`, `thread`.
 // Never: a lock, a wait, an allocation of its own.
 
+#![warn(clippy::disallowed_methods)]
+#![cfg_attr(loom, allow(dead_code, reason = "the models have the protocols alone"))]
+
 mod mistake;
 #[cfg(all(test, loom))]
 mod model;

@@ -2,6 +2,8 @@
 //! May use: `raddle-alloc`.
 //! Never: a time.
 
+#![allow(clippy::print_stderr, reason = "it says what is not here")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;

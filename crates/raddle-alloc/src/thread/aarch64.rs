@@ -7,7 +7,7 @@
 use core::arch::{asm, global_asm};
 
 global_asm!(
-    ".pushsection .tbss.raddle_alloc,\"awT\",%nobits",
+    ".pushsection .tbss.raddle_alloc,\"awT\",@nobits",
     ".p2align 4",
     ".globl raddle_alloc_words",
     ".hidden raddle_alloc_words",
@@ -25,7 +25,7 @@ pub(super) fn get<const OFFSET: usize>() -> usize {
     unsafe {
         asm!(
             "adrp {word}, :gottprel:raddle_alloc_words",
-            "ldr {word}, [{word}, #:gottprel_lo12:raddle_alloc_words]",
+            "ldr {word}, [{word}, :gottprel_lo12:raddle_alloc_words]",
             "mrs {base}, tpidr_el0",
             "add {word}, {word}, {base}",
             "ldr {word}, [{word}, #{offset}]",
@@ -45,7 +45,7 @@ pub(super) fn set<const OFFSET: usize>(word: usize) {
     unsafe {
         asm!(
             "adrp {at}, :gottprel:raddle_alloc_words",
-            "ldr {at}, [{at}, #:gottprel_lo12:raddle_alloc_words]",
+            "ldr {at}, [{at}, :gottprel_lo12:raddle_alloc_words]",
             "mrs {base}, tpidr_el0",
             "add {at}, {at}, {base}",
             "str {word}, [{at}, #{offset}]",

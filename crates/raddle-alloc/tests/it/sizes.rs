@@ -70,14 +70,16 @@ fn what_cannot_be_is_refused() {
         }
     }
     let block = allocate(100);
+    // SAFETY: ours.
+    unsafe { block.write(7) };
     // SAFETY: ours; what is refused leaves it.
-    unsafe {
-        block.write(7);
-        assert!(reallocate(block, usize::MAX, 16).is_null());
-        assert_eq!(block.read(), 7);
-        free(block);
-        free(std::ptr::null_mut());
-    }
+    assert!(unsafe { reallocate(block, usize::MAX, 16) }.is_null());
+    // SAFETY: ours.
+    assert_eq!(unsafe { block.read() }, 7);
+    // SAFETY: ours.
+    unsafe { free(block) };
+    // SAFETY: null is none.
+    unsafe { free(std::ptr::null_mut()) };
 }
 
 #[test]
@@ -110,18 +112,16 @@ fn a_block_keeps_its_contents_when_it_grows_and_shrinks() {
         let mut block = allocate_aligned(1, align);
         let mut size = 1;
         for next in sizes.into_iter().chain(sizes.into_iter().rev()) {
-            // SAFETY: ours, of these sizes.
-            unsafe {
-                (0..size).step_by(997).for_each(|at| block.add(at).write((at % 251) as u8));
-                block = reallocate(block, next, align);
-                assert!(!block.is_null() && block.addr().is_multiple_of(align), "{next} at {align}");
-                let kept = size.min(next);
-                assert!(
-                    (0..kept).step_by(997).all(|at| block.add(at).read() == (at % 251) as u8),
-                    "{size} {next}"
-                );
-                assert!(usable_size(block) >= next);
-            }
+            // SAFETY: ours, of this size.
+            (0..size).step_by(997).for_each(|at| unsafe { block.add(at).write((at % 251) as u8) });
+            // SAFETY: ours.
+            block = unsafe { reallocate(block, next, align) };
+            assert!(!block.is_null() && block.addr().is_multiple_of(align), "{next} at {align}");
+            let mut kept = (0..size.min(next)).step_by(997);
+            // SAFETY: ours, of both sizes.
+            assert!(kept.all(|at| unsafe { block.add(at).read() } == (at % 251) as u8), "{size} {next}");
+            // SAFETY: ours.
+            assert!(unsafe { usable_size(block) } >= next);
             size = next;
         }
         // SAFETY: ours.

@@ -12,6 +12,8 @@
 //!
 //! Without words it runs a sample. `RADDLE_ALLOC_TRIALS=1000` and `RADDLE_ALLOC_STEP=1` are the long forms.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it says what was tried, and what failed")]
+
 #[global_allocator]
 static ALLOCATOR: raddle_alloc::RaddleAlloc = raddle_alloc::RaddleAlloc;
 

@@ -6,7 +6,7 @@
 //! $ cargo build --release --manifest-path bench/malloc/Cargo.toml
 //! $ bench/malloc/target/release/bench-malloc                    # all rows, three rounds; medians and the worst
 //! $ bench/malloc/target/release/bench-malloc --rounds 5 larson  # rows whose names contain the word
-//! $ bench/malloc/target/release/bench-malloc --run raddle pair 1
+//! $ bench/malloc/target/release/bench-malloc --with jemalloc=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 pair
 //! ```
 //!
 //! One process for each figure, of all allocators in turn: nanoseconds for an operation, and megabytes resident at the
@@ -17,7 +17,16 @@ mod work;
 use std::alloc::{GlobalAlloc, System};
 use std::process::Command;
 
-const ALLOCATORS: [&str; 6] = ["raddle", "mimalloc", "snmalloc", "rpmalloc", "jemalloc", "glibc"];
+/// Those that the program holds.
+const ALLOCATORS: &[&str] = &[
+    "raddle",
+    "mimalloc",
+    "snmalloc",
+    "rpmalloc",
+    #[cfg(feature = "jemalloc")]
+    "jemalloc",
+    "glibc",
+];
 
 /// A workload, and for how many threads for each core; 0 is one thread alone.
 const ROWS: [(&str, usize); 15] = [
@@ -49,32 +58,37 @@ fn run(allocator: &str, row: &str, threads: usize) {
         "mimalloc" => run_with(&mimalloc::MiMalloc, row, threads),
         "snmalloc" => run_with(&snmalloc_rs::SnMalloc, row, threads),
         "rpmalloc" => run_with(&rpmalloc::RpMalloc, row, threads),
+        #[cfg(feature = "jemalloc")]
         "jemalloc" => run_with(&tikv_jemallocator::Jemalloc, row, threads),
         "glibc" => run_with(&System, row, threads),
         other => panic!("`{other}` is none of {ALLOCATORS:?}"),
     }
 }
 
-/// One figure, of a process of its own.
+/// One figure, of a process of its own. `NAME=PATH` is glibc's with that library preloaded.
 fn figure(allocator: &str, row: &str, threads: usize) -> Option<[f64; 2]> {
     let program = std::env::current_exe().expect("a program has a path");
-    let words = ["60", program.to_str().expect("UTF-8"), "--run", allocator, row];
-    let output = Command::new("timeout").args(words).arg(threads.to_string()).output().expect("it starts");
+    let (name, library) = allocator.split_once('=').map_or((allocator, None), |(_, path)| ("glibc", Some(path)));
+    let mut command = Command::new("timeout");
+    command.args(["60", program.to_str().expect("UTF-8"), "--run", name, row]).arg(threads.to_string());
+    command.envs(library.map(|path| ("LD_PRELOAD", path)));
+    let output = command.output().expect("it starts");
     let text = String::from_utf8(output.stdout).expect("figures");
     let mut figures = text.split_whitespace().map(|figure| figure.parse::<f64>().expect("a figure"));
     Some([figures.next()?, figures.next()?])
 }
 
-fn table(rounds: usize, wanted: &[String]) {
+fn table(rounds: usize, allocators: &[String], wanted: &[String]) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("| row | threads | {} |", ALLOCATORS.join(" | "));
-    println!("|---|---|{}", "---|".repeat(ALLOCATORS.len()));
+    let names: Vec<&str> = allocators.iter().map(|name| name.split('=').next().unwrap_or(name)).collect();
+    println!("| row | threads | {} |", names.join(" | "));
+    println!("|---|---|{}", "---|".repeat(names.len()));
     let rows = ROWS.iter().filter(|row| wanted.is_empty() || wanted.iter().any(|word| row.0.contains(word.as_str())));
     for (row, per_core) in rows {
         let threads = (per_core * cores).max(1);
-        let mut figures = vec![Vec::new(); ALLOCATORS.len()];
+        let mut figures = vec![Vec::new(); allocators.len()];
         for _ in 0..rounds {
-            for (all, allocator) in figures.iter_mut().zip(ALLOCATORS) {
+            for (all, allocator) in figures.iter_mut().zip(allocators) {
                 all.extend(figure(allocator, row, threads));
             }
         }
@@ -93,13 +107,20 @@ fn cell(mut figures: Vec<[f64; 2]>) -> String {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    match &words[..] {
-        [run_word, allocator, row, threads] if run_word == "--run" => {
-            run(allocator, row, threads.parse().expect("a number of threads"));
-        }
-        [rounds_word, rounds, wanted @ ..] if rounds_word == "--rounds" => {
-            table(rounds.parse().expect("a number of rounds"), wanted);
-        }
-        wanted => table(3, wanted),
+    if let [run_word, allocator, row, threads] = &words[..]
+        && run_word == "--run"
+    {
+        return run(allocator, row, threads.parse().expect("a number of threads"));
     }
+    let (mut rounds, mut wanted) = (3, Vec::new());
+    let mut allocators: Vec<String> = ALLOCATORS.iter().map(|name| (*name).to_owned()).collect();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--rounds" => rounds = words.next().and_then(|n| n.parse().ok()).expect("a number of rounds"),
+            "--with" => allocators.extend(words.next()),
+            _ => wanted.push(word),
+        }
+    }
+    table(rounds, &allocators, &wanted);
 }

@@ -96,9 +96,9 @@ pub(crate) struct Heap {
 }
 
 /// The heap's thread is at work in it until this is dropped.
-pub(crate) struct Work<'h>(&'h Heap);
+pub(crate) struct HeapWork<'h>(&'h Heap);
 
-impl Drop for Work<'_> {
+impl Drop for HeapWork<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::Release); // pairs with `work`, in a handler that interrupts this thread
@@ -109,13 +109,13 @@ impl Drop for Work<'_> {
 impl Heap {
     /// The right to work in the heap, unless what the caller has interrupted has it.
     #[inline(always)]
-    pub(crate) fn work(&self) -> Option<Work<'_>> {
+    pub(crate) fn work(&self) -> Option<HeapWork<'_>> {
         if self.is_busy.load(Ordering::Relaxed) {
             return None;
         }
         self.is_busy.store(true, Ordering::Relaxed);
         compiler_fence(Ordering::Acquire); // pairs with `drop`
-        Some(Work(self))
+        Some(HeapWork(self))
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -132,7 +132,7 @@ impl Heap {
     }
 }
 
-impl Work<'_> {
+impl HeapWork<'_> {
     /// A block of the cache, null if there is none.
     #[inline(always)]
     pub(crate) fn pop(&self, class: usize) -> *mut Block {
@@ -170,8 +170,8 @@ impl Work<'_> {
         }
         count(&self.0.counts.refills, 1);
         let batch = (cached_most(class) / 2).max(1);
-        let chain = self.from_pages(class, batch);
-        let chain = if chain.count > 0 { chain } else { self.from_another_page(class, batch) };
+        let chain = self.take_from_pages(class, batch);
+        let chain = if chain.count > 0 { chain } else { self.take_from_another_page(class, batch) };
         let bin = &self.0.bins[class];
         bin.first.set(chain.first);
         bin.count.set(chain.count);
@@ -179,16 +179,20 @@ impl Work<'_> {
     }
 
     /// Blocks of pages that the heap holds. Pages that have none are given up.
-    fn from_pages(&self, class: usize, batch: u32) -> Chain {
+    fn take_from_pages(&self, class: usize, batch: u32) -> Chain {
         let list = &self.0.lists[class];
         // bounded: each round gives up a page, or ends; a page whose word refuses has blocks then.
         while let Some(page) = list.first() {
-            if page.has_local() || page.collect() {
+            if !page.has_local()
+                && let Some(chain) = page.take_returned(cached_most(class))
+            {
+                return chain;
+            }
+            if page.has_local() {
                 return page.take_local(batch);
             }
             if !page.is_carved() {
-                let fresh = (system::OS_PAGE / size_of_class(class)).max(1) as u32;
-                return page.carve(class, batch.min(fresh));
+                return page.carve(class, batch.min(page.fresh_at_once(class)));
             }
             list.unlink(page);
             page.set_owner(NOBODY);
@@ -201,13 +205,13 @@ impl Work<'_> {
     }
 
     /// Blocks of a page that somebody has left, or of a new one.
-    fn from_another_page(&self, class: usize, batch: u32) -> Chain {
+    fn take_from_another_page(&self, class: usize, batch: u32) -> Chain {
         self.sweep();
         // bounded: a page that was left may have lost its last block meanwhile; the third is a new one.
         for attempt in 0..3 {
             let Some(page) = self.another_page(class, attempt < 2) else { break };
             self.0.lists[class].push_front(page);
-            let chain = self.from_pages(class, batch);
+            let chain = self.take_from_pages(class, batch);
             if chain.count > 0 {
                 return chain;
             }
@@ -261,7 +265,7 @@ impl Work<'_> {
 }
 
 /// What goes back.
-impl Work<'_> {
+impl HeapWork<'_> {
     /// Gives most of a cache that has grown too long back to its pages, the oldest blocks.
     #[cold]
     pub(crate) fn flush(&self, class: usize) {
@@ -360,10 +364,7 @@ pub(crate) fn leave_page(page: &Page) {
         return free_page(page);
     }
     page.set_owner(NOBODY);
-    if page.has_some() {
-        arena::list(page);
-        page.word().disown();
-    } else if !page.word().disown_empty() {
+    if page.has_some() || !page.word().disown_empty() {
         arena::list(page);
         page.word().disown();
     }

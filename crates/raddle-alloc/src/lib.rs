@@ -1,3 +1,7 @@
+// Owns: the allocator as programs have it.
+// May use: `arena`, `front`, `options`, `system`, `thread`.
+// Never: a lock, a wait, an allocation of its own.
+
 //! A memory allocator in which no thread ever waits for another.
 //!
 //! ```
@@ -13,9 +17,6 @@
 //! of its heap, a run of slices that it is about to use.
 //!
 //! Linux, x86-64 and aarch64. The functions here are those of C's interface, for libraries that export its names.
-// Owns: the allocator as programs have it.
-// May use: `arena`, `front`, `options`, `system`, `thread`.
-// Never: a lock, a wait, an allocation of its own.
 
 #![warn(clippy::disallowed_methods)]
 #![cfg_attr(loom, allow(dead_code, reason = "the models have the protocols alone"))]
@@ -61,6 +62,6 @@ mod face;
 #[cfg(not(loom))]
 pub use face::*;
 #[cfg(not(loom))]
-pub use options::{Refused, configure, refuse};
+pub use options::{UnknownOption, configure, refuse};
 #[cfg(not(loom))]
 pub use stats::{ClassStatistics, Statistics, report, statistics};

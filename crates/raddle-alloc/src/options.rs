@@ -10,20 +10,20 @@ static REPORTS: AtomicBool = AtomicBool::new(false);
 
 /// What was wrong with the options, and what is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused<'t> {
+pub struct UnknownOption<'t> {
     /// The part of the text that is not understood.
     pub part: &'t str,
     /// What could stand there.
     pub allowed: &'static str,
 }
 
-impl std::fmt::Display for Refused<'_> {
+impl std::fmt::Display for UnknownOption<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "`{}` is no option of the allocator; allowed: {}", self.part, self.allowed)
     }
 }
 
-impl std::error::Error for Refused<'_> {}
+impl std::error::Error for UnknownOption<'_> {}
 
 /// An option: its name, what it may be, and what it does; that answers whether it knows the value.
 struct Setting {
@@ -32,7 +32,8 @@ struct Setting {
     set: fn(&str) -> bool,
 }
 
-const ALL: &str = "decay, limit, huge_pages, hardened, stats, with commas between them, as in `decay=500,stats=on`";
+const ALL: &str =
+    "decay, limit, huge_pages, hardened, stats, with commas between them, as in `decay=500,stats=on`";
 
 const SETTINGS: [Setting; 5] = [
     Setting {
@@ -112,21 +113,23 @@ fn bytes(text: &str) -> Option<usize> {
 /// let refused = raddle_alloc::configure("decay=soon").unwrap_err();
 /// assert!(refused.to_string().contains("decay=MILLISECONDS"));
 /// ```
-pub fn configure(text: &str) -> Result<(), Refused<'_>> {
+pub fn configure(text: &str) -> Result<(), UnknownOption<'_>> {
     // bounded: by the text.
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        let setting =
-            SETTINGS.iter().find(|setting| setting.name == name).ok_or(Refused { part, allowed: ALL })?;
+        let setting = SETTINGS
+            .iter()
+            .find(|setting| setting.name == name)
+            .ok_or(UnknownOption { part, allowed: ALL })?;
         if !(setting.set)(value) {
-            return Err(Refused { part, allowed: setting.allowed });
+            return Err(UnknownOption { part, allowed: setting.allowed });
         }
     }
     Ok(())
 }
 
 /// Says on standard error what was wrong, and ends the program with 2.
-pub fn refuse(refused: &Refused<'_>) -> ! {
+pub fn refuse(refused: &UnknownOption<'_>) -> ! {
     let parts = ["raddle-alloc: `", refused.part, "` is no option; allowed: ", refused.allowed, "\n"];
     let _if_it_can = parts.iter().try_for_each(|part| raddle_syscall::write(2, part.as_bytes()).map(|_| ()));
     // SAFETY: it ends the program.
@@ -146,7 +149,7 @@ mod tests {
     fn options_are_understood_or_told() {
         assert_eq!(configure("decay=1000,stats=off,huge_pages=default"), Ok(()));
         assert_eq!(configure(""), Ok(()));
-        assert_eq!(configure("speed=11"), Err(Refused { part: "speed=11", allowed: ALL }));
+        assert_eq!(configure("speed=11"), Err(UnknownOption { part: "speed=11", allowed: ALL }));
         for wrong in ["decay=x", "limit=4X", "limit=", "limit=99999999T", "huge_pages=1", "stats"] {
             let refused = configure(wrong).unwrap_err();
             assert_eq!(refused.part, wrong);

@@ -101,7 +101,7 @@ struct Facts {
 }
 
 #[repr(C, align(64))]
-struct Held {
+struct HolderPart {
     local: Cell<*mut Block>,
     local_count: Count,
     /// So many blocks have ever been given out; those behind them are memory that was never touched.
@@ -127,14 +127,14 @@ impl Count {
 }
 
 #[repr(C, align(64))]
-struct Line<T>(T);
+struct CacheLine<T>(T);
 
 /// What is known of a slice; all zeroes for what is no page's first.
 #[repr(C)]
 pub(crate) struct Page {
     facts: Facts,
-    held: Held,
-    word: Line<PageWord>,
+    held: HolderPart,
+    word: CacheLine<PageWord>,
 }
 
 impl Page {
@@ -284,6 +284,19 @@ impl Page {
         true
     }
 
+    /// What others have given back, if it is at most `most`; more goes to the own list, which is empty before. The
+    /// chain's last block is not known: to walk to it would wait for each link to come from another core's cache.
+    pub(crate) fn take_returned(&self, most: u32) -> Option<Chain> {
+        let returned = self.word().take();
+        let first = self.block(returned.head);
+        if returned.count > most {
+            self.held.local.set(first);
+            self.held.local_count.set(returned.count);
+        }
+        let is_all = (1..=most).contains(&returned.count);
+        is_all.then_some(Chain { first, last: ptr::null_mut(), count: returned.count })
+    }
+
     /// Whether no block of it is in use, as far as the holder can see. Then all of them are in its lists.
     pub(crate) fn is_empty(&self) -> bool {
         let local = self.held.local_count.get();
@@ -302,6 +315,12 @@ impl Page {
 
     pub(crate) fn has_local(&self) -> bool {
         !self.held.local.get().is_null()
+    }
+
+    /// How many blocks that were never given out are to be so at once: a page of the kernel's at first, more later.
+    pub(crate) fn fresh_at_once(&self, class: usize) -> u32 {
+        let carved = self.held.carved.get() as usize * size_of_class(class);
+        (carved.max(4096) / size_of_class(class)).max(1) as u32
     }
 
     /// How many blocks are in use, as far as can be seen, and how many there may be.

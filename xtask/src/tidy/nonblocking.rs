@@ -1,5 +1,5 @@
 //! Owns: the rule that nothing in the allocator waits: T5 of docs/ALLOC.md.
-//! May use: `tree`, `proc-macro2`.
+//! May use: `tree`.
 //! Never: whether a reason is true; the models and the trials look for what is not.
 //!
 //! In the sources of `raddle-alloc` no lock, no once-cell, no spinning, yielding, sleeping or parking is named, and

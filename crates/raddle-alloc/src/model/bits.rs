@@ -10,22 +10,22 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 /// Two words, of which the bits 62 to 65 are free.
-struct Shared {
+struct Runs {
     words: [AtomicU64; 2],
     hints: [AtomicU64; 1],
     slices: [UnsafeCell<u32>; 4],
 }
 
 // SAFETY: loom checks the accesses.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for Runs {}
 // SAFETY: as above.
-unsafe impl Send for Shared {}
+unsafe impl Send for Runs {}
 
-impl Shared {
-    fn new() -> Arc<Shared> {
+impl Runs {
+    fn new() -> Arc<Runs> {
         let words = [AtomicU64::new(3 << 62), AtomicU64::new(3)];
         let slices = std::array::from_fn(|_| UnsafeCell::new(0));
-        Arc::new(Shared { words, hints: [AtomicU64::new(1)], slices })
+        Arc::new(Runs { words, hints: [AtomicU64::new(1)], slices })
     }
 
     fn use_run(&self, first: usize, count: usize) {
@@ -51,7 +51,7 @@ impl Shared {
 #[test]
 fn runs_over_words_are_had_by_one() {
     check(Some(3), || {
-        let shared = Shared::new();
+        let shared = Runs::new();
         let other = shared.clone();
         let thread = thread::spawn(move || other.takes_uses_gives(3));
         shared.takes_uses_gives(2);
@@ -63,7 +63,7 @@ fn runs_over_words_are_had_by_one() {
 #[test]
 fn a_run_that_is_half_taken_goes_back() {
     check(Some(3), || {
-        let shared = Shared::new();
+        let shared = Runs::new();
         let other = shared.clone();
         let thread = thread::spawn(move || {
             if bits::take_run(&other.words, 62, 4) {
@@ -83,7 +83,7 @@ fn a_run_that_is_half_taken_goes_back() {
 #[test]
 fn the_hint_tells_of_what_came_back() {
     check(None, || {
-        let shared = Shared::new();
+        let shared = Runs::new();
         assert_eq!(bits::take_any(&shared.words, 2, 1, 0), Some(62));
         assert_eq!(bits::take_any(&shared.words, 2, 1, 1), Some(64));
         let other = shared.clone();

@@ -1,5 +1,4 @@
-//! Owns: the models of a page's word: no block is lost or given out twice, there is one holder, it sees what was
-//! written.
+//! Owns: the models of a page's word: no block is lost, or had twice; one holder, who sees what was written.
 //! May use: `protocol::page_word`, `loom`.
 //! Never: a page.
 
@@ -12,21 +11,21 @@ use loom::thread;
 const BLOCKS: usize = 5;
 
 /// A page of some blocks: the link of each, and what the holder alone may touch.
-struct Shared {
+struct PageModel {
     word: PageWord,
     links: [UnsafeCell<u32>; BLOCKS],
     held: UnsafeCell<Vec<u32>>,
 }
 
 // SAFETY: loom checks the accesses.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for PageModel {}
 // SAFETY: as above.
-unsafe impl Send for Shared {}
+unsafe impl Send for PageModel {}
 
-impl Shared {
-    fn new() -> Arc<Shared> {
+impl PageModel {
+    fn new() -> Arc<PageModel> {
         let links = std::array::from_fn(|_| UnsafeCell::new(u32::MAX));
-        Arc::new(Shared { word: PageWord::new(), links, held: UnsafeCell::new(Vec::new()) })
+        Arc::new(PageModel { word: PageWord::new(), links, held: UnsafeCell::new(Vec::new()) })
     }
 
     fn set_link(&self, block: u32, to: u32) {
@@ -75,10 +74,10 @@ impl Shared {
 #[test]
 fn what_two_push_the_holder_finds() {
     check(Some(3), || {
-        let shared = Shared::new();
+        let shared = PageModel::new();
         let others = [shared.clone(), shared.clone()];
         let threads = [(0, [1, 2]), (1, [3, 4])].map(|(number, blocks)| {
-            let shared: Arc<Shared> = others[number].clone();
+            let shared: Arc<PageModel> = others[number].clone();
             thread::spawn(move || assert!(!shared.push(&blocks), "the page has a holder"))
         });
         shared.collect();
@@ -90,10 +89,10 @@ fn what_two_push_the_holder_finds() {
 #[test]
 fn a_page_that_is_given_up_is_adopted_by_one() {
     check(Some(3), || {
-        let shared = Shared::new();
+        let shared = PageModel::new();
         let others = [shared.clone(), shared.clone()];
         let threads = [(0, [1]), (1, [2])].map(|(number, blocks)| {
-            let shared: Arc<Shared> = others[number].clone();
+            let shared: Arc<PageModel> = others[number].clone();
             thread::spawn(move || shared.push(&blocks))
         });
         // Has nothing, unless somebody was faster.
@@ -111,16 +110,16 @@ fn a_page_that_is_given_up_is_adopted_by_one() {
 #[test]
 fn a_page_that_is_left_goes_to_one_who_sees_what_the_last_holder_wrote() {
     check(Some(3), || {
-        let shared = Shared::new();
+        let shared = PageModel::new();
         // SAFETY: as above.
         shared.held.with_mut(|held| unsafe { (*held).push(1) });
         let others = [shared.clone(), shared.clone()];
         let pushes = {
-            let shared: Arc<Shared> = others[0].clone();
+            let shared: Arc<PageModel> = others[0].clone();
             thread::spawn(move || shared.push(&[2]))
         };
         let claims = {
-            let shared: Arc<Shared> = others[1].clone();
+            let shared: Arc<PageModel> = others[1].clone();
             thread::spawn(move || {
                 let claimed = shared.word.claim();
                 if claimed {
@@ -142,7 +141,7 @@ fn a_page_that_is_left_goes_to_one_who_sees_what_the_last_holder_wrote() {
 #[test]
 fn two_who_claim_do_not_both_have_it() {
     check(None, || {
-        let shared = Shared::new();
+        let shared = PageModel::new();
         shared.word.disown();
         let other = shared.clone();
         let thread = thread::spawn(move || other.word.claim());

@@ -9,20 +9,20 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-struct Shared {
+struct RecordList {
     records: Records,
     next: [AtomicU32; 3],
     inside: [UnsafeCell<u32>; 3],
 }
 
 // SAFETY: loom checks the accesses.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for RecordList {}
 // SAFETY: as above.
-unsafe impl Send for Shared {}
+unsafe impl Send for RecordList {}
 
-impl Shared {
-    fn new(count: u32) -> Arc<Shared> {
-        let shared = Shared {
+impl RecordList {
+    fn new(count: u32) -> Arc<RecordList> {
+        let shared = RecordList {
             records: Records::new(),
             next: std::array::from_fn(|_| AtomicU32::new(0)),
             inside: std::array::from_fn(|_| UnsafeCell::new(0)),
@@ -48,7 +48,7 @@ impl Shared {
 #[test]
 fn a_record_is_had_by_one() {
     check(Some(3), || {
-        let shared = Shared::new(2);
+        let shared = RecordList::new(2);
         let other = shared.clone();
         let thread = thread::spawn(move || {
             // Takes two and gives the first back: it is first again, with another one behind it.

@@ -60,10 +60,11 @@ pub(crate) fn give(words: &[AtomicU64], first: usize, count: usize) {
 }
 
 fn give_words(words: &[AtomicU64], first: usize, count: usize, which: std::ops::Range<usize>) {
+    // pairs with `take_part`
     let order = if made(Mistake::GivesBackRelaxed) { Ordering::Relaxed } else { Ordering::Release };
     // bounded: by the words of the run.
     for index in which {
-        words[index].fetch_or(part(first, count, index), order); // pairs with `take_part`
+        words[index].fetch_or(part(first, count, index), order);
     }
 }
 
@@ -173,8 +174,8 @@ pub(crate) fn clear_unless(words: &[AtomicU64], bit: usize, there_is: impl Fn() 
 /// The first bit at or behind `from` that is set.
 pub(crate) fn next_set(words: &[AtomicU64], from: usize) -> Option<usize> {
     // bounded: by the words.
-    for index in from / WIDTH..words.len() {
-        let mut word = words[index].load(Ordering::Relaxed);
+    for (index, word) in words.iter().enumerate().skip(from / WIDTH) {
+        let mut word = word.load(Ordering::Relaxed);
         if index == from / WIDTH {
             word &= u64::MAX << (from % WIDTH);
         }

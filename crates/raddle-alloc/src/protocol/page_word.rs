@@ -57,6 +57,7 @@ impl PageWord {
     /// Gives a chain of blocks back. `link` has the last block of the chain point to the head that it is told.
     /// True if the page was nobody's: the caller now is its holder.
     pub(crate) fn push(&self, chain: Returned, link: impl Fn(u32)) -> bool {
+        // pairs with `take` (the links), and with `disown`, `disown_empty` (what the last holder wrote)
         let order = if made(Mistake::PushesRelaxed) { Ordering::Relaxed } else { Ordering::AcqRel };
         let mut seen = self.0.load(Ordering::Relaxed);
         link(Returned::of(seen).head);
@@ -72,7 +73,6 @@ impl PageWord {
                 self.0.store(new, order_of_store(order));
                 return seen & NOBODYS != 0;
             }
-            // pairs with `take` (the links), and with `disown`, `disown_empty` (what the last holder wrote)
             match self.0.compare_exchange(seen, new, order, Ordering::Relaxed) {
                 Ok(_) => return seen & NOBODYS != 0,
                 Err(now) => seen = now,
@@ -86,8 +86,9 @@ impl PageWord {
         if self.0.load(Ordering::Relaxed) == 0 {
             return Returned { head: 0, count: 0 };
         }
+        // pairs with `push`
         let order = if made(Mistake::TakesRelaxed) { Ordering::Relaxed } else { Ordering::Acquire };
-        Returned::of(self.0.swap(0, order)) // pairs with `push`
+        Returned::of(self.0.swap(0, order))
     }
 
     /// How many have come back, as far as the caller can see.
@@ -108,12 +109,14 @@ impl PageWord {
 
     /// The holder gives up a page whatever has come back, or comes.
     pub(crate) fn disown(&self) {
+        // pairs with `push` and `claim` of the next holder
         let order = if made(Mistake::DisownsRelaxed) { Ordering::Relaxed } else { Ordering::Release };
-        self.0.fetch_or(NOBODYS, order); // pairs with `push` and `claim` of the next holder
+        self.0.fetch_or(NOBODYS, order);
     }
 
     /// Makes the caller the holder, if the page is nobody's.
     pub(crate) fn claim(&self) -> bool {
+        // pairs with `disown`, `disown_empty` (what the last holder wrote)
         let order = if made(Mistake::ClaimsRelaxed) { Ordering::Relaxed } else { Ordering::Acquire };
         let mut seen = self.0.load(Ordering::Relaxed);
         // lock-free: the exchange fails if a push or another claim has succeeded; then the page has a holder.
@@ -122,7 +125,6 @@ impl PageWord {
                 self.0.fetch_and(!NOBODYS, Ordering::AcqRel); // pairs with `disown`
                 return true;
             }
-            // pairs with `disown`, `disown_empty` (what the last holder wrote)
             match self.0.compare_exchange(seen, seen & !NOBODYS, order, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => seen = now,

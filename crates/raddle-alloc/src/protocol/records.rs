@@ -30,13 +30,13 @@ impl Records {
 
     /// Gives a record back; it is not 0. `link` stores in it which comes behind it.
     pub(crate) fn give(&self, record: u32, link: impl Fn(u32)) {
+        // pairs with `take`
         let order = if made(Mistake::RecordsRelaxed) { Ordering::Relaxed } else { Ordering::Release };
         let mut seen = self.0.load(Ordering::Relaxed);
         // lock-free: the exchange fails if another thread has given or taken a record.
         loop {
             link((seen & NUMBER) as u32);
             let new = Records::head(seen, u64::from(record));
-            // pairs with `take`
             match self.0.compare_exchange(seen, new, order, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => seen = now,

@@ -1,5 +1,5 @@
 //! Owns: a thread's heap: its cache of blocks, and the pages that it holds.
-//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `system`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`.
 //! Never: another thread's heap; a wait.
 //!
 //! **The cache** is a list of free blocks for each class, of whatever pages. An allocation takes the first, a free
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fen
 use crate::arena::{self, Arena, page_of};
 use crate::class::{CLASSES, size_of_class};
 use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
-use crate::{decay, hardened, system};
+use crate::{decay, hardened};
 
 /// Blocks above this have pages of eight slices.
 const SMALL_BYTES_MAX: usize = 8 << 10;

@@ -1,5 +1,5 @@
 // Owns: the allocator as programs have it.
-// May use: `arena`, `front`, `options`, `system`, `thread`.
+// May use: nothing.
 // Never: a lock, a wait, an allocation of its own.
 
 //! A memory allocator in which no thread ever waits for another.

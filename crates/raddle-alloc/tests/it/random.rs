@@ -72,16 +72,13 @@ impl Held {
 
     fn write(&self) {
         // SAFETY: ours, of this size.
-        self.places().for_each(|at| unsafe { self.block.add(at).write(self.seed ^ at as u8) });
+        self.places().for_each(|at| unsafe { self.block.wrapping_add(at).write(self.seed ^ at as u8) });
     }
 
     fn check(&self) {
         // SAFETY: as above.
-        assert!(
-            self.places().all(|at| unsafe { self.block.add(at).read() } == self.seed ^ at as u8),
-            "{}",
-            self.size
-        );
+        let is_as_written = |at| unsafe { self.block.wrapping_add(at).read() } == self.seed ^ at as u8;
+        assert!(self.places().all(is_as_written), "{}", self.size);
     }
 
     fn resize(&mut self, random: &mut Random) {
@@ -91,7 +88,7 @@ impl Held {
         self.block = unsafe { reallocate(self.block, size, self.align.max(16)) };
         assert!(!self.block.is_null() && self.block.addr().is_multiple_of(self.align));
         // SAFETY: as above.
-        assert!(kept.iter().all(|at| unsafe { self.block.add(*at).read() } == self.seed ^ *at as u8));
+        assert!(kept.iter().all(|at| unsafe { self.block.wrapping_add(*at).read() } == self.seed ^ *at as u8));
         self.size = size;
         self.write();
     }

@@ -25,7 +25,7 @@ fn check(block: *mut u8, size: usize, align: usize) {
     for place in [0, size / 2, size.saturating_sub(1)] {
         if place < size {
             // SAFETY: within the block.
-            unsafe { block.add(place).write(place as u8) };
+            unsafe { block.wrapping_add(place).write(place as u8) };
         }
     }
 }
@@ -92,11 +92,11 @@ fn zeroes_are_zeroes_whatever_was_there() {
             let block = allocate_zeroed(size);
             for place in places.into_iter().filter(|place| *place < size) {
                 // SAFETY: ours, of this size.
-                assert_eq!(unsafe { block.add(place).read() }, 0, "{size} at {place}");
+                assert_eq!(unsafe { block.wrapping_add(place).read() }, 0, "{size} at {place}");
             }
             for place in places.into_iter().filter(|place| *place < size) {
                 // SAFETY: as above.
-                unsafe { block.add(place).write(0xff) };
+                unsafe { block.wrapping_add(place).write(0xff) };
             }
             // SAFETY: ours.
             unsafe { free(block) };
@@ -113,13 +113,13 @@ fn a_block_keeps_its_contents_when_it_grows_and_shrinks() {
         let mut size = 1;
         for next in sizes.into_iter().chain(sizes.into_iter().rev()) {
             // SAFETY: ours, of this size.
-            (0..size).step_by(997).for_each(|at| unsafe { block.add(at).write((at % 251) as u8) });
+            (0..size).step_by(997).for_each(|at| unsafe { block.wrapping_add(at).write((at % 251) as u8) });
             // SAFETY: ours.
             block = unsafe { reallocate(block, next, align) };
             assert!(!block.is_null() && block.addr().is_multiple_of(align), "{next} at {align}");
             let mut kept = (0..size.min(next)).step_by(997);
             // SAFETY: ours, of both sizes.
-            assert!(kept.all(|at| unsafe { block.add(at).read() } == (at % 251) as u8), "{size} {next}");
+            assert!(kept.all(|at| unsafe { block.wrapping_add(at).read() } == (at % 251) as u8), "{size} {next}");
             // SAFETY: ours.
             assert!(unsafe { usable_size(block) } >= next);
             size = next;

@@ -48,7 +48,7 @@ pub(crate) fn operation(random: &mut Random, sizes: Sizes) {
     // SAFETY: ours, of this size.
     unsafe { block.write(1) };
     // SAFETY: as above.
-    unsafe { block.add(size - 1).write(1) };
+    unsafe { block.wrapping_add(size - 1).write(1) };
     if random.next() & 63 == 0 {
         // SAFETY: as above.
         block = unsafe { reallocate(block, size * 2, 16) };

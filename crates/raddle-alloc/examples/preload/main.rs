@@ -19,8 +19,10 @@ use std::ptr;
 const OS_PAGE: usize = 4096;
 
 fn set_errno(number: c_int) {
+    // SAFETY: no preconditions.
+    let place = unsafe { libc::__errno_location() };
     // SAFETY: the thread's own.
-    unsafe { *libc::__errno_location() = number };
+    unsafe { *place = number };
 }
 
 /// What C is given: nothing has a reason.

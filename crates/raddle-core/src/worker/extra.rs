@@ -340,6 +340,8 @@ impl LocalWorker {
                 found = self.take_over(now);
             }
             if found.is_some() {
+                // It is up: what it wakes, and what it forks, is for whoever is idle, and one of those looks.
+                shared.idle.note_up_beside();
                 Counters::add(&self.counters.idle_incidents, 1);
                 Counters::add(&self.counters.idle_ns, now - began);
                 self.note_idle(now - began, false);

@@ -89,7 +89,8 @@ impl LocalWorker {
             }
             // Whoever is up for a moment, and again and again, finds one who looks already, and wakes nobody. A few
             // long dozes do, since a spawn knocks.
-            lingers = shared.workers().len() > 1 && shared.policy.looks() && doze < shared.policy.tick_ns();
+            let has_others = shared.workers().len() > 1 || shared.extra_workers().next().is_some();
+            lingers = has_others && shared.policy.looks() && doze < shared.policy.tick_ns();
             if lingers && woken == Woken::ByItself && shared.idle.sleepers() + 1 == shared.workers().len() {
                 doze = doze.max(shared.policy.tick_ns() / LINGERS);
             }
@@ -175,7 +176,8 @@ impl LocalWorker {
         begun: usize,
     ) -> (Woken, bool) {
         let shared = self.shared();
-        let watch = shared.idle.announce(self.index, was_searcher, lingers);
+        let watch =
+            shared.idle.announce(self.index, was_searcher, lingers, || shared.extras.is_anybody_up());
         let outstanding = &shared.pollers.outstanding;
         let asks = outstanding.is_unkept() || (outstanding.any() && outstanding.begun() != begun);
         let sees_work = self.sees_work();

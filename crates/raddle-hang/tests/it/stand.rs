@@ -233,6 +233,41 @@ fn forks_of_what_has_come_to_an_extra_worker_are_everybodys() {
     });
 }
 
+/// What an extra worker wakes waits there as at any worker, also if all others have slept for long: whoever is idle takes
+/// it, though the one that has woken it computes on.
+#[test]
+fn what_is_woken_on_an_extra_worker_does_not_wait_for_its_slice() {
+    ends(1, || {
+        let stands = csp::spawn_on(0, || {
+            let (sender, receiver) = channel();
+            // Behind one that stands on the only worker: it begins on an extra one.
+            let wakes = csp::spawn(move || {
+                let [is_there, has_run] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+                let [there, run] = [is_there.clone(), has_run.clone()];
+                let woken = csp::spawn(move || {
+                    there.store(true, Ordering::Relaxed);
+                    csp::park();
+                    run.store(true, Ordering::Relaxed);
+                });
+                while !is_there.load(Ordering::Relaxed) {
+                    csp::yield_now();
+                }
+                sender.send(()).unwrap();
+                // Until the others look around no more. If they still do, the test says less.
+                csp::sleep(Duration::from_millis(200));
+                woken.process().unpark();
+                while !has_run.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+                woken.join().unwrap();
+            });
+            assert_eq!(receiver.recv(), Ok(()));
+            wakes
+        });
+        stands.join().unwrap().join().unwrap();
+    });
+}
+
 /// What an extra worker does is counted as what any other does.
 #[test]
 fn what_an_extra_worker_runs_is_counted() {

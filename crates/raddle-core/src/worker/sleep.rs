@@ -182,7 +182,10 @@ impl LocalWorker {
         let asks = outstanding.is_unkept() || (outstanding.any() && outstanding.begun() != begun);
         let sees_work = self.sees_work();
         if sees_work || asks || !self.inbox.try_sleep() {
-            return (shared.idle.cancel(self.index, watch), sees_work);
+            let woken = shared.idle.cancel(self.index, watch);
+            // It said that it sleeps, and who looks for hangs may have seen that, and lain down.
+            note_change();
+            return (woken, sees_work);
         }
         shared.note_quiet();
         // Who looks beside the watcher does so until its doze would be as long as that one's may be.

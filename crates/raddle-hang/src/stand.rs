@@ -3,7 +3,8 @@
 //! Never: a worker stopped; a file read for one that moves, or behind which nobody waits.
 //!
 //! A worker *stands* if for at least [`STANDS`] it has dispatched nothing, its OS thread has had no processor and asks
-//! for none, and nobody has taken what waits behind it. The scheduler then has an extra worker take it
+//! for none, and nobody has taken what waits behind it: a runnable, an alarm that is due, or the next question to a
+//! poller at which something is outstanding, if no other worker asks. The scheduler then has an extra worker take it
 //! (`raddle_core::runtime::extra`), until the worker goes on.
 //!
 //! Alternatives: the state of all OS threads, read from `/proc` each time, is a hundred times as dear as two reads of a
@@ -155,8 +156,10 @@ impl Stands {
         let seen = self.seen.get_mut(&key)?;
         (seen.processor, seen.was_stopped) = (processor, false);
         let has_batch = seen.is_to_search(worker);
-        let is_starved =
-            (waiting > 0 && seen.taken == taken) || shared.has_shared(0) || worker.has_alarm_due();
+        let is_starved = (waiting > 0 && seen.taken == taken)
+            || shared.has_shared(0)
+            || worker.has_alarm_due()
+            || shared.asks_no_poller(STANDS);
         seen.taken = taken;
         if !seen.is_helped && (is_starved || has_batch) && seen.since.elapsed() >= STANDS {
             seen.is_helped = matches!(kernel::state(os_thread), Some('S' | 'D'));

@@ -4,6 +4,7 @@ use crate::child::{in_program, program, stderr};
 use crate::watch::{Progress, Watchdog};
 use crate::{light_runtime, runtime, said_until, until_input_ends};
 use raddle::{Balance, Runtime, csp, task, thread};
+use raddle_core::door::poller::Poller;
 use std::ffi::{CStr, CString};
 use std::future::poll_fn;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -265,6 +266,38 @@ fn what_is_woken_on_an_extra_worker_does_not_wait_for_its_slice() {
             wakes
         });
         stands.join().unwrap().join().unwrap();
+    });
+}
+
+/// Nobody else would: it is asked as long as something is outstanding, and all the program's processes wait.
+#[test]
+fn a_poller_is_asked_while_the_only_worker_stands() {
+    ends(1, || {
+        let (sender, receiver) = channel();
+        let [is_there, stands] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let (there, asked) = (is_there.clone(), stands.clone());
+        let waits = csp::spawn(move || {
+            there.store(true, Ordering::Relaxed);
+            csp::park();
+            sender.send(7).unwrap();
+        });
+        while !is_there.load(Ordering::Relaxed) {
+            csp::yield_now();
+        }
+        let woken = waits.process().clone();
+        let poller = Poller::new("network", Duration::from_millis(1), move |asking| {
+            if asked.load(Ordering::Relaxed) {
+                asking.end(1);
+                woken.unpark();
+            }
+            Duration::from_millis(1)
+        });
+        let poller = poller.expect("a runtime");
+        poller.begin(1);
+        // From here to the call there is no boundary at which this worker would ask.
+        stands.store(true, Ordering::Relaxed);
+        assert_eq!(receiver.recv(), Ok(7));
+        waits.join().unwrap();
     });
 }
 

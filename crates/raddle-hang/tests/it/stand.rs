@@ -234,8 +234,8 @@ fn forks_of_what_has_come_to_an_extra_worker_are_everybodys() {
     });
 }
 
-/// What an extra worker wakes waits there as at any worker, also if all others have slept for long: whoever is idle takes
-/// it, though the one that has woken it computes on.
+/// What an extra worker wakes waits there as at any worker, also if all others have slept for long: whoever is idle
+/// takes it, though the one that has woken it computes on.
 #[test]
 fn what_is_woken_on_an_extra_worker_does_not_wait_for_its_slice() {
     ends(1, || {

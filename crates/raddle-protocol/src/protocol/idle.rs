@@ -186,8 +186,8 @@ impl IdleSet {
 
     /// Announces that `worker` is about to sleep, and runs the sleeper's fence: the caller now looks everywhere once
     /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not. Who `lingers` is
-    /// the watcher if there is none, even if nobody is busy: the next who gets up for a moment need wake nobody then. So
-    /// is the last one who lies down if anybody is up `beside` the set, which is asked after the fence.
+    /// the watcher if there is none, even if nobody is busy: the next who gets up for a moment need wake nobody then.
+    /// So is the last one who lies down if anybody is up `beside` the set, which is asked after the fence.
     #[inline]
     pub fn announce(
         &self,
@@ -376,8 +376,8 @@ impl IdleSet {
         }
     }
 
-    /// Somebody who is none of the set, and works beside it, has got up, and shows that: from now on one who sleeps looks
-    /// around, as beside any other who is up. If one searches, that one finds out when it lies down.
+    /// Somebody who is none of the set, and works beside it, has got up, and shows that: from now on one who sleeps
+    /// looks around, as beside any other who is up. If one searches, that one finds out when it lies down.
     #[inline]
     pub fn note_up_beside(&self) {
         order::IDLE_NOTIFIER_FENCE();

@@ -67,10 +67,10 @@ impl Asked {
         Asked { searched: None, next: Instant::now(), pause: PAUSE_MIN }
     }
 
-    /// Now; `found`: something for others, or nothing, if it could be looked at.
-    fn note(&mut self, found: Option<bool>, left: ([u64; 3], usize)) {
-        self.searched = found.map(|_| left);
-        if found == Some(true) {
+    /// Now; and whether something for others was found, and what was left at which progress, if it could be looked at.
+    fn note(&mut self, looked: Option<(bool, ([u64; 3], usize))>) {
+        self.searched = looked.map(|(_, left)| left);
+        if looked.is_some_and(|(found, _)| found) {
             return *self = Asked { searched: self.searched, ..Asked::never() };
         }
         self.next = Instant::now() + self.pause;
@@ -179,16 +179,21 @@ impl Stands {
         if !shared.takes_batch_of(worker) || kernel::state(seen.os_thread) != Some('S') {
             return false;
         }
-        let mut found = false;
+        let mut looked = None;
         let records = os_thread::records();
         let own = records.iter().find(|record| record.tid() == seen.os_thread);
-        // SAFETY: it stands there while this is called.
-        let lay_out = || found = unsafe { shared.lay_out_batch(worker) };
+        let lay_out = || {
+            // SAFETY: it stands there while this is called.
+            let found = unsafe { shared.lay_out_batch(worker) };
+            // As long as it stands: when it goes on it may come to its next stand before this has noted of which one
+            // it knows what is left.
+            looked = Some((found, (worker.progress(), worker.waiting_in_batch())));
+        };
         seen.was_stopped = true;
-        let stood = own.is_some_and(|record| stop::while_in_system_call(record, lay_out));
+        let _stood = own.is_some_and(|record| stop::while_in_system_call(record, lay_out));
         drop(records);
-        seen.asked.note(stood.then_some(found), (worker.progress(), worker.waiting_in_batch()));
-        found
+        seen.asked.note(looked);
+        looked.is_some_and(|(found, _)| found)
     }
 }
 

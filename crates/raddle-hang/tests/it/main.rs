@@ -65,7 +65,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 48] = [
+const PROGRAMS: [(&str, fn()); 49] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -111,6 +111,7 @@ const PROGRAMS: [(&str, fn()); 48] = [
     ("many_threads", slow::many_threads),
     ("ping_pong", rounds::ping_pong),
     ("ping_pong_beside", rounds::ping_pong_beside),
+    ("ping_pong_apart", rounds::ping_pong_apart),
     ("yields_for_ever", rounds::yields_for_ever),
     ("ping_pong_and_dump", rounds::ping_pong_and_dump),
     ("not_going_round", rounds::not_going_round),

@@ -65,7 +65,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 49] = [
+const PROGRAMS: [(&str, fn()); 50] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -77,6 +77,7 @@ const PROGRAMS: [(&str, fn()); 49] = [
     ("long_loop", slow::long_loop),
     ("lock_of_std", slow::lock_of_std),
     ("nobody_can_help", stand::nobody_can_help),
+    ("nobody_can_help_nor_print", stand::nobody_can_help_nor_print),
     ("stands_again", stand::stands_again),
     ("many_compressors", stand::many_compressors),
     ("calls_before_a_full_batch", stand::calls_before_a_full_batch),

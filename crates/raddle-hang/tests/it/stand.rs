@@ -625,6 +625,15 @@ fn more_threads_with_channels_of_their_own_end_or_are_told_with_function_and_lin
 
 /// What waits behind has begun, and is light: nobody can help.
 pub(super) fn nobody_can_help() {
+    stands_alone(false);
+}
+
+/// As above, and who stands has the standard library's lock of standard error.
+pub(super) fn nobody_can_help_nor_print() {
+    stands_alone(true);
+}
+
+fn stands_alone(holds_standard_error: bool) {
     let rt = light_runtime();
     drop(rt.spawn(|| {
         let (sender, receiver) = channel::<()>();
@@ -639,6 +648,7 @@ pub(super) fn nobody_can_help() {
         csp::yield_now();
         let receives = csp::Builder::new().name("receives");
         drop(receives.spawn(move || {
+            let _held = holds_standard_error.then(|| std::io::stderr().lock());
             is_about_to.store(true, Ordering::Relaxed);
             asks_a_channel_of_std(&receiver);
         }));
@@ -656,10 +666,14 @@ fn asks_a_channel_of_std(receiver: &Receiver<()>) {
 #[test]
 fn where_nobody_can_help_the_programs_function_is_told() {
     let place = format!(" at tests/it/stand.rs:{}:", BEFORE + 4);
-    let text = said_until("nobody_can_help", &place);
-    assert!(text.contains("raddle: slow: process 'receives' (#"), "{text}");
-    assert!(text.contains("    in it::stand::asks_a_channel_of_std"), "{text}");
-    assert!(!text.contains("std::"), "what the function has called: {text}");
+    for name in ["nobody_can_help", "nobody_can_help_nor_print"] {
+        let dog = Watchdog::new(name.into(), Progress::default(), String::new);
+        let text = said_until(name, &place);
+        assert!(text.contains("raddle: slow: process 'receives' (#"), "{text}");
+        assert!(text.contains("    in it::stand::asks_a_channel_of_std"), "{text}");
+        assert!(!text.contains("std::"), "what the function has called: {text}");
+        drop(dog);
+    }
 }
 
 /// Stands again and again, before one that nobody else may run, until the standard input ends.

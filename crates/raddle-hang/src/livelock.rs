@@ -72,7 +72,9 @@ type Outcomes = ([u64; 4], Option<u64>, u64);
 /// One runtime, since something came of it.
 struct Going {
     outcomes: Outcomes,
+    /// Later than it began by the ticks in which there was no turn.
     since: Instant,
+    looked: Instant,
     turns_then: u64,
     turns: u64,
     /// What its workers had used at a time, and how many turns, sleeps, and pages for `raddle top`, there had been.
@@ -169,6 +171,7 @@ impl Going {
         Going {
             outcomes: outcomes(shared),
             since: Instant::now(),
+            looked: Instant::now(),
             turns_then: turns,
             turns,
             work: None,
@@ -185,6 +188,11 @@ impl Going {
         if !is_at_it || shared.waits_for_elsewhere() {
             *self = Going::new(shared);
             return None;
+        }
+        let since_last_look = self.looked.elapsed();
+        self.looked = Instant::now();
+        if turns == self.turns {
+            self.since += since_last_look;
         }
         self.turns = turns;
         let (runtime, lasts) = (key(shared), self.since.elapsed());

@@ -226,7 +226,9 @@ impl Going {
             return true;
         }
         let has_begun = self.turns > self.turns_then;
-        let Some(now) = work(shared).filter(|_| has_begun).map(|work| work.on_processor) else { return false };
+        let Some(now) = work(shared).filter(|_| has_begun).map(|work| work.on_processor) else {
+            return false;
+        };
         let sleeps = times_asleep(shared);
         let (then, before) = *self.paused.get_or_insert((now, [turns, sleeps]));
         let [turned, slept] = [turns - before[0], sleeps - before[1]];

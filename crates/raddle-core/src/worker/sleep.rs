@@ -176,8 +176,7 @@ impl LocalWorker {
         begun: usize,
     ) -> (Woken, bool) {
         let shared = self.shared();
-        let watch =
-            shared.idle.announce(self.index, was_searcher, lingers, || shared.extras.is_anybody_up());
+        let watch = shared.idle.announce(self.index, was_searcher, lingers, || shared.extras.is_anybody_up());
         let outstanding = &shared.pollers.outstanding;
         let asks = outstanding.is_unkept() || (outstanding.any() && outstanding.begun() != begun);
         let sees_work = self.sees_work();

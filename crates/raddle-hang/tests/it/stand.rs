@@ -635,7 +635,7 @@ pub(super) fn nobody_can_help_nor_print() {
 
 fn stands_alone(holds_standard_error: bool) {
     let rt = light_runtime();
-    drop(rt.spawn(|| {
+    drop(rt.spawn(move || {
         let (sender, receiver) = channel::<()>();
         let is_about_to = Arc::new(AtomicBool::new(false));
         let asked = is_about_to.clone();

@@ -292,7 +292,7 @@ impl IdleSet {
 
     /// See the protocol.
     pub fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
-        self.0.announce(worker, was_searcher, false)
+        self.0.announce(worker, was_searcher, false, || false)
     }
 
     /// See the protocol.
@@ -302,7 +302,17 @@ impl IdleSet {
 
     /// See the protocol: of one who lingers.
     pub fn announce_lingering(&self, worker: usize, was_searcher: bool) -> Watch {
-        self.0.announce(worker, was_searcher, true)
+        self.0.announce(worker, was_searcher, true, || false)
+    }
+
+    /// See the protocol: of one beside whom somebody may be up.
+    pub fn announce_beside(&self, worker: usize, beside: impl FnOnce() -> bool) -> Watch {
+        self.0.announce(worker, false, false, beside)
+    }
+
+    /// See the protocol.
+    pub fn note_up_beside(&self) {
+        self.0.note_up_beside();
     }
 
     /// See the protocol.

@@ -187,8 +187,15 @@ impl IdleSet {
     /// Announces that `worker` is about to sleep, and runs the sleeper's fence: the caller now looks everywhere once
     /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not. Who `lingers` is
     /// the watcher if there is none, even if nobody is busy: the next who gets up for a moment need wake nobody then.
+    /// So is the last one who lies down if anybody is up `beside` the set, which is asked after the fence.
     #[inline]
-    pub fn announce(&self, worker: usize, was_searcher: bool, lingers: bool) -> Watch {
+    pub fn announce(
+        &self,
+        worker: usize,
+        was_searcher: bool,
+        lingers: bool,
+        beside: impl FnOnce() -> bool,
+    ) -> Watch {
         self.sleep_words[worker].0.store(ASLEEP, Ordering::Relaxed);
         // Relaxed: published by the announcement that follows.
         self.announcements.fetch_add(1, Ordering::Relaxed);
@@ -212,7 +219,7 @@ impl IdleSet {
                 Ok(_) => {
                     order::IDLE_SLEEPER_FENCE();
                     return if watch == Watch::NobodyBusy {
-                        self.unless_somebody_gets_up(watch)
+                        self.unless_somebody_is_up(watch, beside)
                     } else {
                         watch
                     };
@@ -222,10 +229,11 @@ impl IdleSet {
         }
     }
 
-    /// All are counted as asleep; but one that was woken is counted until its waker comes to it, and may be up already.
+    /// All are counted as asleep; but one that was woken is counted until its waker comes to it, and may be up already,
+    /// and who works beside the set is never counted.
     #[inline]
-    fn unless_somebody_gets_up(&self, nobody_busy: Watch) -> Watch {
-        if self.sleep_words.iter().all(|word| word.0.load(Ordering::Relaxed) == ASLEEP) {
+    fn unless_somebody_is_up(&self, nobody_busy: Watch, beside: impl FnOnce() -> bool) -> Watch {
+        if self.sleep_words.iter().all(|word| word.0.load(Ordering::Relaxed) == ASLEEP) && !beside() {
             return nobody_busy;
         }
         let before = self.word.fetch_or(WATCHER, Ordering::Relaxed);
@@ -364,6 +372,17 @@ impl IdleSet {
     pub fn knock(&self) {
         let before = self.word.fetch_and(!KNOCK, order::IDLE_KNOCK());
         if before & KNOCK != 0 && self.has_use_for_one_more(before) {
+            self.wake_any();
+        }
+    }
+
+    /// Somebody who is none of the set, and works beside it, has got up, and shows that: from now on one who sleeps
+    /// looks around, as beside any other who is up. If one searches, that one finds out when it lies down.
+    #[inline]
+    pub fn note_up_beside(&self) {
+        order::IDLE_NOTIFIER_FENCE();
+        let seen = self.word.load(Ordering::Relaxed);
+        if seen & WATCHER == 0 && sleepers(seen) > 0 && searchers(seen) <= 0 {
             self.wake_any();
         }
     }

@@ -28,6 +28,7 @@ mod once;
 mod outstanding;
 mod park;
 mod parked;
+mod poll;
 mod promise;
 mod rendezvous;
 mod rwlock;

@@ -96,6 +96,7 @@
 //! | `explore` | schedules from a seed: `RADDLE_SEED`, [`Builder::seed`], `raddle::explore` |
 //! | `hang` | reports of deadlocks and of slow slices, dumps: `RADDLE_DEADLOCK`, `raddle::hang`, `dump` |
 //! | `macros` | [`#[raddle::main]`](macro@main); without it, the default runtime starts on first use |
+//! | `net` | sockets, pipes, files, child processes: `raddle::net`, `io`, `fs`, `process` |
 //! | `stm` | transactional memory: `raddle::stm` |
 //! | `trace` | the recorder: `RADDLE_TRACE`, [`Builder::trace`], `trace::dump`; marks compile without it |
 //! | `futures`, not by default | the traits of `futures-core` for channels' futures and streams, and for intervals |
@@ -195,6 +196,9 @@ pub use raddle_job::{
     ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
     current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
 };
+#[cfg(feature = "net")]
+#[doc(inline)]
+pub use raddle_net::{fs, io, net, process};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use raddle_recorder as trace;

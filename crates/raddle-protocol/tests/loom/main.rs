@@ -30,6 +30,7 @@ mod park;
 mod parked;
 mod poll;
 mod promise;
+mod readiness;
 mod rendezvous;
 mod rwlock;
 mod scope;

@@ -1,6 +1,6 @@
 // Owns: the public Rust face of Raddle.
-// May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-recorder`,
-// `raddle-stm`, `raddle-sync`, `raddle-thread`.
+// May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-net`,
+// `raddle-recorder`, `raddle-stm`, `raddle-sync`, `raddle-thread`.
 // Never: a mechanism of its own.
 
 //! Raddle runs programs made of very many very small concurrent pieces on all the cores of a machine, at a cost close
@@ -273,6 +273,9 @@ mod pages {
 
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/CANCEL.md"))]
     mod cancellation {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/NET.md"))]
+    mod net {}
 
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PORTING.md"))]
     mod porting {}

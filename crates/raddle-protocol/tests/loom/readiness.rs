@@ -34,7 +34,7 @@ impl Descriptor {
                 return;
             }
             let unchanged = || self.readiness.word().load(Ordering::Relaxed) == seen;
-            self.futex.wait(WORD, ANY, false, unchanged);
+            let _why = self.futex.wait(WORD, ANY, false, unchanged);
         }
     }
 

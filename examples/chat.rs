@@ -41,7 +41,8 @@ fn welcome(guest: usize, peer: TcpStream, news: &Sender<News>) {
     csp::scope(|s| {
         let peer = &peer;
         s.spawn(move || {
-            let written: io::Result<()> = said.iter().try_for_each(|line| { peer }.write_all(line.as_bytes()));
+            let written: io::Result<()> =
+                said.iter().try_for_each(|line| { peer }.write_all(line.as_bytes()));
             written
         });
         let _all_gone = news.send(News::Comes(guest, to));

@@ -14,8 +14,8 @@ use std::future::Future;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
-pub use std::os::unix::net::SocketAddr;
 use std::os::unix::net;
+pub use std::os::unix::net::SocketAddr;
 use std::path::Path;
 #[cfg(any(feature = "futures-io", feature = "tokio"))]
 use std::pin::Pin;

@@ -265,7 +265,8 @@ impl IdleSet {
         let all_counted =
             || sleepers(self.word.load(order::IDLE_ALL_ASLEEP())) == self.sleep_words.len() as i64;
         let announcements = self.announcements.load(Ordering::Relaxed);
-        let all_say_asleep = || self.sleep_words.iter().all(|word| says_asleep(word.0.load(Ordering::Relaxed)));
+        let all_say_asleep =
+            || self.sleep_words.iter().all(|word| says_asleep(word.0.load(Ordering::Relaxed)));
         let unchanged = || self.announcements.load(Ordering::Relaxed) == announcements;
         (all_counted() && all_say_asleep() && unchanged()).then_some(announcements)
     }

@@ -1,11 +1,10 @@
 //! Owns: `NetDen`: the kernel's poll of one runtime, in which its workers sleep.
-//! May use: `source`, `libc`, `raddle-core`, `raddle-syscall`, `rustix`.
-//! Never: what a descriptor is; who waits for it.
+//! May use: `libc`, `raddle-core`, `raddle-syscall`, `rustix`.
+//! Never: what a descriptor is; who waits for it: it tells a number.
 //!
 //! The bell is a descriptor of `eventfd(2)`, in the poll as others are, but level-triggered, and only the sleeper takes
 //! it back: a worker that looks meanwhile sees it, and leaves it for the sleeper.
 
-use crate::source::{lock, source};
 use libc::{EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLPRI, EPOLLRDHUP, epoll_event};
 use raddle_core::door::poller::Den;
 use raddle_core::orphan::generation;
@@ -16,7 +15,7 @@ use std::any::Any;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// A busy worker looks no more often. A look takes 0.3 us.
@@ -29,12 +28,16 @@ const BELL: u64 = u64::MAX;
 const READABLE: u32 = (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR) as u32;
 const WRITABLE: u32 = (EPOLLOUT | EPOLLHUP | EPOLLERR) as u32;
 
+/// Is told which source is readable, and whether it is writable.
+pub(crate) type Tell = fn(u32, bool, bool);
+
 pub(crate) struct NetDen {
     /// Never used again; from 1.
     number: u32,
     generation: u64,
     poll: OwnedFd,
     bell: OwnedFd,
+    tell: Tell,
     /// What the one who slept has found, and what those who look find.
     slept: Mutex<Events>,
     looked: Mutex<Events>,
@@ -48,6 +51,11 @@ struct Events {
 static NEXT: AtomicU32 = AtomicU32::new(1);
 static ALL: Mutex<Vec<(u32, Weak<NetDen>)>> = Mutex::new(Vec::new());
 
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The den of this number, if its runtime has not ended.
 pub(crate) fn find(number: u32) -> Option<Arc<NetDen>> {
     let found = lock(&ALL).iter().find(|(other, _)| *other == number)?.1.upgrade();
@@ -60,31 +68,31 @@ impl Events {
     }
 
     /// Wakes whoever waits for what was found.
-    fn tell(&mut self) {
+    fn tell(&mut self, tell: Tell) {
         for event in &self.events[..std::mem::take(&mut self.found)] {
             let (number, events) = (event.u64, event.events);
-            if let Some(source) = u32::try_from(number).ok().and_then(source) {
-                source.tell(events & READABLE != 0, events & WRITABLE != 0);
+            if let Ok(number) = u32::try_from(number) {
+                tell(number, events & READABLE != 0, events & WRITABLE != 0);
             }
         }
     }
 }
 
 impl NetDen {
-    fn make() -> io::Result<Arc<dyn Den>> {
+    fn make(tell: Tell) -> io::Result<Arc<dyn Den>> {
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&poll, &bell, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN)?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (slept, looked) = (Mutex::new(Events::new()), Mutex::new(Events::new()));
-        let den = Arc::new(NetDen { number, generation: generation(), poll, bell, slept, looked });
+        let den = Arc::new(NetDen { number, generation: generation(), poll, bell, tell, slept, looked });
         lock(&ALL).push((number, Arc::downgrade(&den)));
         Ok(den)
     }
 
     /// The runtime's, which is made if it has none yet.
-    pub(crate) fn of(shared: &Shared) -> io::Result<&NetDen> {
-        let den = shared.den("descriptors", GAP, NetDen::make)?;
+    pub(crate) fn of(shared: &Shared, tell: Tell) -> io::Result<&NetDen> {
+        let den = shared.den("descriptors", GAP, || NetDen::make(tell))?;
         den.as_any().downcast_ref().ok_or_else(|| io::Error::other("the runtime has another den"))
     }
 
@@ -139,11 +147,11 @@ impl Den for NetDen {
     fn see_to(&self, looks: bool) {
         // If another one sleeps there, that one sees to it.
         if let Ok(mut slept) = self.slept.try_lock() {
-            slept.tell();
+            slept.tell(self.tell);
         }
         if looks && let Ok(mut looked) = self.looked.try_lock() {
             self.wait(&mut looked, Some(Duration::ZERO));
-            looked.tell();
+            looked.tell(self.tell);
         }
     }
 

@@ -13,7 +13,7 @@
 //! Whoever waits at a source borrows the descriptor, or is a future that has left its waker; so nobody closes one while
 //! a call waits for it.
 
-use crate::den::{self, NetDen};
+use crate::den::{self, NetDen, lock};
 use raddle_core::door::futex;
 use raddle_core::orphan::generation;
 use raddle_core::runtime::{Shared, with_here};
@@ -22,7 +22,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 
 /// Which of the two one waits for.
@@ -65,11 +65,6 @@ struct WaitingTask {
 pub(crate) struct Lease {
     source: &'static Source,
     generation: u64,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics under these locks.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Source {
@@ -155,7 +150,7 @@ impl Source {
     /// file, which is always ready.
     pub(crate) fn tell_den(&self, descriptor: BorrowedFd<'_>) -> io::Result<bool> {
         here(|shared| {
-            let den = NetDen::of(shared)?;
+            let den = NetDen::of(shared, tell)?;
             if self.den.load(Ordering::Relaxed) == den.number() {
                 return Ok(true);
             }
@@ -197,9 +192,16 @@ fn place(number: usize) -> (usize, usize) {
 }
 
 /// The source of this number, if there is one.
-pub(crate) fn source(number: u32) -> Option<&'static Source> {
+fn source(number: u32) -> Option<&'static Source> {
     let (chunk, at) = place(number as usize);
     TABLE.get(chunk)?.get()?.get(at)
+}
+
+/// An edge of the source of this number.
+fn tell(number: u32, readable: bool, writable: bool) {
+    if let Some(source) = source(number) {
+        source.tell(readable, writable);
+    }
 }
 
 impl Lease {

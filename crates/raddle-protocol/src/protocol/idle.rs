@@ -13,7 +13,7 @@
 //!   millisecond; at worst the knock comes late by the watcher's doze.
 
 use crate::order;
-use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one};
+use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one, overwrite};
 use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -347,7 +347,7 @@ impl IdleSet {
         }
         let woken = self.cancel(worker, watch);
         // Before the fence of this one's next announcement: see `Outstanding`.
-        self.is_polled.store(false, Ordering::Relaxed);
+        overwrite!(self.is_polled, false, Ordering::Relaxed);
         Some(woken)
     }
 

@@ -18,13 +18,16 @@ impl Kernel {
     fn of(idle: &IdleSet) -> Arc<Kernel> {
         let kernel = Arc::new(Kernel::default());
         let rung = kernel.clone();
-        idle.set_bell(Box::new(move || rung.bell.store(true, Ordering::Relaxed)));
+        // As the kernel's counter, which each changes in its turn.
+        idle.set_bell(Box::new(move || {
+            rung.bell.swap(true, Ordering::AcqRel);
+        }));
         kernel
     }
 
     /// Until it rings, or something has happened.
     fn wait(&self) {
-        while !self.bell.swap(false, Ordering::Relaxed) && !self.event.load(Ordering::Relaxed) {
+        while !self.bell.swap(false, Ordering::AcqRel) && !self.event.load(Ordering::Relaxed) {
             loom::thread::yield_now();
         }
     }
@@ -55,7 +58,7 @@ fn who_sleeps_in_the_poll_is_woken_by_the_bell() {
 /// An event ends the sleep, and the waker rings too late: the next sleep in the poll is short, and no wake is lost.
 #[test]
 fn a_bell_that_rings_late_ends_a_later_sleep_and_no_wake_is_lost() {
-    check(ALL, || {
+    check(Some(2), || {
         let idle = Arc::new(IdleSet::new(1));
         let kernel = Kernel::of(&idle);
         kernel.event.store(true, Ordering::Relaxed);
@@ -160,7 +163,7 @@ fn what_begins_while_the_poll_is_left_is_seen() {
 /// The first leaves the poll and becomes busy: the other one, which had found it taken, goes there.
 #[test]
 fn who_leaves_the_poll_for_work_is_followed() {
-    check(Some(3), || {
+    check(Some(2), || {
         let outstanding = Arc::new(Outstanding::new(2));
         let kernel = Kernel::of(outstanding.idle());
         kernel.event.store(true, Ordering::Relaxed);

@@ -27,8 +27,8 @@
 //!
 //! **The poll.** What the kernel can tell of (descriptors) one idle worker sleeps for *in the poll* instead of at its
 //! word ([`IdleSet::sleep_in`]), and what begins there while it does needs no call: the kernel tells it. Who begins
-//! adds to the count, fences, and looks whether somebody is in the poll; who leaves the poll says so before the fence of
-//! its next announcement, after which it looks at the count. So if the first sees somebody there, that one sees the
+//! adds to the count, fences, and looks whether somebody is in the poll; who leaves it says so before the fence of its
+//! next announcement, after which it looks at the count. So if the first sees somebody there, that one sees the
 //! count before it lies down anywhere else. While somebody is in the poll nobody takes over.
 //!
 //! *The last to fall idle takes over*, since most likely those wait there who are to be woken. Who finds that another

@@ -3,7 +3,7 @@
 //! Never: a descriptor from a number: it is owned, or borrowed from its owner.
 
 use crate::source::{Direction, Lease};
-use crate::waits::{self, Call, call};
+use crate::waits::{self, NetCall, call};
 use raddle_core::choice::now;
 use std::fmt;
 use std::future::Future;
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-static READABLE: Call = call("Descriptor::wait_readable");
-static WRITABLE: Call = call("Descriptor::wait_writable");
-static READ: Call = call("Descriptor::read");
-static WRITE: Call = call("Descriptor::write");
+static READABLE: NetCall = call("Descriptor::wait_readable");
+static WRITABLE: NetCall = call("Descriptor::wait_writable");
+static READ: NetCall = call("Descriptor::read");
+static WRITE: NetCall = call("Descriptor::write");
 
 /// A pipe takes so much at once without waiting if it says that it takes anything.
 const PIPE_BUF: usize = 4096;
@@ -65,7 +65,7 @@ pub struct Descriptor<T: AsFd> {
 
 /// How a call waits.
 pub(crate) struct How {
-    pub(crate) call: &'static Call,
+    pub(crate) call: &'static NetCall,
     pub(crate) site: &'static Location<'static>,
     pub(crate) until: Option<Instant>,
     pub(crate) direction: Direction,
@@ -260,7 +260,7 @@ impl<T: AsFd> Descriptor<T> {
     }
 
     #[track_caller]
-    fn how(&self, call: &'static Call, direction: Direction) -> How {
+    fn how(&self, call: &'static NetCall, direction: Direction) -> How {
         How { call, site: Location::caller(), until: None, direction }
     }
 }

@@ -1,4 +1,4 @@
-//! Owns: `Source`, what the kernel's events of one descriptor are about; `Lease`, the right to one; their table.
+//! Owns: `EdgeSource`, what the kernel's events of one descriptor are about; `Lease`, the right to one; their table.
 //! May use: `den`, `raddle-core`, `raddle-protocol`.
 //! Never: the descriptor itself.
 //!
@@ -35,7 +35,7 @@ pub(crate) enum Direction {
 }
 
 #[derive(Default)]
-pub(crate) struct Source {
+pub(crate) struct EdgeSource {
     number: u32,
     /// By [`Direction`].
     ready: [Readiness; 2],
@@ -43,11 +43,11 @@ pub(crate) struct Source {
     den: AtomicU32,
     /// How many tasks have left a waker.
     tasks: AtomicU32,
-    state: Mutex<State>,
+    state: Mutex<SourceState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SourceState {
     /// The other dens that were told of it.
     more_dens: Vec<u32>,
     tasks: Vec<WaitingTask>,
@@ -63,11 +63,11 @@ struct WaitingTask {
 
 /// The right to a source, for one descriptor.
 pub(crate) struct Lease {
-    source: &'static Source,
+    source: &'static EdgeSource,
     generation: u64,
 }
 
-impl Source {
+impl EdgeSource {
     pub(crate) fn of(&self, direction: Direction) -> &Readiness {
         &self.ready[direction as usize]
     }
@@ -182,7 +182,7 @@ pub(crate) fn here<T>(f: impl FnOnce(&Shared) -> T) -> io::Result<T> {
 const FIRST: usize = 64;
 const CHUNKS: usize = 24;
 
-static TABLE: [OnceLock<Box<[Source]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+static TABLE: [OnceLock<Box<[EdgeSource]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
 static FREE: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
 
 /// In which chunk, and where there.
@@ -192,7 +192,7 @@ fn place(number: usize) -> (usize, usize) {
 }
 
 /// The source of this number, if there is one.
-fn source(number: u32) -> Option<&'static Source> {
+fn source(number: u32) -> Option<&'static EdgeSource> {
     let (chunk, at) = place(number as usize);
     TABLE.get(chunk)?.get()?.get(at)
 }
@@ -215,7 +215,7 @@ impl Lease {
         };
         let (chunk, at) = place(number as usize);
         let first = number - at as u32;
-        let make = |at| Source { number: first + at, ..Source::default() };
+        let make = |at| EdgeSource { number: first + at, ..EdgeSource::default() };
         let sources = TABLE[chunk].get_or_init(|| (0..(FIRST << chunk) as u32).map(make).collect());
         Lease { source: &sources[at], generation: generation() }
     }
@@ -241,9 +241,9 @@ impl Lease {
 }
 
 impl std::ops::Deref for Lease {
-    type Target = Source;
+    type Target = EdgeSource;
 
-    fn deref(&self) -> &Source {
+    fn deref(&self) -> &EdgeSource {
         self.source
     }
 }

@@ -15,10 +15,10 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// A call that waits for a descriptor.
-pub(crate) type Call = CallOn<Waited>;
+pub(crate) type NetCall = CallOn<Waited>;
 
 /// The call of this name.
-pub(crate) const fn call(name: &'static str) -> Call {
+pub(crate) const fn call(name: &'static str) -> NetCall {
     CallOn::new(name, WaitReason::Wait)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn wait(
     descriptor: BorrowedFd<'_>,
     (lease, direction, seen): (&Lease, Direction, u32),
     until: Option<Instant>,
-    (call, site): (&'static Call, &'static Location<'static>),
+    (call, site): (&'static NetCall, &'static Location<'static>),
 ) -> io::Result<bool> {
     if !lease.tell_den(descriptor)? {
         return Ok(true);
@@ -92,7 +92,7 @@ pub(crate) fn wait(
 /// Whether the caller has no worker that others could use meanwhile, and nobody could cancel it: then it waits in the
 /// kernel. Panics in a task.
 #[track_caller]
-pub(crate) fn is_os_thread(call: &'static Call) -> bool {
+pub(crate) fn is_os_thread(call: &'static NetCall) -> bool {
     matches!(caller(call.name()), Caller::Thread) && !region::is_in_one()
 }
 

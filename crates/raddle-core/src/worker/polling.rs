@@ -258,16 +258,16 @@ impl fmt::Debug for Asking<'_> {
 }
 
 /// Marks that a poller's call is under way on this OS thread.
-struct Asked;
+struct UnderWay;
 
-impl Asked {
-    fn by(body: &PollerBody) -> Asked {
+impl UnderWay {
+    fn by(body: &PollerBody) -> UnderWay {
         HERE.set(from_ref(body));
-        Asked
+        UnderWay
     }
 }
 
-impl Drop for Asked {
+impl Drop for UnderWay {
     fn drop(&mut self) {
         HERE.set(null());
     }
@@ -275,7 +275,7 @@ impl Drop for Asked {
 
 impl DenBody {
     fn see_to(&self, looks: bool) {
-        let _asked = Asked::by(&self.body);
+        let _asked = UnderWay::by(&self.body);
         self.den.see_to(looks);
     }
 }

@@ -1,11 +1,11 @@
 //! Owns: how a connection is made without a call that blocks; how several addresses are tried.
-//! May use: `descriptor`, `net::socket`, `source`, `waits`, `rustix`.
+//! May use: `descriptor`, `source`, `waits`, `rustix`.
 //! Never: a name; the standard library looks it up.
 
 use super::socket::Socket;
 use crate::descriptor::{Descriptor, How};
 use crate::source::Direction;
-use crate::waits::{Call, is_ready};
+use crate::waits::{NetCall, is_ready};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 use std::io::{self, ErrorKind};
@@ -37,7 +37,7 @@ pub(super) fn no_address() -> io::Error {
 pub(super) fn connect(
     address: &SocketAddr,
     until: Option<Instant>,
-    call: &'static Call,
+    call: &'static NetCall,
 ) -> io::Result<Socket<TcpStream>> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

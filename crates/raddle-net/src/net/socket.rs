@@ -1,11 +1,11 @@
 //! Owns: `Socket`, what all sockets have in common: time-outs, their waits, their descriptor; and the macros by which
 //! they delegate.
-//! May use: `descriptor`, `source`, `waits`, `raddle-core`, `rustix`.
+//! May use: `descriptor`, `source`, `waits`, `futures-io`, `raddle-core`, `rustix`, `tokio`.
 //! Never: a protocol.
 
 use crate::descriptor::{Descriptor, How};
 use crate::source::Direction;
-use crate::waits::Call;
+use crate::waits::NetCall;
 use raddle_core::choice::now;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// What a socket and its clones share, as they share it in the kernel with `std`.
 #[derive(Default)]
-pub(crate) struct Settings {
+pub(crate) struct SocketSettings {
     /// The program has said so; to the kernel it always is.
     nonblocking: AtomicBool,
     /// In nanoseconds, by direction; 0 is none.
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
 /// A socket of the standard library's that is non-blocking, and waits by Raddle's means.
 pub(crate) struct Socket<T: AsFd> {
     pub(crate) io: Descriptor<T>,
-    settings: Arc<Settings>,
+    settings: Arc<SocketSettings>,
 }
 
 impl<T: AsFd> Socket<T> {
@@ -84,7 +84,7 @@ impl<T: AsFd> Socket<T> {
     #[track_caller]
     pub(crate) fn attempt<R>(
         &self,
-        (call, direction): (&'static Call, Direction),
+        (call, direction): (&'static NetCall, Direction),
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
         // Most often nothing is to be waited for.

@@ -1,11 +1,11 @@
 //! Owns: `TcpStream`, `TcpListener`, `Incoming`.
-//! May use: `net::connect`, `net::socket`, `source`, `waits`, `rustix`.
+//! May use: `source`, `waits`, `raddle-core`, `rustix`.
 //! Never: a name that is looked up elsewhere than where the standard library does.
 
 use super::connect::{connect, each_address};
 use super::socket::{Socket, delegates, socket, stream, timeouts};
 use crate::source::Direction;
-use crate::waits::{Call, call};
+use crate::waits::{NetCall, call};
 use rustix::net::{SocketFlags, acceptfrom_with};
 use std::fmt;
 use std::future::Future;
@@ -17,11 +17,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-static READ: Call = call("TcpStream::read");
-static PEEK: Call = call("TcpStream::peek");
-static WRITE: Call = call("TcpStream::write");
-static CONNECT: Call = call("TcpStream::connect");
-static ACCEPT: Call = call("TcpListener::accept");
+static READ: NetCall = call("TcpStream::read");
+static PEEK: NetCall = call("TcpStream::peek");
+static WRITE: NetCall = call("TcpStream::write");
+static CONNECT: NetCall = call("TcpStream::connect");
+static ACCEPT: NetCall = call("TcpListener::accept");
 
 /// A connection: [`std::net::TcpStream`], whose waits leave the worker to others.
 pub struct TcpStream(Socket<net::TcpStream>);

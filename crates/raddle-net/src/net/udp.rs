@@ -1,11 +1,11 @@
 //! Owns: `UdpSocket`.
-//! May use: `net::connect`, `net::socket`, `source`, `waits`.
+//! May use: `source`, `waits`.
 //! Never: a promise that a datagram arrives.
 
 use super::connect::{each_address, no_address};
 use super::socket::{Socket, delegates, socket, timeouts};
 use crate::source::Direction;
-use crate::waits::{Call, call};
+use crate::waits::{NetCall, call};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -13,8 +13,8 @@ use std::net::{self, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-static RECEIVE: Call = call("UdpSocket::recv");
-static SEND: Call = call("UdpSocket::send");
+static RECEIVE: NetCall = call("UdpSocket::recv");
+static SEND: NetCall = call("UdpSocket::send");
 
 /// A socket of datagrams: [`std::net::UdpSocket`], whose waits leave the worker to others.
 pub struct UdpSocket(Socket<net::UdpSocket>);

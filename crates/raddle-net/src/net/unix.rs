@@ -5,7 +5,7 @@
 
 use super::socket::{Socket, delegates, socket, stream, timeouts};
 use crate::source::Direction;
-use crate::waits::{Call, call};
+use crate::waits::{NetCall, call};
 use raddle_core::wait::park;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
@@ -22,11 +22,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-static READ: Call = call("UnixStream::read");
-static WRITE: Call = call("UnixStream::write");
-static ACCEPT: Call = call("UnixListener::accept");
-static RECEIVE: Call = call("UnixDatagram::recv");
-static SEND: Call = call("UnixDatagram::send");
+static READ: NetCall = call("UnixStream::read");
+static WRITE: NetCall = call("UnixStream::write");
+static ACCEPT: NetCall = call("UnixListener::accept");
+static RECEIVE: NetCall = call("UnixDatagram::recv");
+static SEND: NetCall = call("UnixDatagram::send");
 
 /// A connection: [`std::os::unix::net::UnixStream`], whose waits leave the worker to others.
 pub struct UnixStream(Socket<net::UnixStream>);

@@ -8,6 +8,7 @@ mod sockets;
 mod tasks;
 
 use raddle::{Balance, Runtime, csp, thread};
+use std::io::Write as _;
 use std::sync::Once;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ fn watched() {
     WATCHDOG.call_once(|| {
         std::thread::spawn(|| {
             std::thread::sleep(Duration::from_secs(900));
-            eprintln!("the tests hang:\n{}", raddle::dump());
+            let _unwritable = writeln!(std::io::stderr(), "the tests hang:\n{}", raddle::dump());
             std::process::abort();
         });
     });
@@ -36,29 +37,29 @@ fn everywhere(f: impl Fn() + Sync + Send) {
 
 /// Whoever may wait by a call.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum WaiterKind {
     Process,
     Thread,
     OsThread,
 }
 
-const KINDS: [Kind; 3] = [Kind::Process, Kind::Thread, Kind::OsThread];
+const KINDS: [WaiterKind; 3] = [WaiterKind::Process, WaiterKind::Thread, WaiterKind::OsThread];
 
 /// Runs `f` as one of that kind; what is returned waits for its end.
 fn start<T: Send + 'static>(
-    kind: Kind,
+    kind: WaiterKind,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Box<dyn FnOnce() -> T + Send> {
     match kind {
-        Kind::Process => {
+        WaiterKind::Process => {
             let handle = csp::spawn(f);
             Box::new(move || handle.join().unwrap())
         }
-        Kind::Thread => {
+        WaiterKind::Thread => {
             let handle = thread::spawn(f);
             Box::new(move || handle.join().unwrap())
         }
-        Kind::OsThread => {
+        WaiterKind::OsThread => {
             let handle = std::thread::spawn(f);
             Box::new(move || raddle::blocking(|| handle.join()).unwrap())
         }

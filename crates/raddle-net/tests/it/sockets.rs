@@ -1,6 +1,6 @@
 //! Many sockets, much data, several who wait at one.
 
-use crate::{KINDS, Kind, everywhere, start, watched};
+use crate::{KINDS, WaiterKind, everywhere, start, watched};
 use raddle::{Runtime, csp};
 use raddle_net::net::{TcpListener, TcpStream};
 use std::io::{Read as _, Write as _};
@@ -84,7 +84,8 @@ fn several_accept_at_one_listener() {
             let listener = listener.clone();
             start(kind, move || (0..4).for_each(|_| echo(listener.accept().unwrap().0)))
         };
-        let servers = [Kind::Process, Kind::Process, Kind::Thread, Kind::OsThread].map(accept);
+        let servers =
+            [WaiterKind::Process, WaiterKind::Process, WaiterKind::Thread, WaiterKind::OsThread].map(accept);
         let clients: Vec<_> = (0..16).map(|_| csp::spawn(move || ask(address, 3))).collect();
         clients.into_iter().for_each(|client| client.join().unwrap());
         servers.into_iter().for_each(|server| server());

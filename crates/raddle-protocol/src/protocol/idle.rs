@@ -1,5 +1,5 @@
 //! Owns: `IdleSet`: who sleeps, who searches, and how somebody with work finds one to wake.
-//! May use: `order`, `prim::model`, `prim::real`, `loom`, `raddle-syscall`.
+//! May use: `order`, `prim`, `loom`, `raddle-syscall`.
 //! Never: the work itself; callers publish before they notify and look again before they sleep.
 //!
 //! An event count without a counter: a sleeper announces itself, runs a full fence, and looks everywhere once more;

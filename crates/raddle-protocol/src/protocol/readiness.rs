@@ -1,5 +1,5 @@
 //! Owns: `Readiness`: one direction of a descriptor, of which the kernel tells only that it has become ready.
-//! May use: `prim`.
+//! May use: `loom`.
 //! Never: the call that tries; who waits, who does so at the word as at a futex.
 //!
 //! The kernel tells an edge once, to whichever worker looks. Who wants to read says so ([`want`](Readiness::want)),

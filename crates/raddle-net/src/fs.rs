@@ -1,3 +1,7 @@
+// Owns: `File`, and the functions beside it.
+// May use: `raddle-core`.
+// Never: a worker that waits for a disk; a call that `std` does not have.
+
 //! Files, with the names of [`std::fs`]: each call is made on a spare OS thread, as in `raddle::blocking`.
 //!
 //! The way there and back takes 20 to 30 us. For a small file that is in the page cache, `std::fs` takes less; for
@@ -10,9 +14,6 @@
 //! assert!(text.contains("[package]"));
 //! # Ok::<(), std::io::Error>(())
 //! ```
-// Owns: `File`, and the functions beside it.
-// May use: `raddle-core`.
-// Never: a worker that waits for a disk; a call that `std` does not have.
 
 pub use std::fs::{DirEntry, FileType, Metadata, Permissions, ReadDir};
 

@@ -1,3 +1,7 @@
+// Owns: the face of descriptors; standard input.
+// May use: `descriptor`.
+// Never: a change of a descriptor that other programs have, too.
+
 //! Any descriptor, and standard input, without a worker that waits for it.
 //!
 //! ```no_run
@@ -8,9 +12,6 @@
 //! }
 //! # Ok::<(), std::io::Error>(())
 //! ```
-// Owns: the face of descriptors; standard input.
-// May use: `descriptor`.
-// Never: a change of a descriptor that other programs have, too.
 
 pub use crate::descriptor::{Descriptor, Ready};
 

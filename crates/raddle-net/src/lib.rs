@@ -1,3 +1,7 @@
+// Owns: the list of what this crate has.
+// May use: nothing.
+// Never: an OS thread of its own.
+
 //! Sockets, pipes and other descriptors, files and child processes, with the names of the standard library.
 //!
 //! [`net`] is `std::net` and `std::os::unix::net`, [`io`] any descriptor, [`fs`] and [`process`] what `std` has under
@@ -34,9 +38,6 @@
 //! server.join().unwrap()?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
-// Owns: the list of what this crate has.
-// May use: nothing.
-// Never: an OS thread of its own.
 
 #![warn(clippy::disallowed_methods)]
 

@@ -1,3 +1,7 @@
+// Owns: `Child`, its pipes and its end.
+// May use: `descriptor`, `raddle-core`, `rustix`.
+// Never: a worker that waits for a child.
+
 //! Child processes: what of [`std::process`] waits.
 //!
 //! A [`Command`] is the standard library's; [`spawn`] starts it, and the [`Child`] is waited for by a descriptor of the
@@ -14,9 +18,6 @@
 //! assert_eq!(said, "from a child\n");
 //! # Ok::<(), std::io::Error>(())
 //! ```
-// Owns: `Child`, its pipes and its end.
-// May use: `descriptor`, `raddle-core`, `rustix`.
-// Never: a worker that waits for a child.
 
 pub use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 

@@ -1,3 +1,7 @@
+// Owns: the list of what there is.
+// May use: nothing.
+// Never: code.
+
 //! Sockets, with the names and the behaviour of [`std::net`] and, in [`unix`], of [`std::os::unix::net`].
 //!
 //! A program changes its `use` lines. What differs:
@@ -9,9 +13,6 @@
 //! | a name of a host | is looked up as `std` does it, which may block the worker: use `blocking` for that |
 //! | a region that is cancelled | ends each call that would wait, by unwinding |
 //! | `from_raw_fd` | not there: `From<OwnedFd>` |
-// Owns: the list of what there is.
-// May use: nothing.
-// Never: code.
 
 mod connect;
 mod socket;

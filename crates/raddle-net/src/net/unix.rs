@@ -1,7 +1,8 @@
-//! Sockets that have a name in the file system: `std::os::unix::net`.
 // Owns: `UnixStream`, `UnixListener`, `UnixDatagram`.
 // May use: `net::socket`, `source`, `waits`, `raddle-core`, `rustix`.
 // Never: a protocol of its own.
+
+//! Sockets that have a name in the file system: `std::os::unix::net`.
 
 use super::socket::{Socket, delegates, socket, stream, timeouts};
 use crate::source::Direction;

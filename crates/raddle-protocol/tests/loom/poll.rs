@@ -169,7 +169,10 @@ fn who_leaves_the_poll_for_work_is_followed() {
         kernel.event.store(true, Ordering::Relaxed);
         outstanding.begin_in_poll(false);
         let (other, there) = (outstanding.clone(), kernel.clone());
-        let second = go(move || idle_until_polled(&other, &there, 1));
+        let second = go(move || {
+            idle_until_polled(&other, &there, 1);
+            other.pass_poll_on(1);
+        });
         idle_until_polled(&outstanding, &kernel, 0);
         outstanding.pass_poll_on(0);
         second.join().unwrap();

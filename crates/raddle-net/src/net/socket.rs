@@ -1,5 +1,4 @@
-//! Owns: `Socket`, what all sockets have in common: time-outs, their waits, their descriptor; and the macros by which
-//! they delegate.
+//! Owns: `Socket`, what all sockets have in common, and the macros by which they delegate.
 //! May use: `descriptor`, `source`, `waits`, `futures-io`, `raddle-core`, `rustix`, `tokio`.
 //! Never: a protocol.
 

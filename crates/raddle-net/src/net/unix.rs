@@ -1,5 +1,5 @@
 // Owns: `UnixStream`, `UnixListener`, `UnixDatagram`.
-// May use: `net::socket`, `source`, `waits`, `raddle-core`, `rustix`.
+// May use: `source`, `waits`, `raddle-core`, `rustix`.
 // Never: a protocol of its own.
 
 //! Sockets that have a name in the file system: `std::os::unix::net`.

@@ -5,8 +5,8 @@
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
 use raddle::cancel::Token;
+use raddle::csp;
 use raddle::net::{TcpListener, TcpStream};
-use raddle::{cancel, csp};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
@@ -102,7 +102,6 @@ fn main() -> io::Result<()> {
             println!("{} good answers", answers.sum::<io::Result<usize>>()?);
         }
         stop.cancel();
-        cancel::check();
         io::Result::Ok(())
     })?;
     println!("all connections have ended");

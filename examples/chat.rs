@@ -42,7 +42,7 @@ fn welcome(guest: usize, peer: TcpStream, news: &Sender<News>) {
         let peer = &peer;
         s.spawn(move || {
             let written: io::Result<()> =
-                said.iter().try_for_each(|line| { peer }.write_all(line.as_bytes()));
+                said.iter().try_for_each(|line: Arc<str>| { peer }.write_all(line.as_bytes()));
             written
         });
         let _all_gone = news.send(News::Comes(guest, to));
@@ -79,13 +79,13 @@ fn main() -> io::Result<()> {
     let address = listener.local_addr()?;
     let server = csp::spawn(move || serve(&listener, 3));
     let all: Vec<_> = (0..3).map(|_| TcpStream::connect(address)).collect::<io::Result<_>>()?;
-    let heard: Vec<_> = all
+    let heard: Vec<usize> = all
         .iter()
         .map(|mut guest| {
             guest.write_all(b"good evening\n")?;
             // Until everybody has greeted.
             let lines = BufReader::new(guest).lines().map_while(Result::ok);
-            Ok(lines.filter(|line| line.ends_with("good evening")).take(1).count())
+            io::Result::Ok(lines.filter(|line| line.ends_with("good evening")).take(1).count())
         })
         .collect::<io::Result<_>>()?;
     for guest in all {

@@ -189,7 +189,7 @@ const GROUPS: &[Group] = &[
                   --no-default-features",
             "tree=$(cargo tree --manifest-path examples/sort/Cargo.toml --no-default-features --edges normal); \
                   echo \"$tree\" | grep -q raddle-core; \
-                  ! echo \"$tree\" | grep -E 'raddle-(explore|hang|macros|recorder|stm)'",
+                  ! echo \"$tree\" | grep -E 'raddle-(explore|hang|macros|net|recorder|stm)'",
         ],
     },
     Group {

@@ -18,6 +18,7 @@ pub const OWN_CRATES: &[&str] = &[
     "raddle_explore::",
     "raddle_hang::",
     "raddle_job::",
+    "raddle_net::",
     "raddle_protocol::",
     "raddle_recorder::",
     "raddle_stm::",

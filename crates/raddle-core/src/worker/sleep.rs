@@ -197,7 +197,8 @@ impl LocalWorker {
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
         let at_most = [looks, until_alarm, ask_again].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::advance(&self.counters.parks, 1);
-        let woken = self.sleep_watched(watch, at_most);
+        let woken = self.sleep_in_den(watch, at_most);
+        let woken = woken.unwrap_or_else(|| self.sleep_watched(watch, at_most));
         note_change();
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
         (woken, false)

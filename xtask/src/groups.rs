@@ -112,7 +112,7 @@ const TSAN_RUNTIME: Need = Need {
 
 /// Every group, in the order in which they run: the cheap ones that fail most often first; then what takes longest, so
 /// that side by side the threads end at about the same time.
-pub(crate) const GROUPS: &[Group] = &[
+const GROUPS: &[Group] = &[
     Group { name: "fmt", what: "the code is formatted", needs: &[], steps: &["cargo fmt --all --check"] },
     Group {
         name: "tidy",
@@ -144,7 +144,8 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "unit",
         what: "unit, integration, documentation and compile-fail tests of every crate; those of the command `raddle`",
         needs: &[],
-        steps: &["cargo test --no-fail-fast --workspace"],
+        // What `tidy` has run is not run again.
+        steps: &["cargo test --no-fail-fast --workspace -- --skip tidy::"],
     },
     Group {
         name: "crowd",
@@ -188,7 +189,7 @@ pub(crate) const GROUPS: &[Group] = &[
                   --no-default-features",
             "tree=$(cargo tree --manifest-path examples/sort/Cargo.toml --no-default-features --edges normal); \
                   echo \"$tree\" | grep -q raddle-core; \
-                  ! echo \"$tree\" | grep -E 'raddle-(explore|hang|macros|recorder|stm)'",
+                  ! echo \"$tree\" | grep -E 'raddle-(explore|hang|macros|net|recorder|stm)'",
         ],
     },
     Group {
@@ -244,7 +245,6 @@ pub(crate) const GROUPS: &[Group] = &[
         steps: &[
             "cargo test --no-fail-fast --release --package raddle-context --package raddle-core \
                   --package raddle-sync --package raddle-stm --package raddle-job --package raddle-thread \
-                  --package raddle-explore --package raddle-hang --package raddle-recorder \
                   --test it --test stress --test faults",
             "cargo run --profile abort --package raddle --example skynet",
         ],
@@ -323,7 +323,7 @@ pub(crate) const GROUPS: &[Group] = &[
                   --package raddle-protocol --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-stm --package raddle-vm --lib -- model::",
+                  --package raddle-alloc --package raddle-stm --package raddle-vm --lib -- model::",
         ],
     },
     Group {
@@ -335,11 +335,9 @@ pub(crate) const GROUPS: &[Group] = &[
             "RUSTFLAGS='--cfg raddle_twin' \
                   cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests",
             "RUSTFLAGS='--cfg raddle_twin' \
-                  cargo test --no-fail-fast --target-dir target/twin --package raddle-core --package raddle-sync \
-                  --package raddle-job --package raddle-thread --package raddle-recorder --test it -- \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-core --test it -- \
                   --skip stacks_are_measured --skip tasks_are_polled_on_workers_only \
-                  --skip each_worker_is_an_os_thread --skip os_threads_are_named \
-                  --skip destructors_run_before --skip keys_have_destructors",
+                  --skip each_worker_is_an_os_thread --skip os_threads_are_named",
         ],
     },
     Group {
@@ -392,26 +390,57 @@ pub(crate) const GROUPS: &[Group] = &[
     },
 ];
 
-/// The groups with these names, in the table's order; all if `names` is empty.
-pub(crate) fn choose(names: &[String]) -> Vec<&'static Group> {
-    GROUPS.iter().filter(|group| names.is_empty() || names.iter().any(|name| name == group.name)).collect()
+/// Groups that run if they are named, and with `--long`: more of what other groups do, for changes that concern them. A
+/// run of all groups is to end within 25 minutes on two cores.
+const LONG_GROUPS: &[Group] = &[
+    Group {
+        name: "release-more",
+        what: "the tests of the runtime's observers again, optimised",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --release --package raddle-explore --package raddle-hang \
+                  --package raddle-recorder --test it"],
+    },
+    Group {
+        name: "twin-more",
+        what: "locks, channels, jobs and threads on a scheduler whose switch is by OS threads",
+        needs: &[],
+        // As in `twin`; and keys' destructors run where an OS thread ends.
+        steps: &["RUSTFLAGS='--cfg raddle_twin' \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-sync \
+                  --package raddle-job --package raddle-thread --package raddle-recorder --test it -- \
+                  --skip stacks_are_measured --skip each_worker_is_an_os_thread --skip os_threads_are_named \
+                  --skip destructors_run_before --skip keys_have_destructors"],
+    },
+];
+
+/// Every group there is, the long ones last.
+pub(crate) fn all() -> impl Iterator<Item = &'static Group> {
+    GROUPS.iter().chain(LONG_GROUPS)
+}
+
+/// The groups with these names, in the table's order; if `names` is empty, all but the long ones, or those too.
+pub(crate) fn choose(names: &[String], and_long: bool) -> Vec<&'static Group> {
+    let is_named = |group: &Group| names.iter().any(|name| name == group.name);
+    let is_long = |group: &Group| LONG_GROUPS.iter().any(|long| long.name == group.name);
+    let is_due = |group: &Group| if names.is_empty() { and_long || !is_long(group) } else { is_named(group) };
+    all().filter(|group| is_due(group)).collect()
 }
 
 /// All Debian packages that any group needs, each once, in the table's order.
 pub(crate) fn packages() -> Vec<&'static str> {
-    let mut all = Vec::new();
-    for package in GROUPS.iter().flat_map(|group| group.needs).flat_map(|need| need.packages) {
-        if !all.contains(package) {
-            all.push(*package);
+    let mut packages = Vec::new();
+    for package in all().flat_map(|group| group.needs).flat_map(|need| need.packages) {
+        if !packages.contains(package) {
+            packages.push(*package);
         }
     }
-    all
+    packages
 }
 
 /// The table for a terminal: name, purpose, needs, commands.
 pub(crate) fn listing() -> String {
     let mut text = String::new();
-    for group in GROUPS {
+    for group in all() {
         let _ = writeln!(text, "{}: {}", group.name, group.what);
         for need in group.needs {
             let _ = writeln!(text, "    needs {}: {}", need.tool, remedy(need));
@@ -426,19 +455,21 @@ pub(crate) fn listing() -> String {
 /// The tables for `docs/HACKING.md`: the groups, and what some of them need.
 pub(crate) fn markdown() -> String {
     let mut text = String::from("| group | what it checks |\n|---|---|\n");
-    for group in GROUPS {
+    for group in all() {
         let _ = writeln!(text, "| `{}` | {} |", group.name, group.what);
     }
+    let long: Vec<_> = LONG_GROUPS.iter().map(|group| format!("`{}`", group.name)).collect();
+    let _ = writeln!(text, "\nThese run if they are named, or with `--long`: {}.", long.join(", "));
     text.push_str(
         "\nSome need more than Rust and a C compiler:\n\n| for | needed | where it is |\n|---|---|---|\n",
     );
     let mut told: Vec<&str> = Vec::new();
-    for need in GROUPS.iter().flat_map(|group| group.needs) {
+    for need in all().flat_map(|group| group.needs) {
         if told.contains(&need.tool) {
             continue;
         }
         told.push(need.tool);
-        let users = GROUPS.iter().filter(|group| group.needs.iter().any(|other| other.tool == need.tool));
+        let users = all().filter(|group| group.needs.iter().any(|other| other.tool == need.tool));
         let users: Vec<_> = users.map(|group| format!("`{}`", group.name)).collect();
         let _ = writeln!(text, "| {} | {} | {} |", users.join(", "), need.tool, remedy(need));
     }
@@ -459,24 +490,26 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_group_does_something() {
-        for (index, group) in GROUPS.iter().enumerate() {
-            assert!(GROUPS[..index].iter().all(|other| other.name != group.name), "{} twice", group.name);
+        for (index, group) in all().enumerate() {
+            assert!(all().take(index).all(|other| other.name != group.name), "{} twice", group.name);
             assert!(!group.steps.is_empty(), "{} has no step", group.name);
         }
     }
 
     #[test]
     fn every_need_says_how_to_meet_it() {
-        for need in GROUPS.iter().flat_map(|group| group.needs) {
+        for need in all().flat_map(|group| group.needs) {
             assert!(!remedy(need).is_empty(), "{} has neither a package nor advice", need.tool);
         }
     }
 
     #[test]
     fn choosing_keeps_the_tables_order() {
-        let chosen = choose(&["clippy".to_owned(), "fmt".to_owned()]);
+        let chosen = choose(&["clippy".to_owned(), "fmt".to_owned()], false);
         let names: Vec<_> = chosen.iter().map(|group| group.name).collect();
         assert_eq!(names, ["fmt", "clippy"]);
-        assert_eq!(choose(&[]).len(), GROUPS.len());
+        assert_eq!(choose(&[], false).len(), GROUPS.len());
+        assert_eq!(choose(&[], true).len(), all().count());
+        assert_eq!(choose(&["twin-more".to_owned()], false).len(), 1);
     }
 }

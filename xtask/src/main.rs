@@ -81,9 +81,12 @@ enum Command {
 
 #[derive(clap::Args)]
 struct TestArgs {
-    /// Groups to run; all of them if none is named
+    /// Groups to run; all but the long ones if none is named
     #[arg(value_name = "GROUP", value_parser = group_names())]
     groups: Vec<String>,
+    /// With the long groups, which else run only by their names
+    #[arg(long, conflicts_with = "groups")]
+    long: bool,
     /// Count a skipped group as a failure
     #[arg(long)]
     require_all: bool,
@@ -97,7 +100,7 @@ struct TestArgs {
 }
 
 fn group_names() -> PossibleValuesParser {
-    groups::GROUPS.iter().map(|group| PossibleValue::new(group.name).help(group.what)).into()
+    groups::all().map(|group| PossibleValue::new(group.name).help(group.what)).into()
 }
 
 fn main() -> ExitCode {
@@ -118,7 +121,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Test(args) => {
-            let chosen = groups::choose(&args.groups);
+            let chosen = groups::choose(&args.groups, args.long);
             let rows = match usize::from(args.jobs) {
                 1 => run::run_groups(&chosen, &mut report::say)?,
                 jobs => side_by_side::run(&chosen, jobs, &mut report::say)?,

@@ -19,8 +19,9 @@ use anyhow::Context as _;
 
 use crate::groups::{Group, Need, remedy};
 
-/// Longest time of one step where nobody watches: more than twice what the longest takes beside another.
-const STEP_SECONDS_MAX: u32 = 1500;
+/// Longest time of one step where nobody watches: three times what the longest takes beside another on the slowest
+/// machine so far.
+const STEP_SECONDS_MAX: u32 = 2700;
 
 /// How one group went.
 pub(crate) struct Row {

@@ -184,6 +184,11 @@ pub enum Effect {
     Fork,
     /// Processes begin in the function that the constant names, in frames of their own, and write slots `a` to `a + 5`.
     ForkMany,
+    /// A process begins in the function that the constant names, in the frame at the address in slot `a`; it counts in
+    /// the block at the address in slot `a + 1`.
+    Spawn,
+    /// Waits for the processes of every `Spawn` that count in slot `a`, and writes slots `a` and `a + 1`.
+    JoinForked,
     /// Waits for the processes of a `Fork`, and writes slot `a`, which counts them.
     Join,
     /// Waits for the processes of a `ForkMany`, and writes slots `a` to `a + 5`.
@@ -192,6 +197,8 @@ pub enum Effect {
     Send(Message),
     /// Waits until the channel at the address in slot `a` has filled a message.
     Receive(Message),
+    /// Lets go on whose message the channel at the address in slot `a` has passed on.
+    LetGo,
     /// Writes the state of an ALT, from slot `a` on.
     AltOpen,
     /// Writes the state of an ALT, from slot `b` on.
@@ -206,6 +213,12 @@ pub enum Effect {
     Claim,
     /// Gives back the lock at the address in slot `a`.
     Unclaim,
+    /// Waits until all members of the barrier at the address in slot `a` have come; writes its three words.
+    Sync,
+    /// Writes the three words of the barrier at the address in slot `a`.
+    Enroll,
+    /// The same, and perhaps others need wait there no more.
+    Resign,
     /// Waits for the time in slot `a`.
     Sleep,
     /// Goes on when others had their turn.
@@ -227,6 +240,8 @@ pub enum Wait {
     Time,
     /// A lock.
     Lock,
+    /// The other members of a barrier.
+    Barrier,
 }
 
 impl Effect {
@@ -237,13 +252,14 @@ impl Effect {
             Send(_) => Some(Wait::Output),
             Receive(_) => Some(Wait::Input),
             AltWait => Some(Wait::Alt),
-            Join | JoinMany => Some(Wait::Join),
+            Join | JoinMany | JoinForked => Some(Wait::Join),
             Sleep => Some(Wait::Time),
             Claim => Some(Wait::Lock),
+            Sync => Some(Wait::Barrier),
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | Jump | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Return
-            | End | Fault | Fork | ForkMany | AltOpen | AltGuard | AltChannel | AltClose | Unclaim
-            | Yield => None,
+            | End | Fault | Fork | ForkMany | Spawn | AltOpen | AltGuard | AltChannel | AltClose
+            | Unclaim | Enroll | Resign | LetGo | Yield => None,
         }
     }
 
@@ -254,8 +270,9 @@ impl Effect {
             Jump | Return | End | Fault => false,
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Fork
-            | ForkMany | Join | JoinMany | Send(_) | Receive(_) | AltOpen | AltGuard | AltChannel
-            | AltWait | AltClose | Claim | Unclaim | Sleep | Yield => true,
+            | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen | AltGuard
+            | AltChannel | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign | LetGo | Sleep
+            | Yield => true,
         }
     }
 

@@ -217,6 +217,19 @@ macro_rules! for_each_op {
             // For languages in which an infinity or a NaN is no result.
             ChkF = 179 chk_f a [1 0 0] Nothing, "traps unless a is finite";
             ChkD = 180 chk_d a [2 0 0] Nothing, "traps unless a is finite";
+            // Forked processes. Each has a frame from the heap, and outlives the call in which it began.
+            Forking = 181 forking a [2 0 0] Set(Unknown), "opens a block of forks: a counts, a + 1 is this process";
+            Spawn = 182 spawn ai [2 0 0] Spawn, "a process of function imm: a is its frame, a + 1 the block's address";
+            JoinF = 183 joinf a [2 0 0] JoinForked, "waits until all forked in the block of slot a have ended";
+            EndF = 184 endf none [0 0 0] End, "this process ends, and gives back its frame";
+            // Barriers: three words, the members, how many of them have not come, and who came last.
+            Sync = 185 sync a [1 0 0] Sync, "waits until all members of the barrier at address a have come";
+            Enroll = 186 enroll ab [1 1 0] Enroll, "the barrier at address a has b members more";
+            Resign = 187 resign a [1 0 0] Resign, "the barrier at address a has one member less";
+            // The extended rendezvous: who outputs goes on when the input's process has ended.
+            InX = 188 input_x abi [1 1 0] Receive(Frame), "as input; who outputs waits on, until xend";
+            InXM = 189 input_xm abc [1 1 1] Receive(Memory), "as input_m; who outputs waits on, until xend";
+            XEnd = 190 xend a [1 0 0] LetGo, "who outputs to the channel at address a goes on";
         }
     };
 }

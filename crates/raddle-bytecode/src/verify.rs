@@ -152,7 +152,7 @@ fn check_numbers(module: &Module, function: &Function, insn: Insn, at: u32) -> R
     let index = usize::try_from(imm).unwrap_or(usize::MAX);
     let exists = match insn.op {
         Op::Pool => index < module.pool.len(),
-        Op::Frame => index < module.functions.len(),
+        Op::Frame | Op::Spawn => index < module.functions.len(),
         Op::ForkN => module.functions.get(index).is_some_and(|function| function.slots >= 3),
         Op::FnF | Op::FnD => Real::from_number(i32::from(insn.c)).is_some(),
         Op::Long => Long::from_number(imm).is_some(),

@@ -1,8 +1,9 @@
 //! Owns: the lines that the scheduler itself writes on standard error, and how it ends when it is wrong.
-//! May use: `observe`.
+//! May use: `observe`, `libc`, `raddle-syscall`.
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
 use crate::observe::Slot;
+use raddle_syscall::Errno;
 use std::fmt::Display;
 use std::io::Write as _;
 
@@ -17,6 +18,7 @@ pub const OWN_CRATES: &[&str] = &[
     "raddle_explore::",
     "raddle_hang::",
     "raddle_job::",
+    "raddle_net::",
     "raddle_protocol::",
     "raddle_recorder::",
     "raddle_stm::",
@@ -73,7 +75,16 @@ pub(crate) fn not_by_seed(what: &str) {
     let _unwritable = writeln!(std::io::stderr(), "raddle: {what} {why}");
 }
 
-/// The counters, as `RADDLE_STATS` asks; a dump.
+/// The counters, as `RADDLE_STATS` asks; a dump; a report.
+///
+/// Not by the standard library's lock of its standard error: who holds that may be the one who is told to stand.
 pub fn say(text: &str) {
-    let _unwritable = std::io::stderr().write_all(text.as_bytes());
+    let mut left = text.as_bytes();
+    while !left.is_empty() {
+        match raddle_syscall::write(libc::STDERR_FILENO, left) {
+            Ok(written) if written > 0 => left = &left[written..],
+            Err(Errno(libc::EINTR)) => {}
+            _unwritable => return,
+        }
+    }
 }

@@ -2,6 +2,9 @@
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 
+#[cfg(not(raddle_asan))]
+#[path = "support/address_space.rs"]
+mod address_space;
 #[path = "support/child.rs"]
 mod child;
 #[path = "support/watch.rs"]
@@ -57,17 +60,6 @@ fn an_overflow_inside_a_cell_says_that_it_is_a_workers_stack() {
     assert_aborted(&output, &["overflow"]);
 }
 
-#[cfg(not(raddle_asan))]
-/// Leaves the program `more` bytes of address space beyond what it has.
-fn limit_address_space(more: u64) {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
-    let limit = pages * 4096 + more;
-    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
-    // SAFETY: the kernel reads one structure.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
-}
-
 /// So many processes with stacks of so many bytes, each of which is parked by now, or has ended for want of a stack.
 #[cfg(not(raddle_asan))]
 fn parked(count: usize, stack_bytes: usize) -> Vec<csp::JoinHandle<()>> {
@@ -95,7 +87,7 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
         let rt = runtime(1);
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
-            limit_address_space(200 << 20);
+            address_space::allow_more(200 << 20);
             let all = parked(8, 64 << 20);
             let (refused, parked): (Vec<_>, Vec<_>) = all.into_iter().partition(|h| h.is_finished());
             assert!(!refused.is_empty() && !parked.is_empty(), "{} {}", refused.len(), parked.len());
@@ -129,7 +121,7 @@ fn a_refused_stack_in_an_exploration_is_told_as_what_it_is() {
     let output = in_child("a_refused_stack_in_an_exploration_is_told_as_what_it_is", || {
         let once = Options { iterations: 1, ..Options::default() };
         try_explore(once.clone(), || drop(csp::spawn(|| ()).join())).unwrap();
-        limit_address_space(24 << 20);
+        address_space::allow_more(24 << 20);
         // Whoever takes the error for the process's own result goes another way than with a stack.
         let many = || {
             let large = |_| csp::Builder::new().stack_size(8 << 20).spawn(csp::park).unwrap();
@@ -153,7 +145,7 @@ fn a_refused_stack_makes_a_job_run_on_its_workers() {
         let rt = runtime(1);
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
-            limit_address_space(24 << 20);
+            address_space::allow_more(24 << 20);
             // More than were reserved with the first of this size, on which this runs.
             let all = parked(80, 8 << 20);
             let begins = raddle::fork(|| 6 * 7);
@@ -186,7 +178,7 @@ fn a_job_without_a_stack_may_do_what_a_task_may() {
         let rt = runtime(1);
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
-            limit_address_space(24 << 20);
+            address_space::allow_more(24 << 20);
             let all = parked(80, 8 << 20);
             let (tell, told) = mpsc::channel();
             let all_of_it = move || {
@@ -245,7 +237,7 @@ fn a_refused_os_thread_is_an_error_and_no_worker_stays() {
     let stacks = [("RUST_MIN_STACK", "268435456")];
     let output = in_child_with("a_refused_os_thread_is_an_error_and_no_worker_stays", &stacks, || {
         runtime(1).run(|| ());
-        limit_address_space((3 << 30) + (40 << 20));
+        address_space::allow_more((3 << 30) + (40 << 20));
         match Runtime::builder().workers(1000).build() {
             Err(BuildError::Thread { worker, cause }) => eprintln!("worker {worker}: {cause}"),
             other => panic!("{other:?}"),

@@ -73,11 +73,16 @@ fn peek(address: usize) -> Option<usize> {
     memory.read_exact_at(&mut word, address as u64).ok().map(|()| usize::from_ne_bytes(word))
 }
 
+/// The place in `stat`, behind the name, of how often an OS thread was found outside of the kernel; in it comes next.
+const SAMPLES: usize = 11;
+
 /// What some OS threads have used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     /// So long they were on a processor.
     pub(crate) on_processor: Duration,
+    /// How often they have been sampled outside of the kernel, and in it, since they began.
+    samples: [u32; 2],
     /// So many calls of theirs have read or written something.
     pub(crate) calls: u64,
 }
@@ -85,17 +90,30 @@ pub(crate) struct Work {
 impl Work {
     /// What these have used, if the kernel counts it.
     pub(crate) fn of(os_threads: &[i32]) -> Option<Work> {
-        let mut all = Work { on_processor: Duration::ZERO, calls: 0 };
+        let mut all = Work { on_processor: Duration::ZERO, samples: [0; 2], calls: 0 };
         for os_thread in os_threads {
             let of = |file: &str| read_to_string(format!("/proc/self/task/{os_thread}/{file}"));
             let ns = of("schedstat").ok()?.split_whitespace().next()?.parse().ok()?;
             all.on_processor += Duration::from_nanos(ns);
+            let stat = of("stat").ok()?;
+            let words = stat.rsplit_once(')')?.1.split_whitespace().skip(SAMPLES);
+            for (sum, word) in all.samples.iter_mut().zip(words) {
+                *sum = sum.saturating_add(word.parse().ok()?);
+            }
             // Where the kernel does not count them, the length of turns must do.
             let counted = of("io").unwrap_or_default();
             let counts = counted.lines().filter_map(|line| line.strip_prefix("sysc")?.split_once(": "));
             all.calls += counts.filter_map(|(_, count)| count.parse::<u64>().ok()).sum::<u64>();
         }
         Some(all)
+    }
+
+    /// How long they have been on a processor since `then`, and about how much of that was not the kernel's.
+    pub(crate) fn since(&self, then: &Work) -> [Duration; 2] {
+        let took = self.on_processor.saturating_sub(then.on_processor);
+        let [outside, within] = self.samples.map(f64::from);
+        // One more, so that none is not taken for nothing.
+        [took, took.mul_f64((outside + 1.0) / (outside + within + 1.0))]
     }
 }
 

@@ -5,12 +5,14 @@
 //! What is measured, each tick, from outside. A runtime *goes round* since the last moment at which one of these was
 //! not so:
 //!
-//! 1. its workers give turns: more of them at each tick;
+//! 1. its workers give turns: more of them at each tick; one in which a worker could run and had no processor, on a
+//!    machine that is busy with others, counts for nothing;
 //! 2. nothing of it began or ended, no alarm rang, nothing came from outside of its workers, no OS thread was woken or
 //!    went to sleep, nothing is in a call of `blocking` or outstanding at a poller;
 //! 3. its workers made no system call that reads or writes, by the kernel's count, but for the pages of `raddle top`;
 //! 4. a turn took two microseconds of a processor at most, on average: who computes between two switches has longer
-//!    ones.
+//!    ones. If its worker falls asleep after it, and another wakes that, it may take fifty more, ten of them outside of
+//!    the kernel: where each of those who wake each other has a worker of its own, that is most of it.
 //!
 //! A dump says since when, and who had a turn lately. When it has lasted for ten seconds (`RADDLE_LIVELOCK`), the
 //! watcher stops the workers for three looks or some more, a tick apart, and tells once for each place who was at it in
@@ -23,6 +25,7 @@ use crate::runtimes::Watched;
 use raddle_core::message;
 use raddle_core::os_thread::{self, Role};
 use raddle_core::runtime::Shared;
+use raddle_core::worker::Worker;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,8 +34,14 @@ use std::time::{Duration, Instant};
 ///
 /// Under a sanitizer, which tells itself of each switch, a turn takes many times as long.
 const TURN_MAX: Duration = Duration::from_micros(if cfg!(any(raddle_asan, raddle_tsan)) { 100 } else { 2 });
+/// A worker that lies down, and gets up, may take so long beside.
+const SLEEP_MAX: Duration = Duration::from_micros(10);
+/// That and the kernel's part of it.
+const SLEEP_MAX_IN_ALL: Duration = Duration::from_micros(50);
 /// From here on the kernel is asked, and a dump says it.
 const WORTH_A_LOOK: Duration = Duration::from_millis(800);
+/// Who has used less of a processor than this, over a tick or more without a turn, had none.
+const NONE: Duration = Duration::from_millis(2);
 /// Who has waited for less has just had a turn.
 const A_MOMENT: Duration = Duration::from_millis(300);
 /// So many looks have to find somebody at it.
@@ -63,11 +72,15 @@ type Outcomes = ([u64; 4], Option<u64>, u64);
 /// One runtime, since something came of it.
 struct Going {
     outcomes: Outcomes,
+    /// Later than it began by the ticks in which there was no turn.
     since: Instant,
+    looked: Instant,
     turns_then: u64,
     turns: u64,
-    /// What its workers had used at a time, and how many turns, and pages for `raddle top`, there had been.
-    work: Option<(kernel::Work, u64, u64)>,
+    /// What its workers had used at a time, and how many turns, sleeps, and pages for `raddle top`, there had been.
+    work: Option<(kernel::Work, [u64; 3])>,
+    /// What its workers had used, and the turns and sleeps, at the first of the last ticks that had no turn.
+    paused: Option<(Duration, [u64; 2])>,
     seen: Vec<HashSet<u64>>,
     is_told: bool,
 }
@@ -117,19 +130,39 @@ fn turns(shared: &Shared) -> u64 {
     shared.everybody().map(|worker| worker.turns()).sum()
 }
 
+/// How often its workers have fallen asleep.
+fn times_asleep(shared: &Shared) -> u64 {
+    let falls_asleep = |worker: &Worker| worker.progress()[2];
+    shared.everybody().map(falls_asleep).sum()
+}
+
+/// Whether what so many turns took, and so many sleeps of at most so long, is no more than they take by themselves.
+fn are_short(took: Duration, turns: u64, (sleeps, sleep): (u64, Duration)) -> bool {
+    let times = |times: u64, each: Duration| u128::from(times) * each.as_nanos();
+    took.as_nanos() <= times(turns, TURN_MAX) + times(sleeps, sleep)
+}
+
 fn outcomes(shared: &Shared) -> Outcomes {
     (shared.outcomes(), os_thread::wakes(), os_thread::sleeps())
 }
 
-/// What the workers of a runtime have used.
-fn work(shared: &Shared) -> Option<kernel::Work> {
+/// The OS threads of a runtime's workers.
+fn threads(shared: &Shared) -> Vec<i32> {
     let records = os_thread::records();
     let own: Vec<*const ()> = shared.everybody().map(|worker| std::ptr::from_ref(worker).cast()).collect();
     let is_its = |worker: *const ()| own.contains(&worker);
     let workers = records.iter().filter(|record| record.is(Role::Worker) && is_its(record.worker()));
-    let all: Vec<i32> = workers.map(|record| record.tid()).filter(|tid| *tid != 0).collect();
-    drop(records);
-    kernel::Work::of(&all)
+    workers.map(|record| record.tid()).filter(|tid| *tid != 0).collect()
+}
+
+/// What the workers of a runtime have used.
+fn work(shared: &Shared) -> Option<kernel::Work> {
+    kernel::Work::of(&threads(shared))
+}
+
+/// Whether a worker of a runtime runs, or would if there were a processor for it.
+fn can_run(shared: &Shared) -> bool {
+    threads(shared).into_iter().any(|tid| kernel::state(tid) == Some('R'))
 }
 
 impl Going {
@@ -138,9 +171,11 @@ impl Going {
         Going {
             outcomes: outcomes(shared),
             since: Instant::now(),
+            looked: Instant::now(),
             turns_then: turns,
             turns,
             work: None,
+            paused: None,
             seen: Vec::new(),
             is_told: false,
         }
@@ -149,10 +184,15 @@ impl Going {
     /// Whether it goes round, for long enough to be worth a word.
     fn look(&mut self, shared: &Shared) -> Option<Round> {
         let turns = turns(shared);
-        let is_at_it = turns > self.turns && outcomes(shared) == self.outcomes;
+        let is_at_it = outcomes(shared) == self.outcomes && self.goes_on(shared, turns);
         if !is_at_it || shared.waits_for_elsewhere() {
             *self = Going::new(shared);
             return None;
+        }
+        let since_last_look = self.looked.elapsed();
+        self.looked = Instant::now();
+        if turns == self.turns {
+            self.since += since_last_look;
         }
         self.turns = turns;
         let (runtime, lasts) = (key(shared), self.since.elapsed());
@@ -161,20 +201,45 @@ impl Going {
             return None;
         }
         let now = work(shared)?;
-        let pages = shared.pages_written();
-        let Some((then, turns_then, pages_then)) = &self.work else {
-            self.work = Some((now, turns, pages));
+        let counts = [turns, times_asleep(shared), shared.pages_written()];
+        let Some((then, before)) = &self.work else {
+            self.work = Some((now, counts));
             return None;
         };
+        let [turns, sleeps, pages] = std::array::from_fn(|at| counts[at] - before[at]);
         // A page may be counted and not be written yet.
-        let own = pages - pages_then + 1;
-        let took = now.on_processor.saturating_sub(then.on_processor);
-        let is_short = took.as_nanos() <= TURN_MAX.as_nanos() * u128::from(turns - turns_then);
+        let own = pages + 1;
+        let [took, outside_kernel] = now.since(then);
+        let is_short = are_short(took, turns, (sleeps, SLEEP_MAX_IN_ALL))
+            && are_short(outside_kernel, turns, (sleeps, SLEEP_MAX));
         if now.calls > then.calls + own || !is_short {
             *self = Going::new(shared);
             return None;
         }
         Some(round)
+    }
+
+    /// Whether there were turns since the last look, or none for want of a processor.
+    fn goes_on(&mut self, shared: &Shared, turns: u64) -> bool {
+        let has_turns = turns > self.turns;
+        if has_turns && self.paused.is_none() {
+            return true;
+        }
+        let has_begun = self.turns > self.turns_then;
+        let Some(now) = work(shared).filter(|_| has_begun).map(|work| work.on_processor) else {
+            return false;
+        };
+        let sleeps = times_asleep(shared);
+        let (then, before) = *self.paused.get_or_insert((now, [turns, sleeps]));
+        let [turned, slept] = [turns - before[0], sleeps - before[1]];
+        let had = now.saturating_sub(then).saturating_sub(NONE);
+        if !are_short(had, turned, (slept, SLEEP_MAX_IN_ALL)) {
+            return false;
+        }
+        if has_turns {
+            self.paused = None;
+        }
+        has_turns || can_run(shared)
     }
 
     /// What there is to say, after enough looks at who is at it; nothing of places that have been told.

@@ -3,7 +3,8 @@
 //! Never: a worker stopped; a file read for one that moves, or behind which nobody waits.
 //!
 //! A worker *stands* if for at least [`STANDS`] it has dispatched nothing, its OS thread has had no processor and asks
-//! for none, and nobody has taken what waits behind it. The scheduler then has an extra worker take it
+//! for none, and nobody has taken what waits behind it: a runnable, an alarm that is due, or the next question to a
+//! poller at which something is outstanding, if no other worker asks. The scheduler then has an extra worker take it
 //! (`raddle_core::runtime::extra`), until the worker goes on.
 //!
 //! Alternatives: the state of all OS threads, read from `/proc` each time, is a hundred times as dear as two reads of a
@@ -66,10 +67,10 @@ impl Asked {
         Asked { searched: None, next: Instant::now(), pause: PAUSE_MIN }
     }
 
-    /// Now; `found`: something for others, or nothing, if it could be looked at.
-    fn note(&mut self, found: Option<bool>, left: ([u64; 3], usize)) {
-        self.searched = found.map(|_| left);
-        if found == Some(true) {
+    /// Now; and whether something for others was found, and what was left at which progress, if it could be looked at.
+    fn note(&mut self, looked: Option<(bool, ([u64; 3], usize))>) {
+        self.searched = looked.map(|(_, left)| left);
+        if looked.is_some_and(|(found, _)| found) {
             return *self = Asked { searched: self.searched, ..Asked::never() };
         }
         self.next = Instant::now() + self.pause;
@@ -155,8 +156,10 @@ impl Stands {
         let seen = self.seen.get_mut(&key)?;
         (seen.processor, seen.was_stopped) = (processor, false);
         let has_batch = seen.is_to_search(worker);
-        let is_starved =
-            (waiting > 0 && seen.taken == taken) || shared.has_shared(0) || worker.has_alarm_due();
+        let is_starved = (waiting > 0 && seen.taken == taken)
+            || shared.has_shared(0)
+            || worker.has_alarm_due()
+            || shared.asks_no_poller(STANDS);
         seen.taken = taken;
         if !seen.is_helped && (is_starved || has_batch) && seen.since.elapsed() >= STANDS {
             seen.is_helped = matches!(kernel::state(os_thread), Some('S' | 'D'));
@@ -176,16 +179,21 @@ impl Stands {
         if !shared.takes_batch_of(worker) || kernel::state(seen.os_thread) != Some('S') {
             return false;
         }
-        let mut found = false;
+        let mut looked = None;
         let records = os_thread::records();
         let own = records.iter().find(|record| record.tid() == seen.os_thread);
-        // SAFETY: it stands there while this is called.
-        let lay_out = || found = unsafe { shared.lay_out_batch(worker) };
+        let lay_out = || {
+            // SAFETY: it stands there while this is called.
+            let found = unsafe { shared.lay_out_batch(worker) };
+            // As long as it stands: when it goes on it may come to its next stand before this has noted of which one
+            // it knows what is left.
+            looked = Some((found, (worker.progress(), worker.waiting_in_batch())));
+        };
         seen.was_stopped = true;
-        let stood = own.is_some_and(|record| stop::while_in_system_call(record, lay_out));
+        let _stood = own.is_some_and(|record| stop::while_in_system_call(record, lay_out));
         drop(records);
-        seen.asked.note(stood.then_some(found), (worker.progress(), worker.waiting_in_batch()));
-        found
+        seen.asked.note(looked);
+        looked.is_some_and(|(found, _)| found)
     }
 }
 

@@ -131,6 +131,100 @@ fn pair(loops: i32) -> Module {
     single(code, 8)
 }
 
+/// One outputs, the other inputs; with an extended input the first waits for the end of what is done then, which is
+/// nothing.
+fn messages(loops: i32, extended: bool) -> Module {
+    let mut code = Code::default();
+    code.zero(2, 4);
+    code.addr(3, 8);
+    code.ldi(4, loops);
+    code.ldi(5, 0);
+    code.ldi(6, loops);
+    code.ldi(7, 0);
+    let (again, branch) = (code.label(), code.label());
+    code.par(8, 1);
+    code.fork(8, branch);
+    code.bind(again);
+    code.output(3, 5, 4);
+    code.repeat(5, 4, again);
+    code.join(8);
+    code.ret();
+    code.bind(branch);
+    let again = code.label();
+    code.bind(again);
+    if extended {
+        code.input_x(3, 9, 4);
+        code.xend(3);
+    } else {
+        code.input(3, 9, 4);
+    }
+    code.repeat(7, 6, again);
+    code.end();
+    single(code, 10)
+}
+
+/// So many members come to a barrier, again and again.
+fn barrier(members: i32, rounds: i32) -> Module {
+    let mut module = ModuleBuilder::new();
+    let (main, member) = (module.declare("main"), module.declare("member"));
+    let mut code = Code::default();
+    // 2: its address; 3 to 5: its words; 6: rounds.
+    code.addr(2, 12);
+    code.ldi(3, members);
+    code.ldi(4, members);
+    code.ldi(5, 0);
+    code.ldi(6, rounds);
+    code.ldi(11, 0);
+    code.ldi(12, members);
+    code.ldi(13, 1);
+    code.forkn(10, member.0 as i32);
+    code.joinn(10);
+    code.ret();
+    module.define(main, code, 16);
+    let mut code = Code::default();
+    code.ldr_w(3, 1, 8);
+    code.ldr_w(4, 1, 24);
+    code.ldi(5, 0);
+    let again = code.label();
+    code.bind(again);
+    code.sync(3);
+    code.repeat(5, 4, again);
+    code.resign(3);
+    code.end();
+    module.define(member, code, 6);
+    module.entry(main);
+    module.finish()
+}
+
+/// Forks that end at once, 100 in a block.
+fn forks(blocks: i32) -> Module {
+    let mut module = ModuleBuilder::new();
+    let (main, forked) = (module.declare("main"), module.declare("forked"));
+    let mut code = Code::default();
+    code.ldi(2, blocks);
+    code.ldi(3, 0);
+    let (block, fork) = (code.label(), code.label());
+    code.bind(block);
+    code.forking(4);
+    code.addr(7, 16);
+    code.ldi(8, 100);
+    code.ldi(9, 0);
+    code.bind(fork);
+    code.frame(6, forked.0 as i32);
+    code.str_w(9, 6, 8);
+    code.spawn(6, forked.0 as i32);
+    code.repeat(9, 8, fork);
+    code.joinf(4);
+    code.repeat(3, 2, block);
+    code.ret();
+    module.define(main, code, 10);
+    let mut code = Code::default();
+    code.endf();
+    module.define(forked, code, 4);
+    module.entry(main);
+    module.finish()
+}
+
 fn update(loops: i32) -> Module {
     let mut code = Code::default();
     code.alloc_i(2, 4000);
@@ -244,6 +338,10 @@ fn main() {
     measure("commstime, parallel delta", &commstime(1_000_000, true), 1e6, many);
     measure("ring of 503, a hop", &ring(503, 2000), 503.0 * 2000.0, many);
     measure("PAR of two, one communication", &pair(1_000_000), 1e6, many);
+    measure("a message", &messages(1_000_000, false), 1e6, many);
+    measure("a message, extended", &messages(1_000_000, true), 1e6, many);
+    measure("barrier of 1000, a member", &barrier(1000, 1000), 1e6, many);
+    measure("FORK and its end", &forks(10_000), 1e6, many);
     measure("checked array update", &update(5_000_000), 5e6, many);
     measure("a million processes, each", &many_alive(1_000_000), 1e6, many);
     for grains in [1, 10, 100, 1000, 10_000] {

@@ -99,6 +99,8 @@ pub enum TypeKind {
     Port(TypeNodeId),
     /// `TIMER`.
     Timer,
+    /// `BARRIER`.
+    Barrier,
     /// `MOBILE type`.
     Mobile(TypeNodeId),
     /// `NAME!` or `NAME?`, one end of a channel bundle.
@@ -328,6 +330,8 @@ pub struct Variant {
     pub items: Vec<InputItem>,
     /// What is done.
     pub body: ProcessId,
+    /// Of an extended input: what is done when who outputs has gone on.
+    pub after: Option<ProcessId>,
 }
 
 /// What follows `channel ?`.
@@ -365,6 +369,9 @@ pub enum ProcessKind {
     Assign { targets: Vec<ExprId>, values: Vec<ExprId> },
     /// `channel ? ...`.
     Input { channel: ExprId, kind: InputKind },
+    /// `channel ?? ...`: who outputs waits until `during` has ended; then comes `after`. With CASE both are the
+    /// variants'.
+    Extended { channel: ExprId, kind: InputKind, during: ProcessId, after: Option<ProcessId> },
     /// `channel ! ...`.
     Output { channel: ExprId, items: Vec<OutputItem> },
     /// `name (arguments)`.
@@ -373,6 +380,16 @@ pub enum ProcessKind {
     Block { specs: Vec<SpecId>, body: ProcessId },
     /// `CLAIM end`.
     Claim { end: ExprId, body: ProcessId },
+    /// `PAR ENROLL barriers`: each branch of the PAR is a member of them.
+    Enroll { barriers: Vec<ExprId>, par: ProcessId },
+    /// `SYNC barrier`.
+    Sync(ExprId),
+    /// `RESIGN barrier`, and what is done meanwhile.
+    Resign { barrier: ExprId, body: ProcessId },
+    /// FORKING, whose end is that of all processes forked in it.
+    Forking(ProcessId),
+    /// `FORK name (arguments)`.
+    Fork { name: Ident, arguments: Vec<ExprId> },
     /// What could not be read or is not supported.
     Error,
 }

@@ -13,6 +13,7 @@ pub mod check;
 mod checked;
 mod condition;
 pub mod diag;
+mod free;
 pub mod layout;
 pub mod lex;
 mod library;

@@ -114,6 +114,8 @@ pub struct Program {
     pub spec_names: Vec<NameId>,
     /// The index of each replicator.
     pub replicator_names: Vec<NameId>,
+    /// For each FORKING, the number of the first name that is declared in it or later.
+    pub forkings: crate::symbol::FastMap<u32, NameId>,
     /// The value of each whole-number or BOOL expression that is constant and was asked for.
     pub constants: crate::symbol::FastMap<u32, i64>,
     /// The value of each VAL name over whole numbers or BOOL that is constant.

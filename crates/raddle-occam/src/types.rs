@@ -40,6 +40,8 @@ pub enum Type {
     Port(TypeId),
     /// A timer.
     Timer,
+    /// A barrier.
+    Barrier,
     /// A mobile.
     Mobile(TypeId),
 }
@@ -218,8 +220,16 @@ impl Types {
         matches!(self.basic(id), Some(Basic::Real32 | Basic::Real64))
     }
 
-    /// Whether it is a channel, an end of a bundle, a port or timer, or an array of such.
+    /// Whether it is a barrier, MOBILE or not.
+    pub fn is_barrier(&self, id: TypeId) -> bool {
+        matches!(self.get(self.immobile(id)), Type::Barrier)
+    }
+
+    /// Whether it is a channel, a port, timer or barrier, or an array of such.
     pub fn is_channel_like(&self, id: TypeId) -> bool {
+        if matches!(self.get(self.innermost(id)), Type::Barrier) {
+            return true;
+        }
         matches!(self.get(self.plain(self.innermost(id))), Type::Chan { .. } | Type::Port(_) | Type::Timer)
     }
 
@@ -286,6 +296,7 @@ impl Types {
             Type::Protocol(at) => symbols.text(self.protocols[at as usize].name).to_owned(),
             Type::Port(of) => format!("PORT {}", show(of)),
             Type::Timer => "TIMER".to_owned(),
+            Type::Barrier => "BARRIER".to_owned(),
             Type::Mobile(of) => format!("MOBILE {}", show(of)),
         }
     }

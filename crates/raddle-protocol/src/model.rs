@@ -19,6 +19,7 @@ mod departure;
 mod futex;
 mod locks;
 
+pub use crate::protocol::readiness::Readiness;
 pub use departure::Departure;
 pub use futex::Futex;
 pub use locks::*;
@@ -292,7 +293,7 @@ impl IdleSet {
 
     /// See the protocol.
     pub fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
-        self.0.announce(worker, was_searcher, false)
+        self.0.announce(worker, was_searcher, false, || false)
     }
 
     /// See the protocol.
@@ -302,7 +303,17 @@ impl IdleSet {
 
     /// See the protocol: of one who lingers.
     pub fn announce_lingering(&self, worker: usize, was_searcher: bool) -> Watch {
-        self.0.announce(worker, was_searcher, true)
+        self.0.announce(worker, was_searcher, true, || false)
+    }
+
+    /// See the protocol: of one beside whom somebody may be up.
+    pub fn announce_beside(&self, worker: usize, beside: impl FnOnce() -> bool) -> Watch {
+        self.0.announce(worker, false, false, beside)
+    }
+
+    /// See the protocol.
+    pub fn note_up_beside(&self) {
+        self.0.note_up_beside();
     }
 
     /// See the protocol.
@@ -316,8 +327,28 @@ impl IdleSet {
     }
 
     /// See the protocol.
+    pub fn set_bell(&self, ring: Box<dyn Fn() + Send + Sync>) {
+        self.0.set_bell(ring);
+    }
+
+    /// See the protocol.
+    pub fn is_polled(&self) -> bool {
+        self.0.is_polled()
+    }
+
+    /// See the protocol.
+    pub fn sleep_in(&self, worker: usize, watch: Watch, poll: impl FnOnce()) -> Option<Woken> {
+        self.0.sleep_in(worker, watch, poll)
+    }
+
+    /// See the protocol.
     pub fn wake_owner(&self, worker: usize) {
-        self.0.wake_owner(worker);
+        self.wakes_owner(worker);
+    }
+
+    /// See the protocol: whether it was asleep.
+    pub fn wakes_owner(&self, worker: usize) -> bool {
+        self.0.wakes_owner(worker)
     }
 
     /// See the protocol.
@@ -374,6 +405,22 @@ impl Outstanding {
         self.0.call(&self.1.0, looks);
     }
 
+    /// As [`begin`](Self::begin), at the poll.
+    pub fn begin_in_poll(&self, looks: bool) {
+        self.0.begin(1);
+        self.0.call_to_poll(&self.1.0, looks);
+    }
+
+    /// What has begun is over.
+    pub fn end(&self) -> bool {
+        self.0.end(1)
+    }
+
+    /// Whether the poll is another one's.
+    pub fn is_elsewhere(&self, worker: usize) -> bool {
+        self.0.is_elsewhere(worker, &self.1.0)
+    }
+
     /// As [`begin`](Self::begin), at a poller of which `count` is the count: only from then on does a question find it.
     pub fn begin_at(&self, count: &prim::AtomicUsize, looks: bool) {
         self.0.begin(1);
@@ -403,9 +450,14 @@ impl Outstanding {
         self.0.is_unkept()
     }
 
+    /// As [`pass_on`](Self::pass_on), of one who has been in the poll.
+    pub fn pass_poll_on(&self, worker: usize) {
+        self.0.pass_on(worker, &self.1.0, false, true);
+    }
+
     /// See the protocol; sleepers do not look around.
     pub fn pass_on(&self, worker: usize) {
-        self.0.pass_on(worker, &self.1.0, false);
+        self.0.pass_on(worker, &self.1.0, false, false);
     }
 }
 

@@ -189,6 +189,32 @@ pub fn poll(files: &mut [libc::pollfd], timeout: Option<Duration>) -> Result<usi
     unsafe { call(libc::SYS_ppoll, [first, files.len(), spec, 0, 0]) }
 }
 
+/// Waits until something is ready that `poll`, a descriptor of `epoll_create1(2)`, has been told of, at most `timeout`;
+/// how many of `events` say so. Kernels before 5.11 round the time up to milliseconds.
+///
+/// # Errors
+/// As `epoll_wait(2)`.
+pub fn epoll_wait(
+    poll: c_int,
+    events: &mut [libc::epoll_event],
+    timeout: Option<Duration>,
+) -> Result<usize, Errno> {
+    let (first, most) = (events.as_mut_ptr().expose_provenance(), events.len());
+    if let Some(timeout) = timeout.filter(|timeout| !timeout.is_zero()) {
+        let spec = timespec(timeout);
+        let place = (&raw const spec).expose_provenance();
+        // SAFETY: the kernel reads the span and writes at most so many entries; the mask of signals stays.
+        match unsafe { call(libc::SYS_epoll_pwait2, [poll as usize, first, most, place, 0, 0]) } {
+            Err(Errno(libc::ENOSYS)) => {}
+            answer => return answer,
+        }
+    }
+    let rounded = |timeout: Duration| timeout.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as usize;
+    let milliseconds = timeout.map_or(usize::MAX, rounded);
+    // SAFETY: the kernel writes at most so many entries; the mask of signals stays.
+    unsafe { call(libc::SYS_epoll_pwait, [poll as usize, first, most, milliseconds, 0, 0]) }
+}
+
 /// Has the kernel run barriers: `membarrier(2)`. False if it refuses.
 pub fn membarrier(command: c_int) -> bool {
     // SAFETY: it takes integers and touches no memory of ours.

@@ -16,13 +16,20 @@
 //! The second finds p, and claims it: exchange `wait`: (channel, other direction) -> 0. Only one claim can succeed,
 //! so a word that somebody forged, or a number that is long out of date, leads to a trap and not to a process that is
 //! queued twice. Then it clears the word, copies, and makes p ready. Each side pays one exchange.
+//!
+//! **Extended rendezvous.** Who outputs is in the word until the receiver's process ends. If it came first, the
+//! receiver copies its message and leaves it there, claiming nobody. If it comes second, it finds by the receiver's
+//! record that it has to stay: it claims the receiver as ever, copies, puts itself into the word, and makes the
+//! receiver ready. At the end the receiver claims it from there. So a plain input or output does not look for any of
+//! this, and an extended one pays one exchange, too. (PERF: an ALT of one guard, which needs no word of this, takes
+//! three.)
 
 use crate::atom;
 use crate::block::{BYTES_A_STEP, PIECE_BYTES};
 use crate::machine::Machine;
 use crate::memory::FLOOR;
 use crate::prim::{AtomicU32, Ordering};
-use crate::process::{IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, Step, WAITING};
+use crate::process::{EXTENDED, IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, Step, WAITING};
 use crate::races::Deed;
 use crate::scheduler::{Port, Scheduler};
 use crate::stop::Stop;
@@ -47,14 +54,18 @@ fn done<L>(me: &Process<L>, bytes: u32, bytes_a_step: u32) -> Result<Step, Stop>
 #[derive(Clone, Copy)]
 pub(crate) struct Message {
     pub(crate) at: u32,
-    /// Bytes; with `IN_SLOT` if it is a value in a slot.
+    /// Bytes; with `IN_SLOT` if it is a value in a slot, with `EXTENDED` if who sends it is to wait on.
     pub(crate) length: u32,
 }
 
 impl Message {
     /// Where, and how many bytes.
     fn range(self) -> (u32, u32) {
-        (self.at, self.length & !IN_SLOT)
+        (self.at, self.bytes())
+    }
+
+    fn bytes(self) -> u32 {
+        self.length & !(IN_SLOT | EXTENDED)
     }
 }
 
@@ -136,6 +147,9 @@ impl<L: Default> Machine<L> {
     ) -> Result<Step, Stop> {
         let other = self.processes.get(other).ok_or(Trap::Channel)?;
         let wanted = end ^ OUTPUT ^ INPUT;
+        if message.length & EXTENDED != 0 {
+            return self.copy_from_waiting(scheduler, me, other, wanted, message);
+        }
         atom::exchange::<SHARED>(&other.wait, wanted, 0).map_err(|_| Trap::Channel)?;
         word.store(0, Ordering::Relaxed);
         let theirs = Message { at: other.message.get(), length: other.length.get() };
@@ -152,7 +166,67 @@ impl<L: Default> Machine<L> {
             }
             return Ok(Step::Done);
         }
+        if theirs.length & EXTENDED != 0 {
+            return self.stay(scheduler, me, other, (word, end), (message, theirs));
+        }
         self.pass_any(scheduler, (from, to), (me, other), kept)
+    }
+
+    /// An extended input comes second: who outputs waits on.
+    fn copy_from_waiting<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        me: &Process<L>,
+        other: &Process<L>,
+        wanted: u32,
+        to: Message,
+    ) -> Result<Step, Stop> {
+        if other.wait.load(Ordering::Relaxed) != wanted {
+            return Err(Stop::Trap(Trap::Channel));
+        }
+        let from = Message { at: other.message.get(), length: other.length.get() };
+        if S::CHECKED {
+            self.races.met(me, other, self.keyboard().id(), (INPUT, from.range(), to.range()))?;
+        }
+        self.copy_message(scheduler, from, to)?;
+        done(me, from.bytes(), BYTES_A_STEP)
+    }
+
+    /// An output comes second, to an extended input: it waits where it has come to, and the receiver goes on.
+    fn stay<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        me: &Process<L>,
+        other: &Process<L>,
+        (word, end): (&AtomicU32, u32),
+        (from, to): (Message, Message),
+    ) -> Result<Step, Stop> {
+        self.copy_message(scheduler, from, to)?;
+        me.message.set(from.at);
+        me.length.set(from.length);
+        me.wait.store(end, Ordering::Relaxed);
+        // Release pairs with the acquire of the look in `end_extended`.
+        word.store(me.id(), Ordering::Release);
+        scheduler.ready(other);
+        Ok(Step::Waits)
+    }
+
+    /// `xend`: the process of an extended input has ended.
+    pub(crate) fn end_extended<S: Scheduler<Link = L>, const SHARED: bool>(
+        &self,
+        scheduler: &S,
+        me: &Process<L>,
+        channel: u32,
+    ) -> Result<(), Trap> {
+        let word = self.memory.word(channel).ok_or(Trap::Address)?;
+        let other = self.processes.get(atom::load::<SHARED>(word)).ok_or(Trap::Channel)?;
+        atom::exchange::<SHARED>(&other.wait, channel | OUTPUT, 0).map_err(|_| Trap::Channel)?;
+        word.store(0, Ordering::Relaxed);
+        if S::CHECKED && other.id() != self.keyboard().id() {
+            self.races.lets_go(me.id(), other.id());
+        }
+        scheduler.ready(other);
+        Ok(())
     }
 
     /// Copies a message that is not a word, and makes the other one ready.
@@ -164,8 +238,21 @@ impl<L: Default> Machine<L> {
         (me, other): (&Process<L>, &Process<L>),
         kept: &mut u32,
     ) -> Result<Step, Stop> {
-        let length = from.length & !IN_SLOT;
-        if length != to.length & !IN_SLOT {
+        self.copy_message(scheduler, from, to)?;
+        if scheduler.ready_here(other) {
+            *kept = other.id();
+        }
+        done(me, from.bytes(), BYTES_A_STEP)
+    }
+
+    fn copy_message<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        from: Message,
+        to: Message,
+    ) -> Result<(), Stop> {
+        let length = from.bytes();
+        if length != to.bytes() {
             return Err(Stop::Trap(Trap::Message));
         }
         let memory = &self.memory;
@@ -176,12 +263,12 @@ impl<L: Default> Machine<L> {
             (true, 2) => {
                 memory.load_h(from.at).and_then(|half| memory.store_w(to.at, half)).ok_or(Trap::Address)?
             }
+            (true, 4) => {
+                memory.load_w(from.at).and_then(|word| memory.store_w(to.at, word)).ok_or(Trap::Address)?
+            }
             _ => self.copy_block(scheduler, (to.at, from.at), length)?,
         }
-        if scheduler.ready_here(other) {
-            *kept = other.id();
-        }
-        done(me, length, BYTES_A_STEP)
+        Ok(())
     }
 
     /// The world's channels.
@@ -206,7 +293,7 @@ impl<L: Default> Machine<L> {
             _ => return Err(Stop::Trap(Trap::Address)),
         };
         let mut at = message.at;
-        let behind = at.checked_add(message.length & !IN_SLOT).ok_or(Trap::Address)?;
+        let behind = at.checked_add(message.bytes()).ok_or(Trap::Address)?;
         if S::CHECKED {
             self.races.touch(me, me.ip.get().wrapping_sub(1), message.range(), Deed::Read)?;
         }

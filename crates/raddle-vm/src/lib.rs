@@ -11,7 +11,7 @@
 //! |---|---|
 //! | who runs it, and the account of what went wrong | `solo`, `report` |
 //! | the loop that runs instructions, and those that are more than a line in it | `interp`, `step` |
-//! | protocols between processes, as methods of the machine | `alt`, `par`, `lock`, `quiet` |
+//! | protocols between processes, as methods of the machine | `alt`, `par`, `lock`, `barrier`, `quiet` |
 //! | channels, and the claim of who waits | `comm` |
 //! | instructions on many bytes, in pieces | `block` |
 //! | the machine: its parts put together | `machine` |
@@ -26,6 +26,7 @@ extern crate alloc;
 mod alt;
 mod arith;
 mod atom;
+mod barrier;
 mod block;
 mod comm;
 mod heap;

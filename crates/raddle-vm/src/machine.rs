@@ -56,6 +56,8 @@ pub struct Machine<L> {
     pub(crate) heap: Spin<Heap>,
     pub(crate) processes: ProcessTable<L>,
     pub(crate) locks: Spin<LockQueues>,
+    /// Held while the members of a barrier change, or are counted anew.
+    pub(crate) enrolments: Spin<()>,
     pub(crate) races: Races,
     #[cfg(feature = "native")]
     pub(crate) native: Option<crate::native::NativeCode>,
@@ -97,6 +99,7 @@ impl<L: Default> Machine<L> {
             heap,
             processes,
             locks,
+            enrolments: Spin::new(()),
             races,
             #[cfg(feature = "native")]
             native: None,

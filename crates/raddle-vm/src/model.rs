@@ -1,13 +1,15 @@
 //! Owns: loom's models of the machine's protocols: every interleaving of two or three workers.
-//! May use: `comm`, `machine`, `prim`, `process`, `quiet`, `scheduler`, `table`, `loom`, `raddle-bytecode`.
+//! May use: `atom`, `comm`, `machine`, `prim`, `process`, `quiet`, `scheduler`, `table`, `loom`,
+//! `raddle-bytecode`.
 //! Never: the interpreter.
 //!
 //! It uses the protocols as they are; a scheduler that only notes who was made ready.
 
+use crate::atom;
 use crate::comm::Message;
 use crate::machine::Machine;
 use crate::prim::{AtomicU32, Ordering, ROWS, weakened};
-use crate::process::{IN_SLOT, INPUT, OUTPUT, Process, Step};
+use crate::process::{EXTENDED, IN_SLOT, INPUT, OUTPUT, Process, Step};
 use crate::quiet::Visits;
 use crate::scheduler::{Port, Scheduler};
 use crate::table::WorkerLocal;
@@ -24,6 +26,7 @@ const SENT: u32 = 72;
 const RECEIVED: u32 = 80;
 const COUNT: u32 = 84;
 const STATE: u32 = 88;
+const BARRIER: u32 = 112;
 
 /// Notes how often each process was made ready.
 struct Notes([AtomicU32; 6]);
@@ -96,6 +99,36 @@ impl Bench {
         let done =
             self.machine.communicate::<_, true>(&self.notes, me, channel, direction, message, &mut kept);
         (done.expect("nobody else uses that end"), kept)
+    }
+
+    /// An extended input.
+    fn extend(&self, id: u32) -> Step {
+        let me = self.process(id);
+        me.save(77, 0);
+        let message = Message { at: RECEIVED, length: 4 | IN_SLOT | EXTENDED };
+        let done = self.machine.communicate::<_, true>(&self.notes, me, CHANNEL, INPUT, message, &mut 0);
+        done.expect("nobody else uses that end")
+    }
+
+    fn end_extended(&self, id: u32) {
+        let ended = self.machine.end_extended::<_, true>(&self.notes, self.process(id), CHANNEL);
+        ended.expect("a sender waits");
+    }
+
+    /// Makes a barrier of so many members.
+    fn enrolled(&self, count: u32) {
+        for word in [BARRIER, BARRIER + 4] {
+            self.machine.memory.store_w(word, count).expect("there");
+        }
+    }
+
+    fn sync(&self, id: u32) -> Step {
+        self.process(id).save(77, 0);
+        self.machine.sync::<_, true>(&self.notes, self.process(id), BARRIER).expect("a barrier")
+    }
+
+    fn word(&self, at: u32) -> u32 {
+        self.machine.memory.load_w(at).expect("there")
     }
 
     /// A child of process 3 comes to its end.
@@ -304,6 +337,100 @@ fn quiet() {
     assert!(bench.machine.stands_still(before, sum), "now both wait");
 }
 
+/// Who outputs waits until the end of the input's process, whoever comes first, and is made ready once.
+fn extended() {
+    let bench = Bench::new();
+    let other = bench.clone();
+    let sender = thread::spawn(move || other.communicate(1, CHANNEL, OUTPUT));
+    let received = bench.extend(2);
+    if received == Step::Done {
+        assert_eq!((bench.received(), bench.readied(1)), (7, 0));
+        bench.end_extended(2);
+    }
+    assert_eq!(sender.join().expect("no panic"), Step::Waits);
+    bench.check_waiter(2, received);
+    if received == Step::Waits {
+        assert_eq!((bench.received(), bench.readied(1)), (7, 0));
+        bench.end_extended(2);
+    }
+    assert_eq!((bench.readied(1), bench.word(CHANNEL)), (1, 0));
+}
+
+/// The last to come sees what the others did before, and lets each of them go on once.
+fn barrier() {
+    let bench = Bench::new();
+    bench.enrolled(2);
+    let come = |bench: &Bench, id: u32| {
+        bench.machine.memory.store_w(SENT + 4 * (id - 1), 40 + id).expect("there");
+        let step = bench.sync(id);
+        if step == Step::Done {
+            assert_eq!((bench.word(SENT), bench.word(SENT + 4)), (41, 42));
+        }
+        step
+    };
+    let other = bench.clone();
+    let first = thread::spawn(move || come(&other, 1));
+    let second = come(&bench, 2);
+    let first = first.join().expect("no panic");
+    assert!((first == Step::Done) != (second == Step::Done));
+    bench.check_waiter(1, first);
+    bench.check_waiter(2, second);
+    assert_eq!([0, 4, 8].map(|word| bench.word(BARRIER + word)), [2, 2, 0]);
+}
+
+/// One comes while another becomes a member: it goes on once, with the new one or before it.
+fn barrier_enroll() {
+    let bench = Bench::new();
+    bench.enrolled(1);
+    let other = bench.clone();
+    let first = thread::spawn(move || other.sync(1));
+    bench.machine.enroll::<true>(BARRIER, 1).expect("a barrier");
+    let first = first.join().expect("no panic");
+    assert_eq!((bench.readied(1), bench.word(BARRIER)), (0, 2));
+    let second = bench.sync(2);
+    assert!((first == Step::Done) != (second == Step::Done));
+    bench.check_waiter(1, first);
+    assert_eq!(bench.word(BARRIER + 4), if second == Step::Done { 2 } else { 1 });
+}
+
+/// One comes while the other resigns: it goes on once.
+fn barrier_resign() {
+    let bench = Bench::new();
+    bench.enrolled(2);
+    let other = bench.clone();
+    let first = thread::spawn(move || other.sync(1));
+    bench.process(2).save(77, 0);
+    bench.machine.resign::<_, true>(&bench.notes, bench.process(2), BARRIER).expect("a barrier");
+    let first = first.join().expect("no panic");
+    bench.check_waiter(1, first);
+    assert_eq!([0, 4, 8].map(|word| bench.word(BARRIER + word)), [1, 1, 0]);
+}
+
+/// A forked process forks another into its block, while who opened it comes to the end of that.
+fn forks() {
+    let bench = Bench::new();
+    bench.machine.memory.store_w(COUNT, 2).expect("there");
+    let end = |bench: &Bench, id: u32| {
+        bench.machine.memory.store_w(SENT + 4 * (id - 1), 40 + id).expect("there");
+        bench.end(id, 0);
+    };
+    let other = bench.clone();
+    let forked = thread::spawn(move || {
+        atom::add::<true>(other.machine.memory.word(COUNT).expect("there"), 1);
+        let another = other.clone();
+        let second = thread::spawn(move || end(&another, 2));
+        end(&other, 1);
+        second.join().expect("no panic");
+    });
+    bench.process(3).save(77, 0);
+    let step = bench.machine.join::<true>(bench.process(3), COUNT).expect("there");
+    if step == Step::Done {
+        assert_eq!((bench.word(SENT), bench.word(SENT + 4)), (41, 42));
+    }
+    forked.join().expect("no panic");
+    bench.check_waiter(3, step);
+}
+
 const MODELS: &[(&str, fn())] = &[
     ("rendezvous", rendezvous),
     ("late_value", late_value),
@@ -313,6 +440,11 @@ const MODELS: &[(&str, fn())] = &[
     ("join_kept", join_kept),
     ("lock", lock),
     ("quiet", quiet),
+    ("extended", extended),
+    ("barrier", barrier),
+    ("barrier_enroll", barrier_enroll),
+    ("barrier_resign", barrier_resign),
+    ("forks", forks),
 ];
 
 fn explore(model: fn()) {

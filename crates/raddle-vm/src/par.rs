@@ -13,6 +13,10 @@
 //! acquires from them, and the parent is run by this worker, or given away by it. (PERF: `granularity` at 1, on one
 //! worker: 1.22 of the single-threaded scheduler's time before, 1.12 so.)
 
+//! **Blocks of forks** count in the same way: those forked and not ended, and one for who opened the block until it
+//! comes to the end of that. But a forked process may fork into its block while another one ends, so there nobody
+//! counts without an exchange; who opened the block is found by its number beside the count, and claimed like a parent.
+
 use crate::atom;
 use crate::machine::Machine;
 use crate::memory::LINE;
@@ -29,6 +33,9 @@ const APART_MAX: u32 = 4096;
 
 /// After so many of the processes that one instruction starts it is asked whether the machine is to stop.
 const FORKS_A_PIECE: u32 = 1024;
+
+/// Where the number of the process that opened a block of forks lies, behind the count.
+const OPENER: u32 = 4;
 
 /// What `forkn` starts.
 #[derive(Clone, Copy)]
@@ -51,10 +58,25 @@ impl<L: Default> Machine<L> {
         (entry, fp, join): (u32, u32, u32),
         many: bool,
     ) -> Result<(), Trap> {
+        self.begin_process(scheduler, local, me, (entry, fp), (me.id(), join), many)
+    }
+
+    /// A process that begins at `entry` in the frame at `fp`, and at its end counts down the word at `join`, for which
+    /// `parent` waits.
+    #[inline(always)]
+    fn begin_process<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        local: &mut WorkerLocal,
+        me: &Process<L>,
+        (entry, fp): (u32, u32),
+        (parent, join): (u32, u32),
+        many: bool,
+    ) -> Result<(), Trap> {
         let child = self.processes.take(local).ok_or(Trap::Depth)?;
         child.save(entry as usize, fp);
         child.start.set(entry);
-        child.parent.set(me.id());
+        child.parent.set(parent);
         child.join.set(join);
         child.alt.store(IDLE, Ordering::Relaxed);
         local.stats.processes += 1;
@@ -63,6 +85,31 @@ impl<L: Default> Machine<L> {
         }
         scheduler.begin(child, many);
         Ok(())
+    }
+
+    /// `forking`.
+    pub(crate) fn open_forks(&self, me: &Process<L>, block: u32) -> Option<()> {
+        self.memory.store_w(block, 1)?;
+        self.memory.store_w(block + OPENER, me.id())
+    }
+
+    /// `spawn`. Who forks is counted in the block, or one that it has begun and waits for: so the count is not zero.
+    pub(crate) fn spawn<S: Scheduler<Link = L>, const SHARED: bool>(
+        &self,
+        scheduler: &S,
+        local: &mut WorkerLocal,
+        me: &Process<L>,
+        function: usize,
+        (frame, block): (u32, u32),
+    ) -> Result<(), Trap> {
+        let function = &self.program.module().functions[function];
+        let opener = block.checked_add(OPENER).and_then(|at| self.memory.load_w(at)).ok_or(Trap::Address)?;
+        let fits = frame & 3 == 0 && self.memory.has(frame, 4 * function.slots);
+        if !fits || opener == 0 {
+            return Err(Trap::Address);
+        }
+        atom::add::<SHARED>(self.memory.word(block).ok_or(Trap::Address)?, 1);
+        self.begin_process(scheduler, local, me, (function.first, frame), (opener, block), false)
     }
 
     /// `forkn`. It always costs something.

@@ -27,6 +27,8 @@ pub(crate) const READY: u32 = 3;
 pub(crate) const IN_ALT: u32 = 1 << 31;
 /// Set in `length` if the message is the value of a slot, not bytes in memory.
 pub(crate) const IN_SLOT: u32 = 1 << 31;
+/// Set in `length` if who outputs is to wait until the input's process has ended.
+pub(crate) const EXTENDED: u32 = 1 << 30;
 /// `start` of a process that does not live.
 pub(crate) const DEAD: u32 = u32::MAX;
 

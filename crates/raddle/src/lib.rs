@@ -1,6 +1,6 @@
 // Owns: the public Rust face of Raddle.
-// May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-recorder`,
-// `raddle-stm`, `raddle-sync`, `raddle-thread`.
+// May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-net`,
+// `raddle-recorder`, `raddle-stm`, `raddle-sync`, `raddle-thread`.
 // Never: a mechanism of its own.
 
 //! Raddle runs programs made of very many very small concurrent pieces on all the cores of a machine, at a cost close
@@ -96,6 +96,7 @@
 //! | `explore` | schedules from a seed: `RADDLE_SEED`, [`Builder::seed`], `raddle::explore` |
 //! | `hang` | reports of deadlocks and of slow slices, dumps: `RADDLE_DEADLOCK`, `raddle::hang`, `dump` |
 //! | `macros` | [`#[raddle::main]`](macro@main); without it, the default runtime starts on first use |
+//! | `net` | sockets, pipes, files, child processes: `raddle::net`, `io`, `fs`, `process` |
 //! | `stm` | transactional memory: `raddle::stm` |
 //! | `trace` | the recorder: `RADDLE_TRACE`, [`Builder::trace`], `trace::dump`; marks compile without it |
 //! | `futures`, not by default | the traits of `futures-core` for channels' futures and streams, and for intervals |
@@ -195,6 +196,9 @@ pub use raddle_job::{
     ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
     current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
 };
+#[cfg(feature = "net")]
+#[doc(inline)]
+pub use raddle_net::{fs, io, net, process};
 #[cfg(feature = "trace")]
 #[doc(inline)]
 pub use raddle_recorder as trace;
@@ -269,6 +273,9 @@ mod pages {
 
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/CANCEL.md"))]
     mod cancellation {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/NET.md"))]
+    mod net {}
 
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PORTING.md"))]
     mod porting {}

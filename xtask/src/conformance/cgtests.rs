@@ -9,12 +9,7 @@ use std::process::{Command, Stdio};
 use super::files;
 
 /// Programs that need what is not there yet, and what that is: they must be refused for it, and all others pass.
-const LATER: &[(&str, &str)] = &[
-    ("cgtest84", "the extended rendezvous"),
-    ("cgtest88", "FORK"),
-    ("cgtest89", "barriers"),
-    ("cgtest91", "barriers"),
-];
+const LATER: &[(&str, &str)] = &[];
 
 /// A complaint that something is not supported yet.
 const NOT_SUPPORTED: &str = "error[O1001]";

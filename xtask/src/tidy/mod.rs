@@ -17,6 +17,7 @@ mod layers;
 mod links;
 mod lints;
 mod may_use;
+mod nonblocking;
 mod orderings;
 mod orphans;
 mod packaged;

@@ -148,6 +148,23 @@ fn seeds() -> Vec<Vec<String>> {
     list
 }
 
+/// What may stand for something else.
+const WORDS: [(&str, &str); 13] = [
+    ("SEQ", "PAR"),
+    ("PAR", "SEQ"),
+    ("SHARED ", ""),
+    ("CHAN", "SHARED CHAN"),
+    ("VAL ", ""),
+    ("MOBILE ", ""),
+    ("BARRIER", "MOBILE BARRIER"),
+    ("FORKING", "SEQ"),
+    ("SEQ", "FORKING"),
+    ("FORK ", ""),
+    (" ENROLL b", ""),
+    ("SYNC b", "RESIGN b"),
+    ("??", "?"),
+];
+
 /// Changes a line, a word or a number so that it is likely to be a program still.
 fn mutate(lines: &mut Vec<String>, random: &mut Random) {
     let at = random.below(lines.len());
@@ -162,14 +179,19 @@ fn mutate(lines: &mut Vec<String>, random: &mut Random) {
             lines.insert(at, random.one_of(&like).clone());
         }
         2 => {
-            let pairs =
-                [("SEQ", "PAR"), ("PAR", "SEQ"), ("SHARED ", ""), ("CHAN", "SHARED CHAN"), ("VAL ", "")];
-            let (from, to) = random.one_of(&pairs);
+            let (from, to) = random.one_of(&WORDS);
             lines[at] = lines[at].replacen(from, to, 1);
         }
         3 => {
-            let (from, to) =
-                random.one_of(&[("!", ""), ("?", ""), ("?", "!"), ("!", "?"), ("0", "1"), ("1", "3")]);
+            let (from, to) = random.one_of(&[
+                ("!", ""),
+                ("?", ""),
+                ("?", "!"),
+                ("!", "?"),
+                ("?", "??"),
+                ("0", "1"),
+                ("1", "3"),
+            ]);
             lines[at] = lines[at].replacen(from, to, 1);
         }
         _ => {

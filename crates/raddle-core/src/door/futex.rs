@@ -63,7 +63,7 @@ use super::table::{WAIT, WaitedWord, forget_waiters, table};
 use crate::choice::{now, point, settle};
 use crate::region;
 use crate::runtime::at_fork;
-use crate::wait::{Wait, Waiter};
+use crate::wait::{CallOn, Subject, Wait, WaitCall, Waiter};
 use raddle_protocol::protocol::futex::Waited;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -184,6 +184,25 @@ pub fn wait_or_cancelled<W: FutexWord>(
     sleep(address, (size_of::<W>(), options), || word.now() == expected, Location::caller())
 }
 
+/// As [`wait_or_cancelled`], in another call, for a subject of the caller's, as reports and traces tell it.
+#[doc(hidden)]
+pub fn wait_in<W: FutexWord, S: Subject>(
+    word: &W,
+    expected: W::Value,
+    until: Option<Instant>,
+    (call, subject, site): (&'static CallOn<S>, &S, &'static Location<'static>),
+) -> WaitOutcome {
+    point(call.name());
+    if word.now() != expected {
+        return WaitOutcome::Differs;
+    }
+    at_fork::install_with(forget_waiters);
+    let wait = Wait::on(call, subject, site);
+    let _shown = wait.show();
+    let address = std::ptr::from_ref(word).addr();
+    sleep_shown(address, (until, ANY), || word.now() == expected, call.call())
+}
+
 fn sleep(
     address: usize,
     (size, options): (usize, &WaitOptions<'_>),
@@ -195,8 +214,16 @@ fn sleep(
     let subject = WaitedWord { address, size, owner };
     let wait = Wait::on(const { &WAIT }, &subject, site);
     let _shown = wait.show();
-    let sleeper = (Waiter::new(WAIT.call()), options.until);
-    match table().wait(address, options.bits, sleeper, unchanged) {
+    sleep_shown(address, (options.until, options.bits), unchanged, WAIT.call())
+}
+
+fn sleep_shown(
+    address: usize,
+    (until, bits): (Option<Instant>, u32),
+    unchanged: impl FnOnce() -> bool,
+    call: &'static WaitCall,
+) -> WaitOutcome {
+    match table().wait(address, bits, (Waiter::new(call), until), unchanged) {
         Waited::Woken => WaitOutcome::Woken,
         Waited::Changed => WaitOutcome::Differs,
         Waited::Expired if region::is_cancelled_now() => WaitOutcome::Cancelled,

@@ -51,6 +51,9 @@
 
 pub use crate::worker::polling::{Asking, is_asked_here};
 
+#[doc(hidden)]
+pub use crate::worker::polling::Den;
+
 use crate::runtime::{BuildError, Shared, with_here};
 use crate::worker::polling::PollerBody;
 use std::fmt;

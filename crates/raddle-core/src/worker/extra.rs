@@ -340,6 +340,8 @@ impl LocalWorker {
                 found = self.take_over(now);
             }
             if found.is_some() {
+                // It is up: what it wakes, and what it forks, is for whoever is idle, and one of those looks.
+                shared.idle.note_up_beside();
                 Counters::add(&self.counters.idle_incidents, 1);
                 Counters::add(&self.counters.idle_ns, now - began);
                 self.note_idle(now - began, false);
@@ -376,9 +378,11 @@ impl LocalWorker {
     fn take_over(&self, now: u64) -> Option<Runnable> {
         let shared = self.shared();
         let standing = || shared.everybody().filter(|other| other.index != self.index && other.stands());
-        // Alarms of those that stand, too.
+        // Alarms of those that stand, too; and pollers are asked, which nobody else may do.
         standing().filter(|other| other.timers().is_due(now)).for_each(|other| self.ring(other, now));
         self.ask_at_boundary(now);
+        // Who watches sees that somebody asks.
+        self.boundary_ns.set(now);
         let found = self.take_own().or_else(|| standing().find_map(|other| self.take_from(other)));
         found.or_else(|| {
             self.take_shared(1);

@@ -39,6 +39,8 @@ pub(super) struct Own {
     pub(super) ran_dry: Cell<bool>,
     /// Some have begun before others that had been spawned earlier, since those were last let in.
     pub(super) out_of_turn: Cell<bool>,
+    /// It has slept in the den since it was busy.
+    pub(super) has_polled: Cell<bool>,
     /// In whose wait its loop runs.
     pub(super) nested: Innermost,
     /// It has heard that storage is to retire.
@@ -94,6 +96,7 @@ impl Own {
             handoff: Cell::new(None),
             ran_dry: Cell::new(false),
             out_of_turn: Cell::new(false),
+            has_polled: Cell::new(false),
             nested: Innermost::none(),
             retires: Cell::new(false),
             controls: Cell::new(ControlWords::here()),

@@ -7,18 +7,22 @@
 //! A poller's call has a lock of its own: at most one worker is in it, others that come meanwhile pass by, and who
 //! takes the poller away waits for it. So no call begins after that, or is under way. The lock is the standard
 //! library's: whoever holds it is in the call, and a call does not wait.
+//!
+//! One of a runtime's pollers may be a [`Den`], in which an idle worker sleeps: a poll of descriptors.
 
 use super::shared::Shared;
 use super::{LocalWorker, Worker};
 use crate::observe::note_change;
 use crate::worker::choice::outside;
+use raddle_protocol::protocol::idle::{Watch, Woken};
 use raddle_protocol::protocol::outstanding::Outstanding;
+use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// What is called, with what it may ask and say; answers within what time it is to be asked again.
@@ -37,12 +41,37 @@ enum Occasion {
 pub(crate) struct Pollers {
     pub(crate) outstanding: Outstanding,
     list: Mutex<Arc<[Arc<PollerBody>]>>,
+    den: OnceLock<DenBody>,
+}
+
+/// Where an idle worker sleeps instead of at its futex, as long as anything is outstanding there.
+pub trait Den: Send + Sync + 'static {
+    /// Sleeps until there is something to [see to](Self::see_to), until it [rings](Self::ring), or for so long. By one
+    /// at a time, who is announced as asleep: it wakes nobody.
+    fn sleep(&self, at_most: Option<Duration>);
+
+    /// Ends the sleep that is under way, or else the next one.
+    fn ring(&self);
+
+    /// Wakes whoever waits for what has happened; looks for more, without sleeping, if `looks`. As a poller's call, but
+    /// two may be under way at once.
+    fn see_to(&self, looks: bool);
+
+    /// Itself.
+    fn as_any(&self) -> &(dyn Any + Send + Sync);
+}
+
+/// A runtime's den, and the poller that counts what is outstanding there.
+struct DenBody {
+    body: Arc<PollerBody>,
+    den: Arc<dyn Den>,
 }
 
 /// One poller, as its runtime knows it.
 pub(crate) struct PollerBody {
     pub(crate) name: Box<str>,
     gap_ns: u64,
+    is_den: bool,
     /// How much is outstanding at this one; never more than all pollers' together say.
     outstanding: AtomicUsize,
     /// Not before, at a boundary.
@@ -77,7 +106,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Pollers {
     pub(crate) fn new() -> Pollers {
-        Pollers { outstanding: Outstanding::new(), list: Mutex::new(Arc::new([])) }
+        Pollers { outstanding: Outstanding::new(), list: Mutex::new(Arc::new([])), den: OnceLock::new() }
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<PollerBody>>)) {
@@ -93,6 +122,7 @@ impl PollerBody {
         PollerBody {
             name: name.into(),
             gap_ns: nanoseconds(gap),
+            is_den: false,
             outstanding: AtomicUsize::new(0),
             next_ns: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
@@ -112,6 +142,9 @@ impl PollerBody {
         // Release pairs with the acquire in `ask`: the call sees what was done before. Acquire pairs with the release
         // in `forget`: a call that comes after that finds that it is over.
         if self.outstanding.fetch_add(count, Ordering::AcqRel) == 0 && shared.is_here() {
+            if self.is_den {
+                return shared.pollers.outstanding.call_to_poll(&shared.idle, shared.policy.looks());
+            }
             // From within its own call, the answer says when to ask again.
             if HERE.get() != from_ref(self) {
                 shared.pollers.outstanding.note_begun();
@@ -224,7 +257,81 @@ impl fmt::Debug for Asking<'_> {
     }
 }
 
+/// Marks that a poller's call is under way on this OS thread.
+struct UnderWay;
+
+impl UnderWay {
+    fn by(body: &PollerBody) -> UnderWay {
+        HERE.set(from_ref(body));
+        UnderWay
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        HERE.set(null());
+    }
+}
+
+impl DenBody {
+    fn see_to(&self, looks: bool) {
+        let _asked = UnderWay::by(&self.body);
+        self.den.see_to(looks);
+    }
+}
+
 impl Shared {
+    /// The runtime's den: the first call makes it.
+    ///
+    /// # Errors
+    /// What `make` says.
+    pub fn den<E>(
+        &self,
+        name: &str,
+        gap: Duration,
+        make: impl FnOnce() -> Result<Arc<dyn Den>, E>,
+    ) -> Result<&dyn Den, E> {
+        if let Some(there) = self.pollers.den.get() {
+            return Ok(&*there.den);
+        }
+        let _one_at_a_time = lock(&self.pollers.list);
+        if self.pollers.den.get().is_none() {
+            let den = make()?;
+            let (looked, rung) = (den.clone(), den.clone());
+            let ask = move |_: &Asking<'_>| {
+                looked.see_to(true);
+                Duration::MAX
+            };
+            let body = PollerBody { is_den: true, ..PollerBody::new(name, gap, Box::new(ask)) };
+            let _first = self.pollers.den.set(DenBody { body: Arc::new(body), den });
+            self.idle.set_bell(Box::new(move || rung.ring()));
+        }
+        drop(_one_at_a_time);
+        let there = self.pollers.den.get().expect("it has just been made");
+        self.pollers.change(|list| {
+            if !list.iter().any(|body| Arc::ptr_eq(body, &there.body)) {
+                list.push(there.body.clone());
+            }
+        });
+        Ok(&*there.den)
+    }
+
+    /// One more waits for what the den tells.
+    #[inline]
+    pub fn begin_in_den(&self) {
+        if let Some(there) = self.pollers.den.get() {
+            there.body.begin(self, 1);
+        }
+    }
+
+    /// One does not wait any more.
+    #[inline]
+    pub fn end_in_den(&self) {
+        if let Some(there) = self.pollers.den.get() {
+            there.body.end(self, 1);
+        }
+    }
+
     pub(crate) fn add_poller(&self, body: Arc<PollerBody>) {
         self.pollers.change(|list| list.push(body));
     }
@@ -297,6 +404,9 @@ impl LocalWorker {
             let _was_keeper = outstanding.let_go(self.index);
             return None;
         }
+        if outstanding.is_elsewhere(self.index, &self.shared().idle) {
+            return None;
+        }
         if !outstanding.keep(self.index, is_fresh) {
             return None;
         }
@@ -320,6 +430,24 @@ impl LocalWorker {
     #[inline]
     pub(super) fn pass_asking_on(&self) {
         let shared = self.shared();
-        shared.pollers.outstanding.pass_on(self.index, &shared.idle, shared.policy.looks());
+        let has_polled = self.own().has_polled.take();
+        shared.pollers.outstanding.pass_on(self.index, &shared.idle, shared.policy.looks(), has_polled);
+    }
+
+    /// Sleeps in the den, if anything is outstanding there that this worker keeps asking for, and nobody else does.
+    #[inline]
+    pub(super) fn sleep_in_den(&self, watch: Watch, at_most: Option<Duration>) -> Option<Woken> {
+        let shared = self.shared();
+        if !shared.pollers.outstanding.any() {
+            return None;
+        }
+        let there = shared.pollers.den.get()?;
+        if there.body.outstanding() == 0 {
+            return None;
+        }
+        let woken = shared.idle.sleep_in(self.index, watch, || there.den.sleep(at_most))?;
+        self.own().has_polled.set(true);
+        there.see_to(false);
+        Some(woken)
     }
 }

@@ -371,6 +371,10 @@ impl LocalWorker {
         if !self.ready.is_empty_for_owner() || self.jobs.waiting() > 0 {
             return true;
         }
+        // Who watches may have laid out what was in the batch, while this worker stood in a call of its search.
+        if self.window.filled() > 0 {
+            return true;
+        }
         if shared.idle.is_full() {
             return false;
         }

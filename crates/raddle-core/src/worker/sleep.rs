@@ -89,7 +89,8 @@ impl LocalWorker {
             }
             // Whoever is up for a moment, and again and again, finds one who looks already, and wakes nobody. A few
             // long dozes do, since a spawn knocks.
-            lingers = shared.workers().len() > 1 && shared.policy.looks() && doze < shared.policy.tick_ns();
+            let has_others = shared.workers().len() > 1 || shared.extra_workers().next().is_some();
+            lingers = has_others && shared.policy.looks() && doze < shared.policy.tick_ns();
             if lingers && woken == Woken::ByItself && shared.idle.sleepers() + 1 == shared.workers().len() {
                 doze = doze.max(shared.policy.tick_ns() / LINGERS);
             }
@@ -175,12 +176,15 @@ impl LocalWorker {
         begun: usize,
     ) -> (Woken, bool) {
         let shared = self.shared();
-        let watch = shared.idle.announce(self.index, was_searcher, lingers);
+        let watch = shared.idle.announce(self.index, was_searcher, lingers, || shared.extras.is_anybody_up());
         let outstanding = &shared.pollers.outstanding;
         let asks = outstanding.is_unkept() || (outstanding.any() && outstanding.begun() != begun);
         let sees_work = self.sees_work();
         if sees_work || asks || !self.inbox.try_sleep() {
-            return (shared.idle.cancel(self.index, watch), sees_work);
+            let woken = shared.idle.cancel(self.index, watch);
+            // It said that it sleeps, and who looks for hangs may have seen that, and lain down.
+            note_change();
+            return (woken, sees_work);
         }
         shared.note_quiet();
         // Who looks beside the watcher does so until its doze would be as long as that one's may be.
@@ -193,7 +197,8 @@ impl LocalWorker {
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
         let at_most = [looks, until_alarm, ask_again].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::advance(&self.counters.parks, 1);
-        let woken = self.sleep_watched(watch, at_most);
+        let woken = self.sleep_in_den(watch, at_most);
+        let woken = woken.unwrap_or_else(|| self.sleep_watched(watch, at_most));
         note_change();
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
         (woken, false)

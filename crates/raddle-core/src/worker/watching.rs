@@ -7,6 +7,7 @@ use crate::observe::{HangPlan, Slot};
 use crate::worker::Worker;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Who looks for hangs.
 pub trait Watcher: Sync {
@@ -67,6 +68,17 @@ impl Shared {
     /// Whether all its workers sleep.
     pub fn all_workers_sleep(&self) -> bool {
         self.idle.all_asleep().is_some() && self.extras.all_asleep().is_some()
+    }
+
+    /// Whether something is outstanding at a poller, and no worker asks: none sleeps, of whom one would, and none has
+    /// passed a boundary for so long, nor has an extra one.
+    pub fn asks_no_poller(&self, lasts: Duration) -> bool {
+        if !self.pollers.outstanding.any() || self.idle.sleepers() > 0 {
+            return false;
+        }
+        let now = self.clock.now_ns();
+        let since = |worker: &Worker| Duration::from_nanos(now.saturating_sub(worker.boundary_ns.get()));
+        self.everybody().all(|worker| since(worker) >= lasts)
     }
 
     /// Whether the worker of this number sleeps, at a glance.

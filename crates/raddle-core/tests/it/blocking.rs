@@ -283,7 +283,7 @@ fn who_waits_for_a_spare_that_the_system_refuses_is_told_and_has_it_later() {
         let one = runtime(1);
         let limit = std::thread::spawn(|| {
             let _end = std::io::stdin().read(&mut [0]);
-            address_space(None);
+            crate::address_space::allow_all();
         });
         one.run(|| {
             let (release, waiting) = channel::<()>();
@@ -298,7 +298,7 @@ fn who_waits_for_a_spare_that_the_system_refuses_is_told_and_has_it_later() {
             while !has_begun.load(Ordering::Relaxed) {
                 csp::yield_now();
             }
-            address_space(Some(1 << 20));
+            crate::address_space::allow_more(1 << 20);
             let releases =
                 csp::Builder::new().name("starved").spawn(move || blocking(move || release.send(())));
             releases.unwrap().join().unwrap().unwrap();
@@ -324,17 +324,6 @@ fn who_waits_for_a_spare_that_the_system_refuses_is_told_and_has_it_later() {
         "{said}"
     );
     assert!(said.contains("    process 'starved' (#"), "{said}");
-}
-
-/// Lets the program have so many bytes more than it has; or as many as it likes.
-#[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
-fn address_space(more: Option<u64>) {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
-    let limit = more.map_or(libc::RLIM_INFINITY, |more| pages * 4096 + more);
-    let both = libc::rlimit { rlim_cur: limit, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: reads the limits.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const both) }, 0);
 }
 
 #[test]

@@ -27,6 +27,9 @@ mod workers;
 #[cfg(not(target_arch = "aarch64"))]
 mod any_machine;
 
+#[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+#[path = "../support/address_space.rs"]
+mod address_space;
 #[path = "../support/child.rs"]
 mod child;
 #[cfg(not(target_arch = "aarch64"))]

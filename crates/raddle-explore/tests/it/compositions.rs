@@ -3,8 +3,9 @@
 
 use crate::seeds;
 use raddle::explore::{Options, Strategy, explore};
-use raddle::sync::{Arc, ClhLock, Condvar, McsLock, Mutex};
+use raddle::sync::{Arc, ClhLock, Condvar, McsLock, Mutex, mpsc};
 use raddle::{cancel, channel, csp};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn check(strategy: Strategy, program: impl Fn() + Send + Sync + Copy + 'static) {
@@ -147,5 +148,47 @@ fn who_is_cancelled_is_nobody_elses_harm() {
         });
         assert!((2..=3).contains(&*lock()));
         assert_eq!(Arc::strong_count(&message), 1, "a message was lost or doubled");
+    });
+}
+
+/// Of the channels with one receiver: each sender's messages come in their order and once, also by receives that give
+/// up, a look finds nothing only if all that was sent before has been received, and the end comes behind the last.
+#[test]
+fn one_receiver_takes_batches_in_order() {
+    check(Strategy::Mixed, || {
+        let (to, from) = mpsc::channel();
+        let sent = Arc::new(AtomicUsize::new(0));
+        let senders: Vec<_> = (0..2)
+            .map(|who| {
+                let (to, sent) = (to.clone(), sent.clone());
+                csp::spawn(move || {
+                    for n in 0..5 {
+                        to.send((who, n)).unwrap();
+                        sent.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        drop(to);
+        let (mut next, mut had) = ([0; 2], 0);
+        for round in 0.. {
+            let before = sent.load(Ordering::Relaxed);
+            let received = match round % 3 {
+                0 => from.try_recv().ok(),
+                1 => from.recv_timeout(Duration::from_micros(1)).ok(),
+                _ => from.recv().ok(),
+            };
+            match received {
+                Some((who, n)) => {
+                    assert_eq!(n, next[who]);
+                    next[who] += 1;
+                    had += 1;
+                }
+                None if round % 3 == 2 => break,
+                None => assert!(had >= before, "{before} had been sent and {had} were received"),
+            }
+        }
+        assert_eq!(next, [5, 5]);
+        senders.into_iter().for_each(|one| one.join().unwrap());
     });
 }

@@ -65,7 +65,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 48] = [
+const PROGRAMS: [(&str, fn()); 50] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -77,6 +77,7 @@ const PROGRAMS: [(&str, fn()); 48] = [
     ("long_loop", slow::long_loop),
     ("lock_of_std", slow::lock_of_std),
     ("nobody_can_help", stand::nobody_can_help),
+    ("nobody_can_help_nor_print", stand::nobody_can_help_nor_print),
     ("stands_again", stand::stands_again),
     ("many_compressors", stand::many_compressors),
     ("calls_before_a_full_batch", stand::calls_before_a_full_batch),
@@ -111,6 +112,7 @@ const PROGRAMS: [(&str, fn()); 48] = [
     ("many_threads", slow::many_threads),
     ("ping_pong", rounds::ping_pong),
     ("ping_pong_beside", rounds::ping_pong_beside),
+    ("ping_pong_apart", rounds::ping_pong_apart),
     ("yields_for_ever", rounds::yields_for_ever),
     ("ping_pong_and_dump", rounds::ping_pong_and_dump),
     ("not_going_round", rounds::not_going_round),

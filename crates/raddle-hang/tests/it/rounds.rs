@@ -14,21 +14,29 @@ fn named(name: &str, f: impl FnOnce() + Send + 'static) -> Process {
 
 /// Two wake each other, for ever; a third waits.
 fn begin_ping_pong() {
+    begin_ping_pong_at([Builder::new(), Builder::new()]);
+}
+
+fn begin_ping_pong_at([of_ping, of_pong]: [Builder; 2]) {
+    let begin = |at: Builder, name: &str, f: Box<dyn FnOnce() + Send>| {
+        at.name(name).spawn(f).unwrap().process().clone()
+    };
     let partner = Arc::new(OnceLock::new());
-    let of_ping = partner.clone();
-    let ping = named("ping", move || {
+    let own = partner.clone();
+    let pings = move || {
         loop {
-            Process::unpark(of_ping.wait());
+            Process::unpark(own.wait());
             csp::park();
         }
-    });
-    let pong = named("pong", move || {
+    };
+    let ping = begin(of_ping, "ping", Box::new(pings));
+    let pongs = move || {
         loop {
             ping.unpark();
             csp::park();
         }
-    });
-    partner.set(pong).unwrap();
+    };
+    partner.set(begin(of_pong, "pong", Box::new(pongs))).unwrap();
     named("sleeper", csp::park);
 }
 
@@ -53,6 +61,13 @@ pub(super) fn ping_pong_beside() {
     let (_never, receives) = std::sync::mpsc::channel::<()>();
     rt.run(begin_ping_pong);
     drop(rt.spawn(move || receives.recv()));
+    until_input_ends();
+}
+
+/// As `ping_pong`, each on a worker of its own: with each turn one worker wakes the other, and falls asleep.
+pub(super) fn ping_pong_apart() {
+    let rt = runtime(2);
+    rt.run(|| begin_ping_pong_at([0, 1].map(|worker| Builder::new().worker(worker))));
     until_input_ends();
 }
 
@@ -143,6 +158,16 @@ fn an_extra_worker_goes_round_as_others_do() {
         return;
     }
     let text = said_until_with("ping_pong_beside", &[("RADDLE_LIVELOCK", "1s")], "RADDLE_LIVELOCK=off");
+    let first = text.lines().find(|line| line.starts_with("raddle: going round: for ")).expect(&text);
+    assert!(plain(first).contains("process 'ping' (#N") && first.contains("process 'pong' (#"), "{text}");
+}
+
+#[test]
+fn who_wakes_each_other_from_worker_to_worker_is_told() {
+    if !SEES_WORKERS {
+        return;
+    }
+    let text = said_until_with("ping_pong_apart", &[("RADDLE_LIVELOCK", "1s")], "RADDLE_LIVELOCK=off");
     let first = text.lines().find(|line| line.starts_with("raddle: going round: for ")).expect(&text);
     assert!(plain(first).contains("process 'ping' (#N") && first.contains("process 'pong' (#"), "{text}");
 }

@@ -4,6 +4,7 @@ use crate::child::{in_program, program, stderr};
 use crate::watch::{Progress, Watchdog};
 use crate::{light_runtime, runtime, said_until, until_input_ends};
 use raddle::{Balance, Runtime, csp, task, thread};
+use raddle_core::door::poller::Poller;
 use std::ffi::{CStr, CString};
 use std::future::poll_fn;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -230,6 +231,73 @@ fn forks_of_what_has_come_to_an_extra_worker_are_everybodys() {
         let barrier = Barrier::new(2);
         raddle::scope(|s| (0..2).for_each(|_| s.spawn(|_| _ = barrier.wait())));
         both.into_iter().for_each(|receives| receives.join().unwrap().unwrap());
+    });
+}
+
+/// What an extra worker wakes waits there as at any worker, also if all others have slept for long: whoever is idle
+/// takes it, though the one that has woken it computes on.
+#[test]
+fn what_is_woken_on_an_extra_worker_does_not_wait_for_its_slice() {
+    ends(1, || {
+        let stands = csp::spawn_on(0, || {
+            let (sender, receiver) = channel();
+            // Behind one that stands on the only worker: it begins on an extra one.
+            let wakes = csp::spawn(move || {
+                let [is_there, has_run] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+                let [there, run] = [is_there.clone(), has_run.clone()];
+                let woken = csp::spawn(move || {
+                    there.store(true, Ordering::Relaxed);
+                    csp::park();
+                    run.store(true, Ordering::Relaxed);
+                });
+                while !is_there.load(Ordering::Relaxed) {
+                    csp::yield_now();
+                }
+                sender.send(()).unwrap();
+                // Until the others look around no more. If they still do, the test says less.
+                csp::sleep(Duration::from_millis(200));
+                woken.process().unpark();
+                while !has_run.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+                woken.join().unwrap();
+            });
+            assert_eq!(receiver.recv(), Ok(()));
+            wakes
+        });
+        stands.join().unwrap().join().unwrap();
+    });
+}
+
+/// Nobody else would: it is asked as long as something is outstanding, and all the program's processes wait.
+#[test]
+fn a_poller_is_asked_while_the_only_worker_stands() {
+    ends(1, || {
+        let (sender, receiver) = channel();
+        let [is_there, stands] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let (there, asked) = (is_there.clone(), stands.clone());
+        let waits = csp::spawn(move || {
+            there.store(true, Ordering::Relaxed);
+            csp::park();
+            sender.send(7).unwrap();
+        });
+        while !is_there.load(Ordering::Relaxed) {
+            csp::yield_now();
+        }
+        let woken = waits.process().clone();
+        let poller = Poller::new("network", Duration::from_millis(1), move |asking| {
+            if asked.load(Ordering::Relaxed) {
+                asking.end(1);
+                woken.unpark();
+            }
+            Duration::from_millis(1)
+        });
+        let poller = poller.expect("a runtime");
+        poller.begin(1);
+        // From here to the call there is no boundary at which this worker would ask.
+        stands.store(true, Ordering::Relaxed);
+        assert_eq!(receiver.recv(), Ok(7));
+        waits.join().unwrap();
     });
 }
 
@@ -557,8 +625,17 @@ fn more_threads_with_channels_of_their_own_end_or_are_told_with_function_and_lin
 
 /// What waits behind has begun, and is light: nobody can help.
 pub(super) fn nobody_can_help() {
+    stands_alone(false);
+}
+
+/// As above, and who stands has the standard library's lock of standard error.
+pub(super) fn nobody_can_help_nor_print() {
+    stands_alone(true);
+}
+
+fn stands_alone(holds_standard_error: bool) {
     let rt = light_runtime();
-    drop(rt.spawn(|| {
+    drop(rt.spawn(move || {
         let (sender, receiver) = channel::<()>();
         let is_about_to = Arc::new(AtomicBool::new(false));
         let asked = is_about_to.clone();
@@ -571,6 +648,7 @@ pub(super) fn nobody_can_help() {
         csp::yield_now();
         let receives = csp::Builder::new().name("receives");
         drop(receives.spawn(move || {
+            let _held = holds_standard_error.then(|| std::io::stderr().lock());
             is_about_to.store(true, Ordering::Relaxed);
             asks_a_channel_of_std(&receiver);
         }));
@@ -588,10 +666,14 @@ fn asks_a_channel_of_std(receiver: &Receiver<()>) {
 #[test]
 fn where_nobody_can_help_the_programs_function_is_told() {
     let place = format!(" at tests/it/stand.rs:{}:", BEFORE + 4);
-    let text = said_until("nobody_can_help", &place);
-    assert!(text.contains("raddle: slow: process 'receives' (#"), "{text}");
-    assert!(text.contains("    in it::stand::asks_a_channel_of_std"), "{text}");
-    assert!(!text.contains("std::"), "what the function has called: {text}");
+    for name in ["nobody_can_help", "nobody_can_help_nor_print"] {
+        let dog = Watchdog::new(name.into(), Progress::default(), String::new);
+        let text = said_until(name, &place);
+        assert!(text.contains("raddle: slow: process 'receives' (#"), "{text}");
+        assert!(text.contains("    in it::stand::asks_a_channel_of_std"), "{text}");
+        assert!(!text.contains("std::"), "what the function has called: {text}");
+        drop(dog);
+    }
 }
 
 /// Stands again and again, before one that nobody else may run, until the standard input ends.

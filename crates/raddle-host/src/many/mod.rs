@@ -213,6 +213,7 @@ impl<'m> MachineHost<'m> {
             Some(Wait::Join) => StopReason::Join,
             Some(Wait::Time) => StopReason::Sleep,
             Some(Wait::Lock) => StopReason::Lock,
+            Some(Wait::Barrier) => StopReason::Wait,
             None if matches!(effect, Some(Effect::End | Effect::Return)) => StopReason::Exit,
             None => StopReason::Wait,
         };

@@ -138,6 +138,8 @@ pub(super) fn agree(types: &Types, want: TypeId, got: TypeId) -> bool {
         return true;
     }
     match (types.get(want), types.get(got)) {
+        // A MOBILE one may be lent as one that is not; one that is not is nobody's to keep.
+        (Type::Mobile(want), Type::Barrier) if types.get(want) == Type::Barrier => false,
         (Type::Mobile(want), Type::Mobile(got)) | (Type::Port(want), Type::Port(got)) => {
             agree(types, want, got)
         }

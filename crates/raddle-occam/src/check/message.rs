@@ -69,6 +69,7 @@ impl Checker<'_> {
                         checker.specs(&variant.specs);
                         items(checker, &variant.items);
                         checker.process_in_scope(variant.body);
+                        variant.after.iter().for_each(|&after| checker.process_in_scope(after));
                     });
                 }
             }
@@ -106,6 +107,7 @@ impl Checker<'_> {
                     None => checker.input_unknown(&InputKind::Items(variant.items.clone())),
                 }
                 checker.process_in_scope(variant.body);
+                variant.after.iter().for_each(|&after| checker.process_in_scope(after));
             });
         }
     }

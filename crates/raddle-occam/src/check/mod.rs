@@ -8,6 +8,7 @@
 //! literals their types. A name that is not declared is complained of once and then stands for `Error`.
 
 mod agree;
+mod barrier;
 mod call;
 mod constant;
 mod expr;
@@ -74,6 +75,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         types: Types::default(),
         names: Vec::new(),
         routines: Vec::new(),
+        forkings: FastMap::default(),
         constants: FastMap::default(),
         values: FastMap::default(),
         symbols,
@@ -202,6 +204,10 @@ impl Checker<'_> {
     /// The complaint of a name that is not in scope, with what may have been meant.
     fn undeclared(&self, name: Ident) -> Diagnostic {
         let text = self.program.symbols.text(name.symbol);
+        if text == "KERNEL.RUN" {
+            let message = "KERNEL.RUN runs a transputer's code, which no processor here has";
+            return Diagnostic::new(Code::NotSupported, name.span, message);
+        }
         let complaint =
             Diagnostic::new(Code::Undeclared, name.span, format!("`{text}` is not declared here"));
         if let Some(ended) = self.out_of_scope(name) {

@@ -1,5 +1,5 @@
 //! Owns: processes.
-//! May use: `ast`, `diag`, `source`, `symbol`, `types`.
+//! May use: `ast`, `diag`, `program`, `source`, `symbol`, `types`.
 //! Never: judges parallel use.
 
 use super::Checker;
@@ -8,6 +8,7 @@ use crate::ast::{
     ProcessKind, Replicator,
 };
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
+use crate::program::NameId;
 use crate::source::Span;
 use crate::types::{Type, TypeId, Types};
 
@@ -47,6 +48,12 @@ impl Checker<'_> {
             }
             ProcessKind::Assign { targets, values } => self.assign(targets, values, process.span),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind, process.span),
+            ProcessKind::Extended { channel, kind, during, after } => {
+                self.input(*channel, kind, process.span);
+                self.must_wait(*channel);
+                self.process_in_scope(*during);
+                after.iter().for_each(|&after| self.process_in_scope(after));
+            }
             ProcessKind::Output { channel, items } => self.output(*channel, items, process.span),
             ProcessKind::Call { name, arguments } => self.proc_call(id, *name, arguments),
             ProcessKind::Block { specs, body } => {
@@ -56,6 +63,20 @@ impl Checker<'_> {
                 });
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            ProcessKind::Enroll { barriers, par } => self.enroll(barriers, *par),
+            &ProcessKind::Sync(barrier) => self.sync(barrier, process.span),
+            &ProcessKind::Resign { barrier, body } => self.resign(barrier, body, process.span),
+            &ProcessKind::Forking(body) => {
+                self.communicates(process.span);
+                let first = NameId(self.program.names.len() as u32);
+                self.program.forkings.insert(id.0, first);
+                self.process_in_scope(body);
+            }
+            ProcessKind::Fork { name, arguments } => {
+                self.communicates(process.span);
+                self.proc_call(id, *name, arguments);
+                arguments.iter().for_each(|&argument| self.not_claimed(argument));
+            }
         }
     }
 
@@ -118,7 +139,11 @@ impl Checker<'_> {
     fn guard(&mut self, input: ProcessId) {
         let ast = self.ast;
         self.process(input);
-        let ProcessKind::Input { channel, kind } = &ast.process(input).kind else { return };
+        let (ProcessKind::Input { channel, kind } | ProcessKind::Extended { channel, kind, .. }) =
+            &ast.process(input).kind
+        else {
+            return;
+        };
         let timer = self.type_of(*channel) == Types::TIMER;
         if timer && !matches!(kind, InputKind::After(_))
             || matches!(self.program.types.get(self.type_of(*channel)), Type::Port(_))
@@ -126,6 +151,16 @@ impl Checker<'_> {
             let complaint =
                 Diagnostic::new(Code::Guard, self.span(*channel), "this is always ready, and no guard");
             self.diagnostics.push(complaint.help("a timer guards with `? AFTER time`; otherwise use SKIP"));
+        }
+    }
+
+    /// An extended input is one from a channel: nobody waits at a timer or a port.
+    fn must_wait(&mut self, channel: ExprId) {
+        let ty = self.type_of(channel);
+        if matches!(self.program.types.get(ty), Type::Timer | Type::Port(_)) {
+            let message =
+                format!("nobody outputs to something of type {} and could be kept waiting", self.show(ty));
+            self.complain(Code::Extended, self.span(channel), message);
         }
     }
 

@@ -78,6 +78,7 @@ impl Checker<'_> {
                 );
                 self.diagnostics.push(complaint.help("write VAL before its type"));
             }
+            self.no_barrier_value(formal.mode, ty, formal.name.span);
             list.push(match formal.direction {
                 Some(direction) => self.directed(ty, direction, formal.name),
                 None => ty,

@@ -109,7 +109,8 @@ impl Checker<'_> {
             ty = self.directed_abbreviation(ty, got, direction, name, written.is_some());
         }
         if mode == Mode::Val || mode == Mode::Initial {
-            if self.program.types.is_channel_like(got) {
+            let barrier = mode == Mode::Val && self.program.types.is_barrier(got);
+            if barrier || self.program.types.is_channel_like(got) {
                 self.complain(Code::TypeMismatch, self.span(value), "a channel or timer is no value");
             }
         } else {
@@ -193,10 +194,17 @@ impl Checker<'_> {
     }
 
     fn record(&mut self, name: Ident, fields: &[Field], packed: bool, mobile: bool) -> NameId {
-        let fields = fields
-            .iter()
-            .map(|field| FieldType { name: field.name.symbol, ty: self.data(field.ty, false) })
-            .collect();
+        let mut list = Vec::new();
+        for field in fields {
+            let mut ty = self.data(field.ty, false);
+            if self.program.types.is_barrier(ty) {
+                let message = "barriers in records are not supported yet";
+                self.complain(Code::NotSupported, field.name.span, message);
+                ty = Types::ERROR;
+            }
+            list.push(FieldType { name: field.name.symbol, ty });
+        }
+        let fields = list;
         let at = self.program.types.records.len() as u32;
         self.program.types.records.push(Fields { name: name.symbol, fields, packed });
         let mut ty = self.program.types.intern(Type::Record(at));

@@ -37,6 +37,11 @@ impl Checker<'_> {
                 if element == Types::ERROR {
                     return element;
                 }
+                if self.program.types.get(element) == Type::Barrier {
+                    let message = "arrays of BARRIERs are not supported yet";
+                    self.complain(Code::NotSupported, ast.ty(node).span, message);
+                    return Types::ERROR;
+                }
                 Type::Array { size, element }
             }
             &TypeKind::Chan { protocol, shared } => {
@@ -57,6 +62,7 @@ impl Checker<'_> {
             TypeKind::Any => Type::Any,
             &TypeKind::Port(of) => Type::Port(self.resolve(of, false)),
             TypeKind::Timer => Type::Timer,
+            TypeKind::Barrier => Type::Barrier,
             &TypeKind::Mobile(of) => {
                 let of = self.resolve(of, true);
                 if matches!(self.program.types.get(of), Type::Mobile(_)) {

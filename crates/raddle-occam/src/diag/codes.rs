@@ -141,6 +141,9 @@ codes! {
         "The last PROC is the program. Its parameters are some of `CHAN BYTE keyboard?, screen!, error!`, of which \
          the last two may be SHARED. Which is which follows from the direction, or the use where none is written, \
          and from the name; a name that says nothing takes what is left, in this order."
+    PlacedPar 506 Warning "PLACED PAR, which runs as PAR"
+        "PLACED PAR says which processor of a network runs which branch. On one machine the branches run as those of a \
+         PAR, on whatever core is free; what stands behind PROCESSOR is not looked at."
     Direction 601 Error "the wrong end of a channel"
         "A channel parameter with `?` may only be read from, one with `!` only written to, and an end can \
          only be passed where that end is wanted."
@@ -164,6 +167,10 @@ codes! {
     MultipleTargets 705 Error "a multiple assignment to overlapping targets"
         "Rule U4: the targets of `a, b := x, y` must be different variables, and one target may not \
          subscript another."
+    ForkOutlives 706 Error "a forked process that may outlive what it uses"
+        "Rule U5: a forked process runs until its FORKING ends, also when the call that forked it is over. VAL \
+         parameters are copied to it, MOBILEs move; all else that it uses must be declared before the \
+         FORKING, or be a parameter of the PROC that forks without one."
     AliasReference 801 Error "a variable used while it has another name"
         "Rule A1: within the scope of `y IS x:` the variable x may only be used as y. Provably different \
          parts of an array stay usable."
@@ -186,6 +193,12 @@ codes! {
     Claim 1002 Error "a SHARED end used outside CLAIM"
         "Rule U6: the channels of a SHARED end are used only within a CLAIM of it; no further claim is made \
          inside the claim of a client end, and a claimed end is not moved."
+    Barrier 1003 Error "a barrier used by who is no member of it"
+        "Rule U6: several branches of a PAR use a barrier only if the PAR says ENROLL. In the body of a RESIGN the \
+         process is no member, and must not SYNC on the barrier, nor pass it on."
+    Extended 1004 Error "a channel used in the process of its extended input"
+        "Rule U6: who outputs waits until the process of `c ?? x` has ended. Until then nobody uses `c`, at either \
+         end, and there must be somebody: a timer or a port has none."
 }
 
 impl Code {

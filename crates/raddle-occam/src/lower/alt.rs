@@ -132,7 +132,7 @@ impl Lowerer<'_> {
                 self.scalar_into(*time, slot);
                 GuardKind::Time(slot)
             }
-            Some(ProcessKind::Input { channel, .. }) => {
+            Some(ProcessKind::Input { channel, .. } | ProcessKind::Extended { channel, .. }) => {
                 self.at(ast.process(input.unwrap_or(body)).span);
                 self.note_end(*channel, false);
                 GuardKind::Channel(self.channel(*channel))

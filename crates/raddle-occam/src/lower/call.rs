@@ -3,7 +3,8 @@
 //! Never: lowers a routine; `routine` does.
 //!
 //! A callee's slots begin at `base` of the caller. From slot 2 on stand the addresses for results that lie in memory,
-//! then the outer names that the routine uses, in the order of their numbers, then the parameters.
+//! then the address of the block that counts what it forks, if it does in none of its own, then the outer names that
+//! the routine uses, in the order of their numbers, then the parameters.
 
 use super::function::{Dim, View};
 use super::pass::Pass;
@@ -16,7 +17,7 @@ use crate::source::Span;
 use crate::types::{Type, TypeId};
 
 /// An argument, evaluated as far as must be before the window is open.
-enum Argument {
+pub(super) enum Argument {
     Nothing,
     /// To be evaluated into the window.
     Value(ExprId),
@@ -29,7 +30,7 @@ impl Lowerer<'_> {
     pub(super) fn window(&mut self, routine: RoutineId) -> Slot {
         let known = &self.program.routines[routine.0 as usize];
         let (formals, results) = (known.formals.clone(), known.results.clone());
-        let mut count = 2;
+        let mut count = 2 + u32::from(self.free.forks(routine));
         count += results.iter().filter(|&&ty| self.results_by_address(routine, ty)).count() as u32;
         for (name, changed) in self.free.of(routine).clone() {
             count += self.pass_outer(name, changed).slots();
@@ -40,13 +41,14 @@ impl Lowerer<'_> {
     }
 
     /// Evaluates what may need memory before the window is opened; the callee's frame overwrites what is behind it.
-    fn argument(&mut self, formal: NameId, argument: ExprId) -> Argument {
+    pub(super) fn argument(&mut self, formal: NameId, argument: ExprId) -> Argument {
         let pass = self.pass_formal(formal);
         let name = self.program.name(formal);
         let (ty, initial) = (name.ty, name.kind == NameKind::Formal(Mode::Initial));
         match (&pass, self.shape(ty)) {
             (Pass::Nothing, _) => Argument::Nothing,
             (_, Shape::Chan(_)) => Argument::Slot(self.channel(argument), Class::Word),
+            (_, Shape::Barrier) => Argument::Slot(self.barrier(argument), Class::Word),
             (Pass::Value(_), Shape::Mobile(_) | Shape::End(_)) => {
                 let value = if initial || !self.is_word(argument) {
                     self.mobile_value(argument, ty)

@@ -48,7 +48,9 @@ impl Lowerer<'_> {
             at = base;
         }
         let Some(name) = self.plain_name(at) else { return };
-        let is_channel = self.program.types.is_channel_like(self.program.name(name).ty);
+        let types = &self.program.types;
+        let ty = self.program.name(name).ty;
+        let is_channel = types.is_channel_like(ty) || types.is_barrier(ty);
         let is_end = matches!(self.program.types.get(self.program.name(name).ty), Type::End { .. });
         let end = End { slot: 0, output, is_array: false, inner: 0, name, within: None };
         let end = match (self.home(name), within) {

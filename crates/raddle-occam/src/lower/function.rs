@@ -59,6 +59,12 @@ pub(super) struct Function {
     pub(super) ends: Vec<UsedEnd>,
     /// Where results go: the addresses given by the caller.
     pub(super) results: Vec<Slot>,
+    /// Whether the item that is input is the last of an extended input.
+    pub(super) extending: bool,
+    /// Of the barriers that the branches of the PAR that comes next are members of, the slots with their addresses.
+    pub(super) enrolling: Vec<Slot>,
+    /// The slot with the address of the block that counts what is forked here.
+    pub(super) forking: Option<Slot>,
 }
 
 /// Something that a scope gives back at its end.

@@ -8,7 +8,7 @@
 use super::place::Storage;
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
-use crate::ast::{ExprId, ExprKind, InputItem, InputKind, OutputItem, Variant};
+use crate::ast::{ExprId, ExprKind, InputItem, InputKind, OutputItem, ProcessId, Variant};
 use crate::symbol::Symbol;
 use crate::types::{Type, TypeId, Types};
 use raddle_bytecode::Trap;
@@ -144,6 +144,110 @@ impl Lowerer<'_> {
         }
     }
 
+    /// An extended input.
+    pub(super) fn extended(
+        &mut self,
+        channel: ExprId,
+        kind: &InputKind,
+        during: ProcessId,
+        after: Option<ProcessId>,
+    ) {
+        self.note_end(channel, false);
+        let at = self.channel(channel);
+        match kind {
+            InputKind::Items(items) => {
+                let types = self.form(channel, None).1;
+                self.extended_items(at, items, &types, (during, after));
+            }
+            InputKind::Tagged(tag, items) => {
+                let (number, types) = self.form(channel, Some(tag.symbol));
+                let slot = self.slot();
+                let right = self.f.code.label();
+                self.f.code.input_x(at, slot, 1);
+                self.f.code.jeq_i(slot, number, right);
+                self.trap(Trap::Tag);
+                self.f.code.bind(right);
+                self.behind_tag(at, items, &types, (during, after));
+            }
+            InputKind::Case(variants) => self.extended_variants(channel, at, variants),
+            InputKind::After(_) => {}
+        }
+    }
+
+    fn extended_variants(&mut self, channel: ExprId, at: Slot, variants: &[Variant]) {
+        let slot = self.slot();
+        self.f.code.input_x(at, slot, 1);
+        let done = self.f.code.label();
+        let mut labels = Vec::new();
+        for variant in variants {
+            let (number, types) = self.form(channel, Some(variant.tag.symbol));
+            let label = self.f.code.label();
+            self.f.code.jeq_i(slot, number, label);
+            labels.push((label, types));
+        }
+        self.trap(Trap::Tag);
+        for (variant, (label, types)) in variants.iter().zip(labels) {
+            self.f.code.bind(label);
+            let mark = self.mark();
+            self.at(variant.tag.span);
+            self.specs(&variant.specs);
+            self.behind_tag(at, &variant.items, &types, (variant.body, variant.after));
+            self.release(mark);
+            self.f.code.jump(done);
+        }
+        self.f.code.bind(done);
+    }
+
+    /// The sender waits with its tag, which is the last of its message if nothing follows.
+    fn behind_tag(
+        &mut self,
+        channel: Slot,
+        items: &[InputItem],
+        types: &[TypeId],
+        bodies: (ProcessId, Option<ProcessId>),
+    ) {
+        if !items.is_empty() {
+            self.f.code.xend(channel);
+        }
+        self.extended_items(channel, items, types, bodies);
+    }
+
+    fn extended_items(
+        &mut self,
+        channel: Slot,
+        items: &[InputItem],
+        types: &[TypeId],
+        (during, after): (ProcessId, Option<ProcessId>),
+    ) {
+        if let Some((last, before)) = items.split_last() {
+            self.input_items(channel, before, types);
+            let mark = self.mark();
+            if let Some(&ty) = types.get(before.len()) {
+                self.f.extending = true;
+                self.input_item(channel, last, ty);
+                self.f.extending = false;
+            }
+            self.release(mark);
+        }
+        self.process(during);
+        self.f.code.xend(channel);
+        after.into_iter().for_each(|after| self.process(after));
+    }
+
+    fn input_slot(&mut self, channel: Slot, slot: Slot, bytes: i32) {
+        match self.f.extending {
+            true => self.f.code.input_x(channel, slot, bytes),
+            false => self.f.code.input(channel, slot, bytes),
+        }
+    }
+
+    fn input_memory(&mut self, channel: Slot, at: Slot, bytes: Slot) {
+        match self.f.extending {
+            true => self.f.code.input_xm(channel, at, bytes),
+            false => self.f.code.input_m(channel, at, bytes),
+        }
+    }
+
     fn timer(&mut self, kind: &InputKind) {
         match kind {
             &InputKind::After(time) => {
@@ -208,7 +312,7 @@ impl Lowerer<'_> {
                 self.check_passed(&view, ty);
                 let bytes = self.view_bytes(&view, ty);
                 let bytes = self.dim(bytes);
-                self.f.code.input_m(channel, view.at, bytes);
+                self.input_memory(channel, view.at, bytes);
             }
             shape => {
                 let class = shape.class().unwrap_or(Class::Word);
@@ -222,7 +326,7 @@ impl Lowerer<'_> {
         if matches!(self.shape(ty), Shape::Mobile(_) | Shape::End(_)) {
             let place = self.place(target);
             let slot = self.slot();
-            self.f.code.input(channel, slot, bytes);
+            self.input_slot(channel, slot, bytes);
             return self.store_mobile(&place, slot, ty);
         }
         let place = match self.is_mobile(target) {
@@ -230,10 +334,10 @@ impl Lowerer<'_> {
             false => self.place(target),
         };
         if let Storage::Slot(slot) = place {
-            return self.f.code.input(channel, slot, bytes);
+            return self.input_slot(channel, slot, bytes);
         }
         let slot = self.slots(class.slots());
-        self.f.code.input(channel, slot, bytes);
+        self.input_slot(channel, slot, bytes);
         self.store(&place, class, slot);
     }
 
@@ -248,7 +352,7 @@ impl Lowerer<'_> {
         let class = self.shape(count_ty).class().unwrap_or(Class::Word);
         let view = self.view(target);
         let (got, number, zero) = (self.slots(2), self.slot(), self.slot());
-        self.f.code.input(channel, got, class.bytes() as i32);
+        self.input_slot(channel, got, class.bytes() as i32);
         self.narrow(number, got, class);
         self.f.code.ldi(zero, 0);
         self.f.code.chk_slice(zero, number, view.at + 1);
@@ -258,7 +362,11 @@ impl Lowerer<'_> {
         let none = self.f.code.label();
         self.f.code.jz(number, none);
         self.f.code.mul(number, number, bytes);
-        self.f.code.input_m(channel, view.at, number);
+        if self.f.extending {
+            // The count was not the last, after all.
+            self.f.code.xend(channel);
+        }
+        self.input_memory(channel, view.at, number);
         self.f.code.bind(none);
         let place = self.place(count);
         self.store(&place, class, got);

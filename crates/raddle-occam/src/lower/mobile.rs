@@ -67,7 +67,7 @@ impl Lowerer<'_> {
     }
 
     /// Fresh memory for a mobile of that type and these sizes.
-    fn allocate(&mut self, of: TypeId, dims: &[Dim]) -> Slot {
+    pub(super) fn allocate(&mut self, of: TypeId, dims: &[Dim]) -> Slot {
         let address = self.slot();
         let header = dims.len() as u32 * 4;
         self.must_be_possible(of, dims, header);
@@ -127,6 +127,9 @@ impl Lowerer<'_> {
 
     /// `MOBILE TYPE`.
     fn new_mobile(&mut self, node: TypeNodeId, ty: TypeId) -> Slot {
+        if self.is_mobile_barrier(ty) {
+            return self.new_mobile_barrier();
+        }
         let of = self.content(ty);
         let mut dims = Vec::new();
         let mut at = node;
@@ -155,6 +158,11 @@ impl Lowerer<'_> {
     pub(super) fn mobile_value(&mut self, expr: ExprId, ty: TypeId) -> Slot {
         let ast = self.ast;
         let own = self.program.type_of(expr);
+        if self.is_mobile_barrier(own) && !matches!(ast.expr(expr).kind, ExprKind::NewMobile(_)) {
+            let to = self.end_value(expr);
+            self.share_barrier(to);
+            return to;
+        }
         match &ast.expr(expr).kind {
             &ExprKind::NewMobile(node) => return self.new_mobile(node, own),
             &ExprKind::Clone(value) => return self.clone_of(value),
@@ -205,8 +213,11 @@ impl Lowerer<'_> {
         address
     }
 
-    fn clone_of(&mut self, value: ExprId) -> Slot {
+    pub(super) fn clone_of(&mut self, value: ExprId) -> Slot {
         let ty = self.program.type_of(value);
+        if self.is_mobile_barrier(ty) {
+            return self.mobile_value(value, ty);
+        }
         if let Shape::End(_) = self.shape(ty) {
             let to = self.end_value(value);
             let count = self.slot();
@@ -239,7 +250,9 @@ impl Lowerer<'_> {
                 lowerer.f.code.ldr_w(old, at, 0);
                 let none = lowerer.f.code.label();
                 lowerer.f.code.jz(old, none);
-                if let Shape::Mobile(of) = lowerer.shape(ty) {
+                if lowerer.is_mobile_barrier(ty) {
+                    lowerer.share_barrier(old);
+                } else if let Shape::Mobile(of) = lowerer.shape(ty) {
                     let new = lowerer.clone_memory(old, of);
                     lowerer.f.code.str_w(new, at, 0);
                 } else {
@@ -309,7 +322,7 @@ impl Lowerer<'_> {
 
     /// The address of the bundle that an end belongs to.
     pub(super) fn end_value(&mut self, end: ExprId) -> Slot {
-        if let ExprKind::End(of, _) = self.ast.expr(end).kind {
+        if let ExprKind::End(of, _) | ExprKind::Clone(of) = self.ast.expr(end).kind {
             return self.end_value(of);
         }
         let place = self.place(end);

@@ -1,5 +1,5 @@
 //! Owns: checked programs to bytecode.
-//! May use: `ast`, `checked`, `diag`, `program`, `source`, `symbol`, `raddle-bytecode`.
+//! May use: `ast`, `checked`, `diag`, `free`, `program`, `source`, `symbol`, `raddle-bytecode`.
 //! Never: judges a program; the checker has, as [`Checked`] proves. What it cannot lower yet it says with a place.
 //!
 //! One walk in the order of the text. A PROC or FUNCTION becomes a function of the bytecode, and the names from
@@ -13,6 +13,7 @@
 
 mod alt;
 mod array;
+mod barrier;
 mod branch;
 mod call;
 mod choice;
@@ -21,7 +22,7 @@ mod convert;
 mod ends;
 mod entry;
 mod expr;
-mod free;
+mod fork;
 mod function;
 mod message;
 mod mobile;
@@ -45,6 +46,7 @@ use raddle_bytecode::build::{FunctionId, ModuleBuilder};
 use crate::ast::Ast;
 use crate::checked::{ChannelUse, Checked};
 use crate::diag::{Code, Diagnostic};
+use crate::free::Free;
 use crate::program::{NameId, Program, RoutineId};
 use crate::source::{Sources, Span};
 use crate::symbol::FastMap;
@@ -58,7 +60,7 @@ struct Lowerer<'a> {
     ast: &'a Ast,
     sources: &'a Sources,
     module: ModuleBuilder,
-    free: free::Free,
+    free: Free,
     /// The function being made.
     f: Function,
     /// The functions that routines became.
@@ -123,7 +125,7 @@ pub fn lower_as(checked: &Checked, sources: &Sources, watch: Watch) -> Result<Mo
         ast: &program.ast,
         sources,
         module: ModuleBuilder::new(),
-        free: free::Free::new(program),
+        free: Free::new(program),
         f: Function::default(),
         functions: FastMap::default(),
         constants: FastMap::default(),
@@ -158,6 +160,8 @@ impl Lowerer<'_> {
     fn call_entry(&mut self, entry: RoutineId, uses: &[ChannelUse]) {
         let routine = &self.program.routines[entry.0 as usize];
         self.at(self.program.name(routine.name).span);
+        // What is forked in no FORKING ends before the program does.
+        let block = self.free.forks(entry).then(|| self.open_forks());
         let base = self.window(entry);
         let first = self.pass_free(entry, base + 2);
         let Some(channels) = self.host_channels(entry, uses) else { return };
@@ -165,6 +169,9 @@ impl Lowerer<'_> {
             self.f.code.ldi(at, channel);
         }
         self.call_function(entry, base);
+        if let Some(block) = block {
+            self.f.code.joinf(block);
+        }
     }
 
     fn refuse(&mut self, span: Span, message: impl Into<String>) {

@@ -7,6 +7,7 @@
 //! replicated PAR is a function, because its instances cannot share slots; it begins with copies of what it uses, read
 //! from its parent's frame, whose address stands in its slot 1. Its index stands in slot 2.
 
+use super::barrier::Members;
 use super::function::{Dim, Home, View};
 use super::pass::Pass;
 use super::shape::Class;
@@ -19,8 +20,11 @@ impl Lowerer<'_> {
     pub(super) fn par(&mut self, span: Span, body: &[ProcessId]) {
         let Some((&first, others)) = body.split_first() else { return };
         if others.is_empty() {
+            // It has its parent's membership.
+            self.f.enrolling.clear();
             return self.process(first);
         }
+        let members = self.members(Err(1 + others.len() as u32));
         let join = self.slot();
         self.f.code.par(join, others.len() as i32);
         let labels: Vec<_> = others.iter().map(|_| self.f.code.label()).collect();
@@ -28,7 +32,7 @@ impl Lowerer<'_> {
             self.f.code.fork(join, label);
         }
         let (top, peak) = (self.f.top, self.f.peak);
-        let mut highest = self.branch_process(first);
+        let mut highest = self.branch_process(first, members.as_ref());
         // Who waits for the others stands at the PAR.
         self.at(span);
         self.f.code.join(join);
@@ -36,7 +40,7 @@ impl Lowerer<'_> {
         self.f.code.jump(done);
         for (&process, label) in others.iter().zip(labels) {
             self.f.code.bind(label);
-            highest = highest.max(self.branch_process(process));
+            highest = highest.max(self.branch_process(process, members.as_ref()));
             self.f.code.end();
         }
         self.f.code.bind(done);
@@ -45,10 +49,11 @@ impl Lowerer<'_> {
     }
 
     /// A branch; the next one begins behind all its slots.
-    fn branch_process(&mut self, process: ProcessId) -> u32 {
+    fn branch_process(&mut self, process: ProcessId, members: Option<&Members>) -> u32 {
         self.f.peak = self.f.top;
         let (from, around) = (self.f.code.here(), std::mem::take(&mut self.f.ends));
         self.process(process);
+        self.leave_members(members);
         self.tell_ends(from, around);
         self.f.top = self.f.peak.min(65_000);
         self.f.peak
@@ -66,6 +71,7 @@ impl Lowerer<'_> {
             None => self.f.code.ldi(state + 3, 1),
         }
         self.f.code.chk_count(state + 2);
+        let members = self.members(Ok(state + 2));
         let mut homes = Vec::new();
         for (name, changed) in names {
             let pass = self.pass_outer(name, changed);
@@ -75,6 +81,7 @@ impl Lowerer<'_> {
         }
         self.f.code.forkn(state, routine.0 as i32);
         self.f.code.joinn(state);
+        let block = self.f.forking;
         let around = self.begin_function(alts);
         if let Some(&first) = body.first() {
             self.at(self.ast.process(first).span);
@@ -84,8 +91,15 @@ impl Lowerer<'_> {
         for (name, pass, home) in homes {
             self.capture(name, &pass, &home);
         }
+        let members = members.map(|members| self.captured_members(&members));
+        if let Some(slot) = block {
+            let own = self.slot();
+            self.load_at(1, u32::from(slot) * 4, Class::Word, own);
+            self.f.forking = Some(own);
+        }
         self.reserve_alts(alts);
         body.iter().for_each(|&process| self.process(process));
+        self.leave_members(members.as_ref());
         self.f.code.end();
         self.finish_function(routine);
         self.f = around;

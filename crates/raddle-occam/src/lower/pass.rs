@@ -39,7 +39,7 @@ impl Lowerer<'_> {
             Shape::Scalar(class) if by_value => Pass::Value(class),
             Shape::Mobile(_) | Shape::End(_) if by_value => Pass::Value(Class::Word),
             Shape::Scalar(_) | Shape::Mobile(_) | Shape::End(_) | Shape::Record(_) => Pass::Address,
-            Shape::Chan(_) => Pass::Value(Class::Word),
+            Shape::Chan(_) | Shape::Barrier => Pass::Value(Class::Word),
             Shape::Array if self.shape(self.innermost(ty)) == Shape::Timer => Pass::Nothing,
             Shape::Array => {
                 let open = self.type_dims(ty).iter().skip(1).filter(|size| size.is_none()).count();
@@ -72,8 +72,18 @@ impl Lowerer<'_> {
         self.program.routines[routine.0 as usize].recursive || self.in_memory(ty)
     }
 
-    /// Passes the outer names that a routine uses, from that slot on; gives the slot behind them.
+    /// Passes the block that counts what a routine forks, and the outer names that it uses, from that slot on; gives
+    /// the slot behind them.
     pub(super) fn pass_free(&mut self, routine: RoutineId, mut at: Slot) -> Slot {
+        if self.free.forks(routine) {
+            match self.f.forking {
+                Some(block) => self.f.code.mov(at, block),
+                None => {
+                    self.refuse(self.program.name(self.name_of(routine)).span, "nothing counts what it forks")
+                }
+            }
+            at += 1;
+        }
         for (name, changed) in self.free.of(routine).clone() {
             let pass = self.pass_outer(name, changed);
             let mark = self.mark();
@@ -82,6 +92,10 @@ impl Lowerer<'_> {
             at += pass.slots() as Slot;
         }
         at
+    }
+
+    fn name_of(&self, routine: RoutineId) -> NameId {
+        self.program.routines[routine.0 as usize].name
     }
 
     fn pass_name(&mut self, name: NameId, pass: &Pass, at: Slot) {

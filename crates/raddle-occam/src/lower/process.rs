@@ -52,6 +52,9 @@ impl Lowerer<'_> {
             &ProcessKind::While(condition, body) => self.while_process(condition, body),
             ProcessKind::Assign { targets, values } => self.assign(targets, values),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind),
+            ProcessKind::Extended { channel, kind, during, after } => {
+                self.extended(*channel, kind, *during, *after)
+            }
             ProcessKind::Output { channel, items } => self.output(*channel, items),
             ProcessKind::Call { arguments, .. } => {
                 self.call_proc(self.program.process_names[id.0 as usize], arguments, process.span);
@@ -61,6 +64,13 @@ impl Lowerer<'_> {
                 self.process(*body);
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            ProcessKind::Enroll { barriers, par } => self.enroll(barriers, *par),
+            &ProcessKind::Sync(barrier) => self.sync(barrier),
+            &ProcessKind::Resign { barrier, body } => self.resign(barrier, body),
+            &ProcessKind::Forking(body) => self.forking(process.span, body),
+            ProcessKind::Fork { arguments, .. } => {
+                self.fork(self.program.process_names[id.0 as usize], arguments, process.span);
+            }
         }
     }
 

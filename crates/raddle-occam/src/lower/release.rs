@@ -73,6 +73,9 @@ impl Lowerer<'_> {
     /// Gives back a mobile or end whose address stands in the slot, and what is in it.
     pub(super) fn drop_word(&mut self, slot: Slot, ty: TypeId) {
         let mark = self.mark();
+        if self.is_mobile_barrier(ty) {
+            return self.drop_barrier(slot);
+        }
         let none = self.f.code.label();
         match self.shape(ty) {
             Shape::Mobile(of) => {

@@ -30,6 +30,10 @@ impl Lowerer<'_> {
                 at += 1;
             }
         }
+        if self.free.forks(id) {
+            self.f.forking = Some(at);
+            at += 1;
+        }
         for (name, changed) in self.free.of(id).clone() {
             let pass = self.pass_outer(name, changed);
             self.bind_passed(name, &pass, at);

@@ -45,6 +45,7 @@ pub(super) enum Shape {
     Chan(SharedEnds),
     End(u32),
     Timer,
+    Barrier,
     Other,
 }
 
@@ -53,7 +54,7 @@ impl Shape {
     pub(super) fn class(self) -> Option<Class> {
         match self {
             Self::Scalar(class) => Some(class),
-            Self::Mobile(_) | Self::Chan(_) | Self::End(_) => Some(Class::Word),
+            Self::Mobile(_) | Self::Chan(_) | Self::End(_) | Self::Barrier => Some(Class::Word),
             _ => None,
         }
     }
@@ -63,6 +64,9 @@ impl Shape {
 pub(super) fn channel_bytes(shared: SharedEnds) -> u32 {
     if shared == SharedEnds::No { 4 } else { 12 }
 }
+
+/// A barrier's words: its members, those of them who have not come, who came last.
+pub(super) const BARRIER_WORDS: u32 = 3;
 
 /// Where the lock of a channel's reading end lies; that of the writing end comes next.
 pub(super) const LOCKS: u32 = 4;
@@ -93,6 +97,7 @@ pub(super) fn shape(types: &Types, ty: TypeId) -> Shape {
         Type::Chan { shared, .. } => Shape::Chan(shared),
         Type::End { bundle, .. } => Shape::End(bundle),
         Type::Timer => Shape::Timer,
+        Type::Barrier => Shape::Barrier,
         _ => Shape::Other,
     }
 }

@@ -68,6 +68,7 @@ impl Lowerer<'_> {
                 self.f.code.zero(slot + 1, (words * 4) as i32);
                 Home::Slot(slot)
             }
+            Shape::Barrier => Home::Slot(self.new_barrier()),
             Shape::Array if matches!(self.shape(self.innermost(ty)), Shape::Chan(_)) => {
                 Home::View(self.channels(ty))
             }
@@ -188,6 +189,7 @@ impl Lowerer<'_> {
                 let channel = self.channel(value);
                 Some(Home::Slot(channel))
             }
+            Shape::Barrier => Some(Home::Slot(self.barrier(value))),
             Shape::Timer | Shape::Other => None,
             shape => {
                 if self.is_mobile(value) && !matches!(shape, Shape::Mobile(_)) {

@@ -93,7 +93,11 @@ impl Parser<'_> {
             channel = self.element()?;
         }
         if self.kind() == TokenKind::QuestionTwo {
-            return self.not_supported(self.span(), "extended rendezvous is");
+            let kind = self.extended(channel)?;
+            let span = start.to(self.ast.expr(channel).span);
+            let (input, body) = (self.new_process(kind, span), self.new_process(ProcessKind::Skip, span));
+            let kind = AlternativeKind::Guarded { condition, input: Some(input), body };
+            return Ok(Alternative { specs, kind });
         }
         if self.kind() != TokenKind::Question {
             return self.unexpected("`?`, which makes a guard of a channel,");
@@ -102,7 +106,7 @@ impl Parser<'_> {
         let end = self.last_span();
         if case {
             // `c ? CASE` as a guard: the variants' processes are the bodies.
-            let variants = InputKind::Case(self.variants()?);
+            let variants = InputKind::Case(self.variants(false)?);
             let input = self.new_process(ProcessKind::Input { channel, kind: variants }, start.to(end));
             let body = self.new_process(ProcessKind::Skip, start.to(end));
             let kind = AlternativeKind::Guarded { condition, input: Some(input), body };
@@ -131,15 +135,19 @@ impl Parser<'_> {
         Ok(CaseOption { specs, values, span, body: self.body("option") })
     }
 
-    pub(super) fn variants(&mut self) -> Parsed<Vec<Variant>> {
-        Ok(self.entries(Self::variant))
+    pub(super) fn variants(&mut self, extended: bool) -> Parsed<Vec<Variant>> {
+        Ok(self.entries(|parser, specs| parser.variant(specs, extended)))
     }
 
     /// variant = tag { ";" item }, and below it a process
-    fn variant(&mut self, specs: Vec<SpecId>) -> Parsed<Variant> {
+    fn variant(&mut self, specs: Vec<SpecId>, extended: bool) -> Parsed<Variant> {
         let tag = self.ident("a tag")?;
         let items = if self.eat(TokenKind::Semi) { self.input_items()? } else { Vec::new() };
         self.end_of_line()?;
-        Ok(Variant { specs, tag, items, body: self.body("variant") })
+        let (body, after) = match extended {
+            true => self.two_bodies("variant"),
+            false => (self.body("variant"), None),
+        };
+        Ok(Variant { specs, tag, items, body, after })
     }
 }

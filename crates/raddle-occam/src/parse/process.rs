@@ -4,7 +4,7 @@
 
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
-    ConstructKind, Direction, ExprKind, InputItem, InputKind, OutputItem, ProcessId, ProcessKind,
+    ConstructKind, Direction, ExprId, ExprKind, InputItem, InputKind, OutputItem, ProcessId, ProcessKind,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::lex::TokenKind;
@@ -129,16 +129,78 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 ProcessKind::Claim { end, body: self.body("CLAIM") }
             }
-            TokenKind::Fork | TokenKind::Forking => return self.not_supported(span, "FORK and FORKING are"),
-            TokenKind::Sync | TokenKind::Resign | TokenKind::Enroll => {
-                return self.not_supported(span, "barriers are");
-            }
+            TokenKind::Forking | TokenKind::Fork | TokenKind::Sync | TokenKind::Resign => self.dynamic()?,
             TokenKind::Suspend => return self.not_supported(span, "mobile processes are"),
-            TokenKind::Placed | TokenKind::Processor => return self.not_supported(span, "PLACED PAR is"),
-            TokenKind::Asm | TokenKind::Guy => return self.not_supported(span, "assembly code is"),
+            TokenKind::Placed | TokenKind::Processor => self.placed()?,
+            TokenKind::Asm | TokenKind::Guy => {
+                let message = "a transputer's assembly code is not run: Raddle has no registers of its kind";
+                return self.fail(Code::NotSupported, span, message.to_owned());
+            }
             _ => self.action()?,
         };
         Ok((kind, self.line_end_of(span)))
+    }
+
+    /// FORKING, FORK, SYNC, RESIGN.
+    fn dynamic(&mut self) -> Parsed<ProcessKind> {
+        Ok(match self.kind() {
+            TokenKind::Forking => {
+                self.bump();
+                self.end_of_line()?;
+                ProcessKind::Forking(self.body("FORKING"))
+            }
+            TokenKind::Fork => {
+                self.bump();
+                let name = self.ident("the PROC that is forked")?;
+                let arguments = self.arguments()?;
+                self.end_of_line()?;
+                ProcessKind::Fork { name, arguments }
+            }
+            TokenKind::Sync => {
+                self.bump();
+                let barrier = self.element()?;
+                self.end_of_line()?;
+                ProcessKind::Sync(barrier)
+            }
+            TokenKind::Resign => {
+                self.bump();
+                let barrier = self.element()?;
+                self.end_of_line()?;
+                ProcessKind::Resign { barrier, body: self.body("RESIGN") }
+            }
+            _ => return self.unexpected("a process"),
+        })
+    }
+
+    /// PLACED PAR, and PROCESSOR in it.
+    fn placed(&mut self) -> Parsed<ProcessKind> {
+        let span = self.span();
+        Ok(match self.kind() {
+            TokenKind::Placed => {
+                self.bump();
+                if self.kind() != TokenKind::Par {
+                    return self.unexpected("PAR");
+                }
+                let complaint = Diagnostic::new(
+                    Code::PlacedPar,
+                    span,
+                    "this runs as PAR: on one machine, its workers share it",
+                );
+                self.diagnostics
+                    .push(complaint.help("write PAR; which core does what is the scheduler's to say"));
+                self.construct()?
+            }
+            TokenKind::Processor => {
+                self.bump();
+                self.expr()?;
+                // The kind of processor.
+                self.eat(TokenKind::Name);
+                self.end_of_line()?;
+                let body = vec![self.body("PROCESSOR")];
+                ProcessKind::Construct { order: ConstructKind::Seq, replicator: None, body }
+            }
+            _ => return self.unexpected("PLACED PAR"),
+        })
     }
 
     /// The span of a process is its first line; composite ones end at their heading word.
@@ -167,25 +229,42 @@ impl Parser<'_> {
             (_, false) => ConstructKind::Par,
             (_, true) => ConstructKind::PriPar,
         };
-        let barrier = |kind| matches!(kind, TokenKind::Enroll | TokenKind::Barrier);
-        if barrier(self.kind()) {
-            return self.not_supported(self.span(), "barriers are");
-        }
-        if self.eat(TokenKind::Newline) {
-            let mut body = Vec::new();
-            if self.eat(TokenKind::Indent) {
-                self.processes(&mut body);
-                self.eat(TokenKind::Outdent);
-            }
-            return Ok(ProcessKind::Construct { order, replicator: None, body });
-        }
-        let replicator = Some(Box::new(self.replicator()?));
-        if barrier(self.kind()) {
-            return self.not_supported(self.span(), "barriers are");
-        }
+        let start = self.last_span();
+        let is_par = order != ConstructKind::Seq;
+        let enrolls = |kind| is_par && matches!(kind, TokenKind::Enroll | TokenKind::Barrier);
+        let replicated = self.kind() != TokenKind::Newline && !enrolls(self.kind());
+        let replicator = if replicated { Some(Box::new(self.replicator()?)) } else { None };
+        let barriers = if enrolls(self.kind()) { self.enrolled()? } else { Vec::new() };
         self.end_of_line()?;
-        let body = vec![self.body(if order == ConstructKind::Seq { "SEQ" } else { "PAR" })];
-        Ok(ProcessKind::Construct { order, replicator, body })
+        let body = match replicated {
+            true => vec![self.body(if is_par { "PAR" } else { "SEQ" })],
+            false => self.branches(),
+        };
+        let kind = ProcessKind::Construct { order, replicator, body };
+        if barriers.is_empty() {
+            return Ok(kind);
+        }
+        let par = self.new_process(kind, start);
+        Ok(ProcessKind::Enroll { barriers, par })
+    }
+
+    fn branches(&mut self) -> Vec<ProcessId> {
+        let mut body = Vec::new();
+        if self.eat(TokenKind::Indent) {
+            self.processes(&mut body);
+            self.eat(TokenKind::Outdent);
+        }
+        body
+    }
+
+    /// ( ENROLL | BARRIER ) barrier { "," barrier }
+    fn enrolled(&mut self) -> Parsed<Vec<ExprId>> {
+        self.bump();
+        let mut barriers = vec![self.element()?];
+        while self.eat(TokenKind::Comma) {
+            barriers.push(self.element()?);
+        }
+        Ok(barriers)
     }
 
     /// action = assignment | input | output | call
@@ -217,10 +296,10 @@ impl Parser<'_> {
             }
             TokenKind::Question => {
                 let (kind, case) = self.input(true)?;
-                let kind = if case { InputKind::Case(self.variants()?) } else { kind };
+                let kind = if case { InputKind::Case(self.variants(false)?) } else { kind };
                 Ok(ProcessKind::Input { channel: first, kind })
             }
-            TokenKind::QuestionTwo => self.not_supported(self.span(), "extended rendezvous is"),
+            TokenKind::QuestionTwo => self.extended(first),
             TokenKind::Bang => {
                 self.bump();
                 let mut items = vec![self.output_item()?];
@@ -234,9 +313,47 @@ impl Parser<'_> {
         }
     }
 
+    /// What follows a channel, from the `??` on: an input, and below it what is done before who outputs goes on, and
+    /// perhaps what is done behind that.
+    pub(super) fn extended(&mut self, channel: ExprId) -> Parsed<ProcessKind> {
+        let start = self.span();
+        let (kind, case) = self.input(true)?;
+        if case {
+            let during = self.new_process(ProcessKind::Skip, start);
+            let kind = InputKind::Case(self.variants(true)?);
+            return Ok(ProcessKind::Extended { channel, kind, during, after: None });
+        }
+        let (during, after) = self.two_bodies("extended input");
+        Ok(ProcessKind::Extended { channel, kind, during, after })
+    }
+
+    /// A body of one process, or of two.
+    pub(super) fn two_bodies(&mut self, what: &str) -> (ProcessId, Option<ProcessId>) {
+        if self.kind() != TokenKind::Indent {
+            return (self.body(what), None);
+        }
+        self.bump();
+        let first = self.scoped_process();
+        let at_end = |parser: &Self| matches!(parser.kind(), TokenKind::Outdent | TokenKind::End);
+        let second = if at_end(self) { None } else { Some(self.scoped_process()) };
+        if !at_end(self) {
+            self.more_than_one(what, first);
+            self.branches_left();
+        }
+        self.eat(TokenKind::Outdent);
+        (first, second)
+    }
+
+    fn branches_left(&mut self) {
+        let mut ignored = Vec::new();
+        self.processes(&mut ignored);
+    }
+
     /// What follows a channel, from the `?` to the end of the line; `true` when variants follow below.
     pub(super) fn input(&mut self, variants: bool) -> Parsed<(InputKind, bool)> {
-        self.expect(TokenKind::Question)?;
+        if !self.eat(TokenKind::QuestionTwo) {
+            self.expect(TokenKind::Question)?;
+        }
         if self.eat(TokenKind::After) {
             let time = self.expr()?;
             self.end_of_line()?;

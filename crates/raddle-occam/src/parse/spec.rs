@@ -229,8 +229,10 @@ impl Parser<'_> {
     fn place(&mut self) -> Parsed<SpecKind> {
         self.bump();
         let name = self.ident("the name that is placed")?;
-        if self.eat(TokenKind::At) {
-            self.expr()?;
+        if self.kind() == TokenKind::At {
+            let message =
+                "PLACE AT gives an address of a transputer's memory, or a link of it; there are none here";
+            return self.fail(Code::NotSupported, self.span(), message.to_owned());
         } else {
             self.expect(TokenKind::In)?;
             if !self.eat(TokenKind::Workspace) && !self.eat(TokenKind::Vecspace) {

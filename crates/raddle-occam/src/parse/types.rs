@@ -35,15 +35,19 @@ impl Parser<'_> {
             }
             TokenKind::Mobile => {
                 self.bump();
-                if matches!(self.kind(), TokenKind::Barrier | TokenKind::Proc) {
-                    return self.not_supported(start, "mobile barriers and processes are");
+                if self.kind() == TokenKind::Proc {
+                    return self.not_supported(start, "mobile processes are");
                 }
                 TypeKind::Mobile(self.ty()?)
             }
             TokenKind::Port => {
                 self.bump();
                 self.eat(TokenKind::Of);
-                TypeKind::Port(self.ty()?)
+                self.ty()?;
+                let message =
+                    "a PORT is a device at an address of the machine, which no program of Raddle gets at";
+                self.complain(Code::NotSupported, start, message.to_owned());
+                TypeKind::Error
             }
             TokenKind::Timer => {
                 self.bump();
@@ -51,8 +55,7 @@ impl Parser<'_> {
             }
             TokenKind::Barrier => {
                 self.bump();
-                self.complain(Code::NotSupported, start, "barriers are not supported yet".to_owned());
-                TypeKind::Error
+                TypeKind::Barrier
             }
             _ => return self.unexpected("a type"),
         };

@@ -124,6 +124,8 @@ pub(crate) struct Access {
     pub(crate) via: Rc<[NameId]>,
     /// The claim under which it is used.
     pub(crate) held: Option<Held>,
+    /// The number of the FORK whose process does it; 0 if the walked one does itself.
+    pub(crate) fork: u32,
 }
 
 impl Extent {
@@ -210,7 +212,7 @@ impl AccessPath {
     /// A use of the place.
     pub(crate) fn access(&self, what: Use, span: Span, facts: PathId) -> Access {
         let (path, via) = (self.path.as_slice().into(), self.via.as_slice().into());
-        Access { root: self.root, path, what, span, facts, via, held: None }
+        Access { root: self.root, path, what, span, facts, via, held: None, fork: 0 }
     }
 
     pub(crate) fn whole(root: NameId) -> Self {

@@ -29,7 +29,7 @@ impl Walker<'_> {
     fn collect(&mut self, id: ProcessId, names: &mut Vec<NameId>) {
         let ast = self.ast;
         match &ast.process(id).kind {
-            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error => {}
+            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error | ProcessKind::Sync(_) => {}
             ProcessKind::Construct { replicator, body, .. } => {
                 if replicator.is_some() {
                     for &process in body {
@@ -50,13 +50,25 @@ impl Walker<'_> {
                 values.iter().for_each(|&value| self.collect_moved(value, names));
             }
             ProcessKind::Input { kind, .. } => self.collect_input(kind, names),
+            ProcessKind::Extended { kind, during, after, .. } => {
+                self.collect_input(kind, names);
+                self.collect(*during, names);
+                after.iter().for_each(|&after| self.collect(after, names));
+            }
             ProcessKind::Output { items, .. } => {
                 items.iter().for_each(|item| self.collect_moved(item.value, names))
             }
             ProcessKind::Call { arguments, .. } => {
                 self.collect_call(self.program.process_names[id.0 as usize], arguments, names);
             }
-            ProcessKind::Block { body, .. } | ProcessKind::Claim { body, .. } => self.collect(*body, names),
+            ProcessKind::Block { body, .. }
+            | ProcessKind::Claim { body, .. }
+            | ProcessKind::Resign { body, .. }
+            | ProcessKind::Enroll { par: body, .. }
+            | ProcessKind::Forking(body) => self.collect(*body, names),
+            ProcessKind::Fork { arguments, .. } => {
+                self.collect_call(self.program.process_names[id.0 as usize], arguments, names);
+            }
         }
     }
 
@@ -94,6 +106,7 @@ impl Walker<'_> {
                 for variant in variants {
                     items(self, &variant.items, names);
                     self.collect(variant.body, names);
+                    variant.after.iter().for_each(|&after| self.collect(after, names));
                 }
             }
             InputKind::After(_) => {}
@@ -169,6 +182,8 @@ impl Walker<'_> {
     pub(crate) fn is_mobile(&self, value: ExprId) -> bool {
         let types = &self.program.types;
         match types.get(self.program.type_of(value)) {
+            // Who gets a barrier is one member more.
+            crate::types::Type::Mobile(of) if types.is_barrier(of) => false,
             crate::types::Type::Mobile(_) => true,
             crate::types::Type::End { shared, .. } => !shared,
             _ => false,

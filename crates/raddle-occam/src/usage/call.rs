@@ -20,9 +20,9 @@ pub(crate) struct Actual {
     pub(crate) formal: NameId,
     pub(crate) argument: ExprId,
     /// Passed by reference.
-    reference: bool,
+    pub(crate) reference: bool,
     /// What is passed by reference, or what the value reads.
-    places: Vec<AccessPath>,
+    pub(crate) places: Vec<AccessPath>,
     value: Option<Poly>,
 }
 
@@ -44,6 +44,7 @@ impl Walker<'_> {
         self.argument_aliases(&actuals, &summary);
         self.check_ends(&actuals, &summary);
         self.perform(&actuals, &summary, span);
+        self.pass_escapes(&actuals, &summary, span);
     }
 
     /// The program's own operator behind an expression, if there is one.
@@ -59,7 +60,7 @@ impl Walker<'_> {
         }
     }
 
-    fn actuals(&mut self, routine: RoutineId, arguments: &[ExprId]) -> Vec<Actual> {
+    pub(crate) fn actuals(&mut self, routine: RoutineId, arguments: &[ExprId]) -> Vec<Actual> {
         let program = self.program;
         let formals = &program.routines[routine.0 as usize].formals;
         let mut list = Vec::new();
@@ -92,7 +93,7 @@ impl Walker<'_> {
     }
 
     /// What a routine that is not summarised may do: everything to what it gets by reference.
-    fn unknown_summary(&mut self, routine: RoutineId) -> Rc<Summary> {
+    pub(crate) fn unknown_summary(&mut self, routine: RoutineId) -> Rc<Summary> {
         let program = self.program;
         let routine = &program.routines[routine.0 as usize];
         let mut accesses = Vec::new();
@@ -115,6 +116,7 @@ impl Walker<'_> {
             sizes: Vec::new(),
             start: u32::MAX,
             claims: 0,
+            escapes: Vec::new(),
         })
     }
 
@@ -142,7 +144,7 @@ impl Walker<'_> {
     }
 
     /// Rule A3.
-    fn argument_aliases(&mut self, actuals: &[Actual], summary: &Summary) {
+    pub(crate) fn argument_aliases(&mut self, actuals: &[Actual], summary: &Summary) {
         if self.options.source.no_alias_check {
             return;
         }
@@ -217,7 +219,7 @@ impl Walker<'_> {
     }
 
     /// A single end can only be passed where that end alone is used.
-    fn check_ends(&mut self, actuals: &[Actual], summary: &Summary) {
+    pub(crate) fn check_ends(&mut self, actuals: &[Actual], summary: &Summary) {
         for actual in actuals {
             let types = &self.program.types;
             let want = types.get(types.innermost(self.program.name(actual.formal).ty));
@@ -247,7 +249,7 @@ impl Walker<'_> {
     }
 
     /// Lets the callee's accesses happen here.
-    fn perform(&mut self, actuals: &[Actual], summary: &Summary, span: Span) {
+    pub(crate) fn perform(&mut self, actuals: &[Actual], summary: &Summary, span: Span) {
         let mut substitution =
             Substitution { start: summary.start, values: FastMap::default(), paths: FastMap::default() };
         for &(name, symbol) in &summary.inputs {
@@ -266,7 +268,11 @@ impl Walker<'_> {
         let number = self.next_claim();
         let ordered =
             summary.accesses.iter().filter(writes).chain(summary.accesses.iter().filter(|it| !writes(it)));
+        let around = self.forks.current;
         for access in ordered {
+            if access.fork != 0 {
+                self.forks.current = self.forks.number_in(number);
+            }
             let facts = self.outer_path(access.facts, &mut substitution);
             let steps: Vec<Step> = access
                 .path
@@ -293,6 +299,7 @@ impl Walker<'_> {
                 };
                 self.touch_under(&place, access.what, span, (facts, held));
             }
+            self.forks.current = around;
         }
         for actual in actuals.iter().filter(|actual| actual.reference) {
             self.lent_end_stays(actual, summary, span);

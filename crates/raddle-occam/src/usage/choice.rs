@@ -92,13 +92,17 @@ impl Walker<'_> {
                             let facts = walker.condition_facts(condition, true).unwrap_or_default();
                             walker.assume(facts);
                         }
-                        if let Some(ProcessKind::Input { channel, kind }) =
-                            input.map(|input| &ast.process(input).kind)
-                        {
-                            walker.input(*channel, kind);
-                            if matches!(kind, InputKind::Case(_)) {
-                                return;
+                        match input.map(|input| &ast.process(input).kind) {
+                            Some(ProcessKind::Input { channel, kind }) => {
+                                walker.input(*channel, kind);
+                                if matches!(kind, InputKind::Case(_)) {
+                                    return;
+                                }
                             }
+                            Some(ProcessKind::Extended { channel, kind, during, after }) => {
+                                return walker.extended(*channel, kind, *during, *after);
+                            }
+                            _ => {}
                         }
                         walker.process(body);
                     });

@@ -13,11 +13,14 @@
 mod access;
 mod alias;
 mod assigned;
+mod barrier;
 mod bounded;
 mod call;
 mod choice;
 mod claim;
 mod computed;
+mod extended;
+mod fork;
 mod induction;
 mod nearby;
 mod overlap;
@@ -73,6 +76,8 @@ struct WalkedRoutine {
     entry: FastMap<NameId, Sym>,
     /// Channels used directly and not in parallel: the first use of an end, and whether both were reported.
     ends: FastMap<NameId, (Use, Span, bool)>,
+    /// What processes that it forks in no FORKING of its own use of its caller's.
+    escapes: Vec<(NameId, Span)>,
 }
 
 struct Walker<'a> {
@@ -91,6 +96,14 @@ struct Walker<'a> {
     /// The claims around, the innermost last, and how many there have been.
     claims: Vec<Claim>,
     claims_made: u32,
+    /// What the branches of the PAR that comes next are members of.
+    enrolling: Vec<NameId>,
+    /// Channels whose sender waits until the process in which the walk stands has ended.
+    held_channels: Vec<(AccessPath, Span)>,
+    /// Barriers that the walk stands in a RESIGN of.
+    resigned: Vec<(NameId, Span)>,
+    /// Forks, of this routine and of what it calls.
+    forks: fork::Forks,
     frame: WalkedRoutine,
     summaries: FastMap<RoutineId, Rc<Summary>>,
     /// Sizes of arrays by name and dimension, where the type does not tell.
@@ -146,12 +159,17 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         accesses: Vec::new(),
         claims: Vec::new(),
         claims_made: 0,
+        enrolling: Vec::new(),
+        held_channels: Vec::new(),
+        resigned: Vec::new(),
+        forks: fork::Forks::new(program),
         frame: WalkedRoutine {
             routine: None,
             level: 0,
             start: 0,
             entry: FastMap::default(),
             ends: FastMap::default(),
+            escapes: Vec::new(),
         },
         summaries: FastMap::default(),
         sizes: FastMap::default(),

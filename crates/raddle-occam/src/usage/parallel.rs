@@ -1,5 +1,5 @@
 //! Owns: PAR: the branches' accesses against each other (U1, U2, U3).
-//! May use: `ast`, `program`.
+//! May use: `ast`, `program`, `symbol`.
 //! Never: compares accesses that only read.
 
 use super::Walker;
@@ -10,6 +10,7 @@ use super::overlap::Instances;
 use super::poly::{Poly, Sym};
 use crate::ast::{ProcessId, Replicator};
 use crate::program::{NameId, NameKind};
+use crate::symbol::FastMap;
 
 /// So many accesses are compared each with each.
 const FEW: usize = 16;
@@ -17,6 +18,7 @@ const FEW: usize = 16;
 impl Walker<'_> {
     pub(crate) fn par(&mut self, body: &[ProcessId]) {
         let (start, claims) = (self.accesses.len(), self.claims_made);
+        let enrolled = std::mem::take(&mut self.enrolling);
         let mut ends = Vec::new();
         let mut outcomes = Vec::new();
         self.parallel_depth += 1;
@@ -28,7 +30,7 @@ impl Walker<'_> {
         }
         self.parallel_depth -= 1;
         self.segment = segment;
-        self.compare((start, claims), &ends);
+        self.compare((start, claims), &ends, &enrolled);
         self.forget_own(start);
         self.join_all(outcomes);
     }
@@ -39,21 +41,24 @@ impl Walker<'_> {
         let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
         let (start, claims) = (self.accesses.len(), self.claims_made);
         let mark = self.table.next();
+        let enrolled = std::mem::take(&mut self.enrolling);
         let mut number = None;
         self.parallel_depth += 1;
         let segment = std::mem::replace(&mut self.segment, start);
+        self.forks.replicated += 1;
         let outcome = self.branch(|walker| {
             walker.some_rounds(&count);
             number = Some(walker.bind_index(replicator, &base, &count, &step));
             body.iter().for_each(|&process| walker.process(process));
         });
+        self.forks.replicated -= 1;
         self.parallel_depth -= 1;
         self.segment = segment;
         let index = self.program.replicator_names[replicator.number as usize];
         let alone = count.as_constant().is_some_and(|count| count <= 1);
         match number {
             Some(number) if !alone && index != NameId::NONE => {
-                self.compare_instances((start, claims), index, mark, number)
+                self.compare_instances((start, claims), index, (mark, number), &enrolled)
             }
             _ => {}
         }
@@ -73,7 +78,7 @@ impl Walker<'_> {
     }
 
     /// Drops what no caller and no PAR around needs.
-    fn forget_own(&mut self, start: usize) {
+    pub(crate) fn forget_own(&mut self, start: usize) {
         if self.parallel_depth > 0 {
             return;
         }
@@ -100,7 +105,7 @@ impl Walker<'_> {
     }
 
     /// Whether both are uses of one end under claims from within the PAR, which keep them apart.
-    fn both_claimed(&self, claims: u32, one: usize, two: usize) -> bool {
+    pub(crate) fn both_claimed(&self, claims: u32, one: usize, two: usize) -> bool {
         let (one, two) = (&self.accesses[one], &self.accesses[two]);
         let inside = |held: Held| held.number > claims;
         match (one.held, two.held) {
@@ -112,24 +117,34 @@ impl Walker<'_> {
     }
 
     /// Whether it is a use outside CLAIM of what needs one, which is an error of its own.
-    fn told_unclaimed(&self, at: usize) -> bool {
+    pub(crate) fn told_unclaimed(&self, at: usize) -> bool {
         let access = &self.accesses[at];
         let channel = matches!(access.what, Use::In | Use::Out);
         channel && access.held.is_none() && self.is_shared(self.program.name(access.root).ty, access.what)
     }
 
-    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize]) {
+    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize], enrolled: &[NameId]) {
         let branch = |at: usize| ends.partition_point(|&end| end <= at);
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
             if branch(group[0].1) == branch(group[group.len() - 1].1) || self.exempt(group[0].0) {
                 continue;
             }
-            self.compare_group(group, claims, |one, two| branch(one) != branch(two), &Instances::Same);
+            let members = self.members_in(group, enrolled);
+            let apart = |one: usize, two: usize| {
+                branch(one) != branch(two) && !(members.contains_key(&one) && members.contains_key(&two))
+            };
+            self.compare_group(group, claims, apart, &Instances::Same);
         }
     }
 
-    fn compare_instances(&mut self, (start, claims): (usize, u32), index: NameId, mark: u32, number: Sym) {
+    fn compare_instances(
+        &mut self,
+        (start, claims): (usize, u32),
+        index: NameId,
+        (mark, number): (u32, Sym),
+        enrolled: &[NameId],
+    ) {
         let instances = Instances::Different { mark, number };
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
@@ -137,8 +152,19 @@ impl Walker<'_> {
             if group[0].0 > index || self.exempt(group[0].0) {
                 continue;
             }
-            self.compare_group(group, claims, |_, _| true, &instances);
+            let members = self.members_in(group, enrolled);
+            let apart = |one: usize, two: usize| !(members.contains_key(&one) && members.contains_key(&two));
+            self.compare_group(group, claims, apart, &instances);
         }
+    }
+
+    /// Of a barrier that the branches are members of, the accesses of its members.
+    fn members_in(&self, group: &[(NameId, usize)], enrolled: &[NameId]) -> FastMap<usize, ()> {
+        if !enrolled.contains(&group[0].0) {
+            return FastMap::default();
+        }
+        let members = group.iter().filter(|(_, at)| Walker::is_members(&self.accesses[*at]));
+        members.map(|&(_, at)| (at, ())).collect()
     }
 
     /// Reports the first pair of conflicting accesses, if there is one.

@@ -207,8 +207,14 @@ impl Walker<'_> {
         span: Span,
         (facts, held): (PathId, Option<Held>),
     ) {
-        let access = Access { held, ..place.access(what, span, facts) };
+        let access = Access { held, fork: self.forks.current, ..place.access(what, span, facts) };
         self.check_freezes(&access);
+        if !self.held_channels.is_empty() {
+            self.not_held(place, what, span);
+        }
+        if !self.resigned.is_empty() {
+            self.not_resigned(place.root, span);
+        }
         match what {
             Use::Read => {
                 self.check_defined(place, span);
@@ -240,6 +246,7 @@ impl Walker<'_> {
             self.accesses[self.segment..].iter().rev().take(8).find(|last| last.root == access.root)
             && last.what == access.what
             && last.held == access.held
+            && last.fork == access.fork
             && last.path == access.path
             && self.paths.below(access.facts, last.facts)
             && last.facts == access.facts
@@ -249,7 +256,7 @@ impl Walker<'_> {
         self.accesses.push(access);
     }
 
-    fn check_defined(&mut self, place: &AccessPath, span: Span) {
+    pub(crate) fn check_defined(&mut self, place: &AccessPath, span: Span) {
         let root = place.root;
         let mut defined = self.defined(root);
         let first_round = defined == Defined::No && self.given_by_rounds(root);

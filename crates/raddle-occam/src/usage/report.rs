@@ -13,6 +13,9 @@ use crate::symbol::FastMap;
 
 impl Walker<'_> {
     pub(crate) fn report_race(&mut self, one: &Access, two: &Access, meeting: &Meeting, how: &Instances) {
+        if self.program.types.is_barrier(self.program.name(one.root).ty) && Walker::is_members(one) {
+            return self.report_barrier(one, two, how);
+        }
         let text = self.program.spelling(one.root).to_owned();
         let channel = matches!(one.what, Use::In | Use::Out);
         let element = !one.path.is_empty() && !two.path.is_empty();
@@ -60,6 +63,20 @@ impl Walker<'_> {
             _ => "give each branch elements of its own; if they are, and this cannot be seen, say #PRAGMA SHARED",
         });
         self.complain(complaint);
+    }
+
+    fn report_barrier(&mut self, one: &Access, two: &Access, how: &Instances) {
+        let text = self.program.spelling(one.root);
+        let parallel = match how {
+            Instances::Same => "another branch",
+            Instances::Different { .. } => "another instance",
+        };
+        let message = format!("`{text}` is used here and in {parallel} of a PAR that does not ENROLL them");
+        let mut complaint = Diagnostic::new(Code::Barrier, one.span, message);
+        if two.span != one.span {
+            complaint = complaint.also(two.span, "and here");
+        }
+        self.complain(complaint.help(format!("make each of them a member: PAR ENROLL {text}")));
     }
 
     /// Whether values of names decide which element it is; an element of another array does not, nor what a loop did.

@@ -1,5 +1,5 @@
 //! Owns: the walk over a routine's body, and the summary that its calls use.
-//! May use: `ast`, `program`, `symbol`.
+//! May use: `ast`, `program`, `source`, `symbol`.
 //! Never: keeps what happens to a routine's own variables.
 
 use super::access::{Access, Use};
@@ -9,6 +9,7 @@ use super::state::Defined;
 use super::{WalkedRoutine, Walker};
 use crate::ast::Mode;
 use crate::program::{Body, NameId, NameKind, RoutineId};
+use crate::source::Span;
 use crate::symbol::FastMap;
 use std::rc::Rc;
 
@@ -25,6 +26,8 @@ pub(crate) struct Summary {
     pub(crate) start: u32,
     /// Claims with greater numbers are the routine's own.
     pub(crate) claims: u32,
+    /// What forked processes that outlive the call use of the caller's.
+    pub(crate) escapes: Vec<(NameId, Span)>,
 }
 
 /// Accesses of one kind to one variable that a summary tells apart; more become one to the whole variable.
@@ -49,6 +52,7 @@ impl Walker<'_> {
                 sizes: Vec::new(),
                 start: summary.start,
                 claims: summary.claims,
+                escapes: summary.escapes,
             };
             self.summaries.insert(id, Rc::new(widened));
             // What loops change was gathered without knowing what the recursive call does.
@@ -69,6 +73,7 @@ impl Walker<'_> {
             start,
             entry: FastMap::default(),
             ends: FastMap::default(),
+            escapes: Vec::new(),
         };
         let outer = std::mem::replace(&mut self.frame, frame);
         let freezes = std::mem::take(&mut self.freezes);
@@ -76,6 +81,7 @@ impl Walker<'_> {
         let collecting = self.collecting.take();
         (self.path, self.parallel_depth, self.dead) = (0, 0, false);
         let first = self.accesses.len();
+        let forks = self.begin_forks();
         let segment = std::mem::replace(&mut self.segment, first);
         self.newest = routine.formals.last().copied().unwrap_or(routine.name);
         let (mut given, mut sizes, mut result) = (Vec::new(), Vec::new(), None);
@@ -95,20 +101,26 @@ impl Walker<'_> {
             }
         });
         drop(outcome);
+        if self.program.entry() == Some(id) {
+            self.compare_forks(first, claims);
+        }
+        self.end_forks(forks);
         let accesses = self.accesses.split_off(first);
         self.segment = segment;
         let frame = std::mem::replace(&mut self.frame, outer);
         self.freezes = freezes;
         (self.path, self.parallel_depth, self.dead) = (path, depth, dead);
         self.collecting = collecting;
-        let mut inputs: Vec<(NameId, Sym)> = frame.entry.into_iter().collect();
+        let mut inputs: Vec<(NameId, Sym)> =
+            frame.entry.iter().map(|(&name, &symbol)| (name, symbol)).collect();
         inputs.extend(given);
         inputs.sort_unstable();
         let mine = accesses.into_iter().filter(|access| {
             let name = program.name(access.root);
             name.level < level || routine.formals.contains(&access.root)
         });
-        Summary { accesses: widen(mine, claims), result, inputs, sizes, start, claims }
+        let escapes = frame.escapes;
+        Summary { accesses: widen(mine, claims), result, inputs, sizes, start, claims, escapes }
     }
 
     /// Gives the parameters their states; the symbols of those passed by value.
@@ -135,10 +147,11 @@ impl Walker<'_> {
 ///
 /// What is done under a claim stays apart from what is not; those of the routine's own claims are as one.
 fn widen(accesses: impl Iterator<Item = Access>, claims: u32) -> Vec<Access> {
-    let mut groups: FastMap<(NameId, Use, Option<Held>), Vec<Access>> = FastMap::default();
+    let mut groups: FastMap<(NameId, Use, Option<Held>, u32), Vec<Access>> = FastMap::default();
     for access in accesses {
         let own = |held: Held| Held { number: held.number.min(claims + 1), ..held };
-        let group = groups.entry((access.root, access.what, access.held.map(own))).or_default();
+        let key = (access.root, access.what, access.held.map(own), access.fork);
+        let group = groups.entry(key).or_default();
         let whole = group.first().is_some_and(|first| first.path.is_empty() && first.facts == 0);
         if whole || group.iter().any(|other| other.path == access.path && other.facts == access.facts) {
             continue;

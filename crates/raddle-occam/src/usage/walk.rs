@@ -38,6 +38,9 @@ impl Walker<'_> {
             &ProcessKind::While(condition, body) => self.while_loop(condition, body),
             ProcessKind::Assign { targets, values } => self.assign(targets, values),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind),
+            ProcessKind::Extended { channel, kind, during, after } => {
+                self.extended(*channel, kind, *during, *after)
+            }
             ProcessKind::Output { channel, items } => self.output(*channel, items),
             ProcessKind::Call { name, arguments } => {
                 self.call(self.program.process_names[id.0 as usize], arguments, name.span);
@@ -47,6 +50,13 @@ impl Walker<'_> {
                 self.process(*body);
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
+            ProcessKind::Enroll { barriers, par } => self.enroll(barriers, *par),
+            &ProcessKind::Sync(barrier) => self.sync(barrier),
+            &ProcessKind::Resign { barrier, body } => self.resign(barrier, body),
+            &ProcessKind::Forking(body) => self.forking(id, body),
+            ProcessKind::Fork { name, arguments } => {
+                self.fork(self.program.process_names[id.0 as usize], arguments, name.span);
+            }
         }
         self.freezes.truncate(freezes);
     }
@@ -142,11 +152,12 @@ impl Walker<'_> {
         match kind {
             InputKind::Items(items) | InputKind::Tagged(_, items) => self.receive(items),
             InputKind::After(time) => self.read(*time),
-            InputKind::Case(variants) => self.variants(variants),
+            InputKind::Case(variants) => self.variants(variants, Vec::new()),
         }
     }
 
-    fn variants(&mut self, variants: &[Variant]) {
+    /// The variants of an input, each while those channels are held.
+    pub(super) fn variants(&mut self, variants: &[Variant], held: Vec<(AccessPath, Span)>) {
         let mut outcomes = Vec::new();
         for variant in variants {
             let freezes = self.freezes.len();
@@ -154,14 +165,15 @@ impl Walker<'_> {
                 walker.perhaps_a_later_round();
                 walker.specs(&variant.specs);
                 walker.receive(&variant.items);
-                walker.process(variant.body);
+                walker.during(&held, variant.body);
+                variant.after.iter().for_each(|&after| walker.process(after));
             }));
             self.freezes.truncate(freezes);
         }
         self.join(outcomes);
     }
 
-    fn receive(&mut self, items: &[InputItem]) {
+    pub(super) fn receive(&mut self, items: &[InputItem]) {
         for item in items {
             let counts = item.count.map_or_else(Vec::new, |count| self.places(count));
             let outer = self.collecting.replace(Vec::new());
@@ -196,7 +208,7 @@ impl Walker<'_> {
     }
 
     /// One end of a channel is used; timers are everybody's.
-    fn use_channel(&mut self, channel: ExprId, what: Use) {
+    pub(super) fn use_channel(&mut self, channel: ExprId, what: Use) {
         let ty = self.program.type_of(channel);
         let places = self.places(channel);
         if !matches!(self.program.types.get(ty), Type::Timer) {

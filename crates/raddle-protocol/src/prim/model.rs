@@ -35,6 +35,11 @@ pub fn give_way(_round: u32) {
     loom::thread::yield_now();
 }
 
+/// Lets another thread of the model run.
+pub fn pause(_turns: u32) {
+    loom::thread::yield_now();
+}
+
 /// Stores over a word that others may change by read-modify-writes. What reads the old value then comes before this
 /// store in the word's own order, since nothing stands between a read-modify-write and what it read; loom does not
 /// know that of a store, but does of a swap, which has the same outcomes here.

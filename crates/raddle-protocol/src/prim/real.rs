@@ -52,6 +52,12 @@ pub fn give_way(round: u32) {
     }
 }
 
+/// Waits for so many turns of a spin loop.
+#[inline]
+pub fn pause(turns: u32) {
+    (0..turns).for_each(|_| spin_loop());
+}
+
 /// Stores over a word that others may change by read-modify-writes; see the model's twin for why it has a name.
 macro_rules! overwrite {
     ($word:expr, $value:expr, $order:expr) => {

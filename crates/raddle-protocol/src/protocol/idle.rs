@@ -1,5 +1,5 @@
 //! Owns: `IdleSet`: who sleeps, who searches, and how somebody with work finds one to wake.
-//! May use: `order`, `prim::model`, `prim::real`, `loom`, `raddle-syscall`.
+//! May use: `order`, `prim`, `loom`, `raddle-syscall`.
 //! Never: the work itself; callers publish before they notify and look again before they sleep.
 //!
 //! An event count without a counter: a sleeper announces itself, runs a full fence, and looks everywhere once more;
@@ -13,8 +13,10 @@
 //!   millisecond; at worst the knock comes late by the watcher's doze.
 
 use crate::order;
-use crate::prim::{AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one};
+use crate::prim::{AtomicBool, AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one, overwrite};
+use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Somebody sleeps and nobody will look soon: who spawns should knock.
@@ -42,6 +44,22 @@ const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 const WOKEN_TO_SEARCH: u32 = 2;
 const WOKEN_BY_MAIL: u32 = 3;
+/// Asleep, but not at its word: in the poll, which the bell ends.
+const IN_POLL: u32 = 4;
+
+#[inline]
+fn says_asleep(word: u32) -> bool {
+    word == ASLEEP || word == IN_POLL
+}
+
+/// Ends a sleep in the poll.
+struct Bell(Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bell")
+    }
+}
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +114,9 @@ pub struct IdleSet {
     /// So many can run at once: the cores that there are for them.
     room: usize,
     sleep_words: Box<[SleepWord]>,
+    /// Somebody is in the poll.
+    is_polled: AtomicBool,
+    bell: OnceLock<Bell>,
 }
 
 /// Who stops looking, or searching, leaves the rest of the sleepers without a watcher: the next spawner is to knock.
@@ -110,7 +131,9 @@ impl IdleSet {
     pub fn new(workers: usize, room: usize) -> Self {
         assert!(workers > 0 && workers < 1 << 23, "the counts have 24 bits, one of them for the sign");
         let sleep_words = (0..workers).map(|_| SleepWord(AtomicU32::new(AWAKE))).collect();
-        IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), room, sleep_words }
+        let (word, announcements) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (is_polled, bell) = (AtomicBool::new(false), OnceLock::new());
+        IdleSet { word, announcements, room, sleep_words, is_polled, bell }
     }
 
     /// How many are awake, by the word.
@@ -187,8 +210,15 @@ impl IdleSet {
     /// Announces that `worker` is about to sleep, and runs the sleeper's fence: the caller now looks everywhere once
     /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not. Who `lingers` is
     /// the watcher if there is none, even if nobody is busy: the next who gets up for a moment need wake nobody then.
+    /// So is the last one who lies down if anybody is up `beside` the set, which is asked after the fence.
     #[inline]
-    pub fn announce(&self, worker: usize, was_searcher: bool, lingers: bool) -> Watch {
+    pub fn announce(
+        &self,
+        worker: usize,
+        was_searcher: bool,
+        lingers: bool,
+        beside: impl FnOnce() -> bool,
+    ) -> Watch {
         self.sleep_words[worker].0.store(ASLEEP, Ordering::Relaxed);
         // Relaxed: published by the announcement that follows.
         self.announcements.fetch_add(1, Ordering::Relaxed);
@@ -212,7 +242,7 @@ impl IdleSet {
                 Ok(_) => {
                     order::IDLE_SLEEPER_FENCE();
                     return if watch == Watch::NobodyBusy {
-                        self.unless_somebody_gets_up(watch)
+                        self.unless_somebody_is_up(watch, beside)
                     } else {
                         watch
                     };
@@ -222,10 +252,11 @@ impl IdleSet {
         }
     }
 
-    /// All are counted as asleep; but one that was woken is counted until its waker comes to it, and may be up already.
+    /// All are counted as asleep; but one that was woken is counted until its waker comes to it, and may be up already,
+    /// and who works beside the set is never counted.
     #[inline]
-    fn unless_somebody_gets_up(&self, nobody_busy: Watch) -> Watch {
-        if self.sleep_words.iter().all(|word| word.0.load(Ordering::Relaxed) == ASLEEP) {
+    fn unless_somebody_is_up(&self, nobody_busy: Watch, beside: impl FnOnce() -> bool) -> Watch {
+        if self.sleep_words.iter().all(|word| says_asleep(word.0.load(Ordering::Relaxed))) && !beside() {
             return nobody_busy;
         }
         let before = self.word.fetch_or(WATCHER, Ordering::Relaxed);
@@ -242,7 +273,8 @@ impl IdleSet {
         let all_counted =
             || sleepers(self.word.load(order::IDLE_ALL_ASLEEP())) == self.sleep_words.len() as i64;
         let announcements = self.announcements.load(Ordering::Relaxed);
-        let all_say_asleep = || self.sleep_words.iter().all(|word| word.0.load(Ordering::Relaxed) == ASLEEP);
+        let all_say_asleep =
+            || self.sleep_words.iter().all(|word| says_asleep(word.0.load(Ordering::Relaxed)));
         let unchanged = || self.announcements.load(Ordering::Relaxed) == announcements;
         (all_counted() && all_say_asleep() && unchanged()).then_some(announcements)
     }
@@ -297,10 +329,46 @@ impl IdleSet {
         self.cancel(worker, watch)
     }
 
+    /// From now on one may sleep in a poll, which `ring` ends: the one that is under way, or else the next. Once.
+    pub fn set_bell(&self, ring: Box<dyn Fn() + Send + Sync>) {
+        let _twice = self.bell.set(Bell(ring));
+    }
+
+    /// Whether somebody sleeps in the poll, or has just left it, or is about to.
+    #[inline]
+    pub fn is_polled(&self) -> bool {
+        self.is_polled.load(Ordering::Relaxed)
+    }
+
+    /// As [`sleep`](Self::sleep), in `poll`. `None` if somebody else is there: the caller sleeps at its word.
+    ///
+    /// One at a time, since what rings does not choose whom it wakes: of two, the wrong one might hear it.
+    #[inline]
+    pub fn sleep_in(&self, worker: usize, watch: Watch, poll: impl FnOnce()) -> Option<Woken> {
+        if self.bell.get().is_none() || self.is_polled.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        let (word, relaxed) = (&self.sleep_words[worker].0, Ordering::Relaxed);
+        // Who wakes from now on rings; if the word has changed already, this one is up.
+        if word.compare_exchange(ASLEEP, IN_POLL, relaxed, relaxed).is_ok() {
+            poll();
+        }
+        let woken = self.cancel(worker, watch);
+        // Before the fence of this one's next announcement: see `Outstanding`.
+        overwrite!(self.is_polled, false, Ordering::Relaxed);
+        Some(woken)
+    }
+
     /// Wakes the owner of an inbox in which a push found it asleep.
     #[inline]
     pub fn wake_owner(&self, worker: usize) {
         self.wake(worker, WOKEN_BY_MAIL);
+    }
+
+    /// As [`wake_owner`](Self::wake_owner). False if it is awake already.
+    #[cfg(loom)]
+    pub fn wakes_owner(&self, worker: usize) -> bool {
+        self.wake(worker, WOKEN_BY_MAIL)
     }
 
     /// An alarm was set for `worker` from outside: if it sleeps, it must reckon its time-out anew.
@@ -368,6 +436,17 @@ impl IdleSet {
         }
     }
 
+    /// Somebody who is none of the set, and works beside it, has got up, and shows that: from now on one who sleeps
+    /// looks around, as beside any other who is up. If one searches, that one finds out when it lies down.
+    #[inline]
+    pub fn note_up_beside(&self) {
+        order::IDLE_NOTIFIER_FENCE();
+        let seen = self.word.load(Ordering::Relaxed);
+        if seen & WATCHER == 0 && sleepers(seen) > 0 && searchers(seen) <= 0 {
+            self.wake_any();
+        }
+    }
+
     /// Wakes everybody: the set is being shut down.
     #[inline]
     pub fn wake_all(&self) {
@@ -381,14 +460,14 @@ impl IdleSet {
     #[cfg(not(loom))]
     #[inline]
     pub fn is_asleep(&self, worker: usize) -> bool {
-        self.sleep_words[worker].0.load(Ordering::Relaxed) == ASLEEP
+        says_asleep(self.sleep_words[worker].0.load(Ordering::Relaxed))
     }
 
     /// Some worker that sleeps, for who wants to hand it something.
     #[inline]
     pub fn some_sleeper(&self, but_not: usize) -> Option<usize> {
         let asleep = |&worker: &usize| {
-            worker != but_not && self.sleep_words[worker].0.load(Ordering::Relaxed) == ASLEEP
+            worker != but_not && says_asleep(self.sleep_words[worker].0.load(Ordering::Relaxed))
         };
         (0..self.sleep_words.len()).find(asleep)
     }
@@ -403,12 +482,23 @@ impl IdleSet {
     fn wake(&self, worker: usize, how: u32) -> bool {
         let word = &self.sleep_words[worker].0;
         let relaxed = Ordering::Relaxed;
-        if word.load(relaxed) != ASLEEP || word.compare_exchange(ASLEEP, how, relaxed, relaxed).is_err() {
-            return false;
+        let mut seen = word.load(relaxed);
+        loop {
+            if !says_asleep(seen) {
+                return false;
+            }
+            // It may go from its word into the poll meanwhile.
+            match word.compare_exchange(seen, how, relaxed, relaxed) {
+                Ok(_) => break,
+                Err(now) => seen = now,
+            }
         }
         let joins = if how == WOKEN_TO_SEARCH { ONE_SEARCHER } else { 0 };
         self.word.fetch_add(joins.wrapping_sub(ONE_SLEEPER), Ordering::Relaxed);
-        futex_wake_one(word);
+        match self.bell.get() {
+            Some(bell) if seen == IN_POLL => (bell.0)(),
+            _ => futex_wake_one(word),
+        }
         true
     }
 }

@@ -16,6 +16,7 @@
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
 //! | [`outstanding`] | who begins something that is to be asked for ↔ idle workers | a count, and who asks |
 //! | [`promise`] | the flow that made a fork ↔ who has its handle | private, asked for, dropped, promoted |
+//! | [`readiness`] | who is told of an edge → who waits for it | how many there were |
 //! | [`rendezvous`] | the two ends of a channel | empty, a waiter, closed, poisoned |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`shares`] | who hands places out ↔ who looks at them | how many look |
@@ -53,6 +54,7 @@ pub mod mutex;
 pub mod once;
 pub mod outstanding;
 pub mod promise;
+pub mod readiness;
 pub mod rendezvous;
 pub mod rwlock;
 pub mod selection;

@@ -25,6 +25,12 @@
 //! Where sleepers look around now and then (`looks`), one that does need not be woken, since it comes within a tick.
 //! And a keeper that gets up calls nobody: by the idle protocol, one is left that looks, or is woken to.
 //!
+//! **The poll.** What the kernel can tell of (descriptors) one idle worker sleeps for *in the poll* instead of at its
+//! word ([`IdleSet::sleep_in`]), and what begins there while it does needs no call: the kernel tells it. Who begins
+//! adds to the count, fences, and looks whether somebody is in the poll; who leaves it says so before the fence of its
+//! next announcement, after which it looks at the count. So if the first sees somebody there, that one sees the
+//! count before it lies down anywhere else. While somebody is in the poll nobody takes over.
+//!
 //! *The last to fall idle takes over*, since most likely those wait there who are to be woken. Who finds that another
 //! keeps asking lies down for good.
 
@@ -100,6 +106,23 @@ impl Outstanding {
         });
     }
 
+    /// As [`call`](Self::call), for what the kernel tells whoever sleeps in the poll.
+    #[inline]
+    pub fn call_to_poll(&self, idle: &IdleSet, looks: bool) {
+        idle.wake_to_ask(|| match self.keeper() {
+            _ if idle.is_polled() => Whom::Nobody,
+            Some(keeper) => Whom::This(keeper),
+            None if looks => Whom::AnyIfNobodyLooks,
+            None => Whom::Any,
+        });
+    }
+
+    /// Whether another one than this worker keeps asking, and sleeps in the poll.
+    #[inline]
+    pub fn is_elsewhere(&self, worker: usize, idle: &IdleSet) -> bool {
+        idle.is_polled() && self.keeper().is_some_and(|keeper| keeper != worker)
+    }
+
     /// An idle worker is about to ask, for all; `is_fresh` if it was busy before. False if another one does.
     #[inline]
     pub fn keep(&self, worker: usize, is_fresh: bool) -> bool {
@@ -124,11 +147,16 @@ impl Outstanding {
     }
 
     /// As [`let_go`](Self::let_go), when the worker becomes busy: if sleepers do not look around by themselves, another
-    /// one is called.
+    /// one is called. Who `has_polled` calls the keeper, too, which may have found the poll taken.
     #[inline]
-    pub fn pass_on(&self, worker: usize, idle: &IdleSet, looks: bool) {
-        if self.let_go(worker) && !looks {
-            idle.wake_to_ask(|| if self.is_unkept() { Whom::Any } else { Whom::Nobody });
+    pub fn pass_on(&self, worker: usize, idle: &IdleSet, looks: bool, has_polled: bool) {
+        if (self.let_go(worker) || has_polled) && !looks {
+            idle.wake_to_ask(|| match self.keeper() {
+                _ if !self.any() => Whom::Nobody,
+                Some(keeper) if has_polled => Whom::This(keeper),
+                Some(_) => Whom::Nobody,
+                None => Whom::Any,
+            });
         }
     }
 

@@ -578,3 +578,45 @@ fn a_letter_from_an_extra_worker_that_then_sleeps_is_not_overlooked() {
         closing.read_mail(0);
     });
 }
+
+/// An extra worker gets up, by its alarm or by mail, while the only worker of the set lies down, or when it has lain
+/// down. What the extra one does then lies in places of its own, where it wakes nobody: so somebody looks around.
+fn somebody_watches_beside_one_that_gets_up(has_slept: bool) {
+    let closing = Closing::new(1);
+    assert!(closing.beside.try_sleep());
+    let lie_down = |closing: &Closing| closing.idle.announce_beside(0, || !closing.beside.is_asleep());
+    let asleep = has_slept.then(|| lie_down(&closing));
+    let extra = {
+        let closing = closing.clone();
+        go(move || {
+            // As `sleep_beside`, when its sleep is over; and from here on it is at something.
+            closing.beside.run_all();
+            fence(Ordering::SeqCst);
+            closing.idle.note_up_beside();
+        })
+    };
+    let mut watch = asleep.unwrap_or_else(|| lie_down(&closing));
+    // Who sleeps though nobody watches is woken; time does not pass in a model.
+    while watch == Watch::NobodyBusy {
+        if closing.idle.sleep(0, watch) == Woken::ToSearch {
+            closing.idle.found();
+        }
+        watch = lie_down(&closing);
+    }
+    extra.join().unwrap();
+    assert_eq!(watch, Watch::Watcher);
+    if closing.idle.cancel(0, watch) == Woken::ToSearch {
+        closing.idle.found();
+    }
+    assert!(closing.idle.is_balanced(), "{:?}", closing.idle);
+}
+
+#[test]
+fn who_lies_down_watches_beside_an_extra_worker_that_gets_up() {
+    check(ALL, || somebody_watches_beside_one_that_gets_up(false));
+}
+
+#[test]
+fn who_sleeps_is_woken_to_watch_beside_an_extra_worker_that_gets_up() {
+    check(ALL, || somebody_watches_beside_one_that_gets_up(true));
+}

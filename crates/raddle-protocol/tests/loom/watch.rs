@@ -2,7 +2,7 @@
 
 use crate::{ALL, check, go};
 use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use raddle_protocol::model::WatchWord;
+use raddle_protocol::model::{IdleSet, WatchWord};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,6 +80,29 @@ fn a_call_while_it_lies_down_is_not_used_up() {
         place.lie_down(0);
         assert_eq!(place.asked(), 1);
         asker.join().unwrap();
+    });
+}
+
+/// A worker announces its sleep, finds something in its last look, and gets up without having slept: the watcher, which
+/// has just seen it asleep as all others, does not sleep on.
+#[test]
+fn one_that_gets_up_before_it_has_slept_is_watched() {
+    check(ALL, || {
+        let shared = Arc::new((IdleSet::new(1), WatchWord::new()));
+        let worker = {
+            let shared = shared.clone();
+            go(move || {
+                let (idle, word) = &*shared;
+                let watch = idle.announce(0, false);
+                idle.cancel(0, watch);
+                word.note_change();
+            })
+        };
+        let (idle, word) = &*shared;
+        // As `rest`: time does not pass in a model, so it ends by a call, or does not begin.
+        assert!(!word.lie_down(None, || idle.all_asleep().is_some()));
+        worker.join().unwrap();
+        assert!(idle.all_asleep().is_none());
     });
 }
 

@@ -145,8 +145,9 @@ fn after_an_abort_too() {
 #[test]
 fn old_values_that_panic_keep_nothing_from_running() {
     let (said, variable) = (Said::default(), TVar::new(Bomb::armed()));
-    let mut panics = 0;
-    for at in 0..1000 {
+    // Nothing is dropped here while a transaction of another test, which began before, goes on, or has no processor.
+    let (mut panics, mut at) = (0, 0);
+    while panics == 0 || at < 1000 {
         let once = || {
             atomically(|tx| {
                 tx.on_commit(said.says("ran"));
@@ -154,9 +155,9 @@ fn old_values_that_panic_keep_nothing_from_running() {
             });
         };
         panics += usize::from(catch_unwind(AssertUnwindSafe(once)).is_err());
-        assert_eq!(said.all().len(), at + 1);
+        at += 1;
+        assert_eq!(said.0.borrow().len(), at);
     }
-    assert!(panics > 0);
     // The last one of them stays for good.
     std::mem::forget(variable);
 }

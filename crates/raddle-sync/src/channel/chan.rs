@@ -1,5 +1,5 @@
 //! Owns: `Chan`, a channel that its ends share: every operation, with its waiting and waking.
-//! May use: `host`, `raddle-core`, `raddle-protocol`.
+//! May use: `chunks`, `host`, `raddle-core`, `raddle-protocol`.
 //! Never: the lock over a switch, or the user's code (a message's drop) inside it.
 //!
 //! Each operation first tries inside the lock, if the note says that this may succeed. To wait without a deadline it
@@ -12,6 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Left, Sleeper, Ticket, WaitEntry};
 use super::place::MessageSlot;
 use super::stash::Found;
+use crate::chunks::ChunkedQueue;
 use crate::host::park::{caller, may_wait, plain_caller, wait_shown};
 use crate::host::region;
 use crate::host::{CallOn, Outcome, Subject, Thing, Wait, WaitCall, WaitReason, Waiter, WakeRight};
@@ -28,7 +29,7 @@ pub(super) struct Chan<T> {
 }
 
 /// How many ends there are; and what a report names a channel by.
-struct Ends {
+pub(super) struct Ends {
     senders: AtomicUsize,
     receivers: AtomicUsize,
     /// Where this lies in the channel, how large that is, and its alignment.
@@ -285,12 +286,7 @@ impl<T> Chan<T> {
                     Err(TryRecvError::Empty) => {}
                 }
             }
-            let received = if plain_caller().is_none() && self.recv_is_cancellable() {
-                self.recv_in_region(site)
-            } else {
-                self.recv_waiting(site)
-            };
-            if let Some(received) = received {
+            if let Some(received) = self.recv_waiting(const { &RECV }, site) {
                 return received;
             }
         }
@@ -299,16 +295,24 @@ impl<T> Chan<T> {
     /// Whether who receives may be cancelled. Panics in a task.
     #[cold]
     #[track_caller]
-    fn recv_is_cancellable(&self) -> bool {
-        caller(RECV.name());
+    fn recv_is_cancellable(&self, call: &'static CallOn<Ends>) -> bool {
+        caller(call.name());
         region::is_in_one()
     }
 
-    /// `None` if a selection had promised a message and broke its promise.
+    /// Waits for a message, in a call that reports name so. `None` if a selection had promised one and broke its
+    /// promise.
     #[inline(always)]
     #[track_caller]
-    fn recv_waiting(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
-        let wait = Wait::on(const { &RECV }, &self.ends, site);
+    pub(super) fn recv_waiting(
+        &self,
+        call: &'static CallOn<Ends>,
+        site: &'static Location<'static>,
+    ) -> Option<Result<T, RecvError>> {
+        if plain_caller().is_none() && self.recv_is_cancellable(call) {
+            return self.recv_in_region(call, site);
+        }
+        let wait = Wait::on(call, &self.ends, site);
         let (place, entry) = (MessageSlot::empty(), WaitEntry::new());
         wait_shown(&wait, |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
@@ -320,9 +324,12 @@ impl<T> Chan<T> {
     /// As [`recv_waiting`](Self::recv_waiting), for a caller that may be cancelled.
     #[cold]
     #[track_caller]
-    fn recv_in_region(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
-        let wait = Wait::on(const { &RECV }, &self.ends, site);
-        self.recv_or_give_up(None, &wait, site)?.map(|received| received.map_err(|_| RecvError))
+    fn recv_in_region(
+        &self,
+        call: &'static CallOn<Ends>,
+        site: &'static Location<'static>,
+    ) -> Option<Result<T, RecvError>> {
+        self.recv_or_give_up(call, None, site)?.map(|received| received.map_err(|_| RecvError))
     }
 
     /// Waits for a message until `deadline`, or unwinds if the caller is cancelled. The outer is `None` if the deadline
@@ -332,12 +339,13 @@ impl<T> Chan<T> {
         reason = "two reasons for nothing, of which the second means another look"
     )]
     #[track_caller]
-    fn recv_or_give_up(
+    pub(super) fn recv_or_give_up(
         &self,
+        call: &'static CallOn<Ends>,
         deadline: Option<Instant>,
-        wait: &Wait<'_>,
         site: &'static Location<'static>,
     ) -> Option<Option<Result<T, RecvError>>> {
+        let wait = Wait::on(call, &self.ends, site);
         let (place, entry) = (MessageSlot::empty(), WaitEntry::new());
         let expired = {
             let _shown = wait.show();
@@ -410,8 +418,7 @@ impl<T> Chan<T> {
                 Err(TryRecvError::Empty) => {}
             }
             caller(RECV_DEADLINE.name());
-            let wait = Wait::on(const { &RECV_DEADLINE }, &self.ends, site);
-            match self.recv_or_give_up(Some(deadline), &wait, site) {
+            match self.recv_or_give_up(const { &RECV_DEADLINE }, Some(deadline), site) {
                 None => return Err(RecvTimeoutError::Timeout),
                 Some(Some(received)) => return received.map_err(RecvTimeoutError::from),
                 Some(None) => {}
@@ -461,13 +468,18 @@ impl<T> Chan<T> {
 
     /// One end is dropped; the last of its side disconnects the channel.
     pub(super) fn drop_end(&self, side: Side) {
-        // Release pairs with acquire of the last: what an end did comes before the disconnection that follows.
-        if self.count(side).fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.disconnect(side);
-        }
+        // Not inside the lock: a message's drop may use this very channel.
+        drop(self.take_end(side));
     }
 
-    fn disconnect(&self, gone: Side) {
+    /// As [`drop_end`](Self::drop_end); what nobody will receive any more is the caller's, to be dropped.
+    pub(super) fn take_end(&self, side: Side) -> Option<ChunkedQueue<T>> {
+        // Release pairs with acquire of the last: what an end did comes before the disconnection that follows.
+        let is_last = self.count(side).fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last { self.disconnect(side) } else { None }
+    }
+
+    fn disconnect(&self, gone: Side) -> Option<ChunkedQueue<T>> {
         let (unwanted, other) = self.core.enter(|core| match gone {
             Side::Send => {
                 core.senders_gone = true;
@@ -481,7 +493,6 @@ impl<T> Chan<T> {
         while let Some(right) = self.core.enter(|core| core.next_to_disconnect(other)) {
             right.wake();
         }
-        // Not inside the lock: a message's drop may use this very channel.
-        drop(unwanted);
+        unwanted
     }
 }

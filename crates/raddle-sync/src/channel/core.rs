@@ -190,6 +190,18 @@ impl<T> Core<T> {
         if self.senders_gone { Received::Disconnected } else { Received::Empty }
     }
 
+    /// Takes all messages at once, for the only receiver of an unbounded channel, whose own are none: into its queue,
+    /// whose memory is the channel's then. False if there is none.
+    #[inline]
+    pub(super) fn receive_all(&mut self, own: &mut ChunkedQueue<T>) -> bool {
+        debug_assert!(own.is_empty() && self.capacity == usize::MAX, "they would be mixed, or others wait");
+        let some = !self.buffer.is_empty();
+        if some {
+            std::mem::swap(&mut self.buffer, own);
+        }
+        some
+    }
+
     /// Agrees on a send whose message comes later; `None` if it would have to wait.
     pub(super) fn reserve(&mut self) -> Option<(Left, Wakes)> {
         if self.receivers_gone {

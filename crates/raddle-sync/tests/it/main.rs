@@ -6,6 +6,7 @@
 mod channel_awaits;
 mod channel_histories;
 mod channel_places;
+mod contended;
 mod crowd;
 mod csp_alt;
 mod csp_channel;

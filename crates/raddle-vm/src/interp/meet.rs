@@ -5,7 +5,7 @@
 use super::cpu::Cpu;
 use crate::comm::Message;
 use crate::par::Many;
-use crate::process::{IN_SLOT, OUTPUT};
+use crate::process::{EXTENDED, IN_SLOT, OUTPUT};
 use crate::scheduler::Scheduler;
 use crate::stop::Stop;
 use raddle_bytecode::Trap;
@@ -52,6 +52,26 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     #[inline(always)]
+    pub(super) fn open_forks(&self) -> Result<(), Trap> {
+        self.machine.open_forks(self.me, self.slot_at(self.insn.a)).ok_or(Trap::Address)
+    }
+
+    #[inline(always)]
+    pub(super) fn spawn(&mut self) -> Result<(), Trap> {
+        let (function, about) = (self.imm() as usize, (self.a(), self.a_next()));
+        self.machine.spawn::<S, SHARED>(self.scheduler, self.local, self.me, function, about)
+    }
+
+    /// The frame came from the heap, and nobody else is in it. Of its block's count see `par`: who may run at once, and
+    /// who not, does not matter there.
+    #[inline(always)]
+    pub(super) fn end_forked(&mut self) -> Result<(), Stop> {
+        self.machine.free(self.fp)?;
+        self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, 0)?;
+        self.next()
+    }
+
+    #[inline(always)]
     pub(super) fn end(&mut self) -> Result<(), Stop> {
         self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, self.kept)?;
         self.next()
@@ -67,8 +87,14 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     #[inline(always)]
     pub(super) fn message(&self) -> Result<Message, Trap> {
         let message = Message { at: self.b(), length: self.c() };
-        let fits = self.machine.memory.has(message.at, message.length) && message.length & IN_SLOT == 0;
+        let fits = self.machine.memory.has(message.at, message.length) && message.length < EXTENDED;
         if fits { Ok(message) } else { Err(Trap::Address) }
+    }
+
+    /// The same message, whose sender is to wait on.
+    #[inline(always)]
+    pub(super) fn extended(message: Message) -> Message {
+        Message { length: message.length | EXTENDED, ..message }
     }
 
     #[inline(always)]
@@ -108,6 +134,14 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.me.save(self.at - 1, self.fp);
         let step = self.machine.wait_until::<S, SHARED>(self.scheduler, self.me, time);
         self.after(Ok::<_, Trap>(step), |_| ())
+    }
+
+    #[inline(always)]
+    pub(super) fn sync(&mut self) -> Result<(), Stop> {
+        let barrier = self.a();
+        self.me.save(self.at, self.fp);
+        let step = self.machine.sync::<S, SHARED>(self.scheduler, self.me, barrier);
+        self.after(step, |_| ())
     }
 
     #[inline(always)]

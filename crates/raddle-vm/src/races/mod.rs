@@ -16,6 +16,7 @@
 //! | fork | the child gets the parent's and a step of its own; the parent makes a step |
 //! | end, join | the child's is kept at the word that counts; the parent takes all of them in |
 //! | communication | both take the other's in, the message is copied, and both make a step |
+//! | to come to a barrier, to go on | the barrier takes in the clocks of all who come; who goes on takes in it |
 //! | release, claim | the lock keeps the releaser's, who makes a step; the next holder takes it in |
 //!
 //! A variable's bytes are touched when a message is copied: after both have met, and before either goes on. So what is
@@ -63,6 +64,8 @@ struct HappensBefore {
     joins: BTreeMap<u32, Left>,
     /// By the lock.
     locks: BTreeMap<u32, Clock>,
+    /// By the barrier: of those who have come.
+    barriers: BTreeMap<u32, Clock>,
     shadow: Shadow,
     found: Option<Race>,
 }
@@ -262,6 +265,15 @@ impl Races {
         Ok(())
     }
 
+    /// What the one has done happened before what the other does next.
+    pub(crate) fn lets_go(&self, process: u32, other: u32) {
+        let order = &mut *self.order.lock();
+        let flow = order.flow(process);
+        let clock = flow.clock.clone();
+        flow.clock.tick(flow.number);
+        order.flow(other).clock.merge(&clock);
+    }
+
     /// One process has begun another.
     pub(crate) fn forked(&self, parent: u32, child: u32) {
         self.order.lock().fork(parent, child);
@@ -275,6 +287,29 @@ impl Races {
     /// All that count there have ended.
     pub(crate) fn joined(&self, parent: u32, join: u32) {
         self.order.lock().join(parent, join);
+    }
+
+    /// It has come to a barrier, or is a member no more.
+    pub(crate) fn came(&self, process: u32, barrier: u32) {
+        let order = &mut *self.order.lock();
+        let clock = order.flow(process).clock.clone();
+        order.barriers.entry(barrier).or_default().merge(&clock);
+        let flow = order.flow(process);
+        flow.clock.tick(flow.number);
+    }
+
+    /// All have come, and it goes on.
+    pub(crate) fn passed(&self, process: u32, barrier: u32) {
+        let order = &mut *self.order.lock();
+        let Some(clock) = order.barriers.get(&barrier).cloned() else { return };
+        let flow = order.flow(process);
+        flow.clock.merge(&clock);
+        flow.clock.tick(flow.number);
+    }
+
+    /// All go on.
+    pub(crate) fn all_passed(&self, barrier: u32) {
+        self.order.lock().barriers.remove(&barrier);
     }
 
     /// It gives a lock back.

@@ -13,7 +13,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_bytecode::{Effect, End, Trap};
+use raddle_bytecode::{Effect, End, Insn, Trap};
 
 const PROCESSES_MAX: usize = 5000;
 const CALLS_MAX: usize = 64;
@@ -28,8 +28,10 @@ enum Needs {
     Ends(Vec<(u32, bool)>),
     /// A lock.
     Lock(u32),
-    /// The end of all processes of its PAR.
-    Children,
+    /// That all others come to a barrier.
+    Barrier(u32),
+    /// The end of all processes that count in this word: those of its PAR, or forked in its block.
+    Children(u32),
     Unknown,
 }
 
@@ -71,6 +73,11 @@ impl Users {
         let vague = self.vague.iter().filter(|(value, it, _)| *it == output && value.contains(channel));
         who.extend(vague.map(|&(_, _, number)| number));
         who
+    }
+
+    /// Who may come to a barrier, or leave it.
+    fn of_barrier(&self, summaries: &[Summary], barrier: u32) -> Vec<usize> {
+        (0..summaries.len()).filter(|&number| summaries[number].comes_to(barrier)).collect()
     }
 
     fn holders(&self, summaries: &[Summary], lock: u32) -> Vec<usize> {
@@ -136,17 +143,31 @@ impl<L: Default> Machine<L> {
             self.add_calls(&frames[..=own], &start, &mut lines);
             let base = frames[own].1;
             let mut index = String::new();
-            if base != above[forked].1 {
+            let begun = match self.is_forked(process) {
+                true => "forked",
+                false => "begun",
+            };
+            if base != above[forked].1 && begun == "begun" {
                 let number = self.memory.load_w(base.wrapping_add(8)).unwrap_or(0) as i32;
                 index = format!(" for index {number}");
                 indices.push(number);
             }
-            lines.push(format!("begun at {start} by `{}`{index}", self.function_name(above[forked].0)));
+            lines.push(format!("{begun} at {start} by `{}`{index}", self.function_name(above[forked].0)));
             frames = above;
             frames.drain(..forked);
             process = parent;
         }
         (lines, indices)
+    }
+
+    /// Whether it is a forked process, which has a frame of its own and no index.
+    fn is_forked(&self, process: &Process<L>) -> bool {
+        let module = self.program.module();
+        let begins = |insn: &&Insn| {
+            let function = module.functions.get(insn.imm() as usize);
+            function.is_some_and(|function| function.first == process.start.get())
+        };
+        module.code.iter().filter(|insn| insn.op.effect() == Effect::Spawn).any(|insn| begins(&insn))
     }
 
     /// The calls that lead to the innermost frame, but for one at `begun` and the host's call of the program.
@@ -252,7 +273,21 @@ impl<L: Default> Machine<L> {
             (_, INPUT) => {
                 (format!("waits to input from channel {}", name(channel)), Needs::Ends(vec![(channel, true)]))
             }
-            (_, JOIN) => ("waits for the processes of its PAR".to_string(), Needs::Children),
+            (_, JOIN) => {
+                let effect = self.code().get(at as usize).map(|insn| insn.op.effect());
+                let what = match effect {
+                    Some(Effect::JoinForked) => "waits for the processes forked in its FORKING block",
+                    _ => "waits for the processes of its PAR",
+                };
+                (what.to_string(), Needs::Children(channel))
+            }
+            _ if self.code().get(at as usize).is_some_and(|insn| insn.op.effect() == Effect::Sync) => {
+                let word = |number: u32| self.memory.load_w(channel.wrapping_add(4 * number)).unwrap_or(0);
+                let (enrolled, left) = (word(0), word(1));
+                let (come, name) = (enrolled.wrapping_sub(left), name(channel));
+                let what = format!("waits to SYNC on barrier {name}: {come} of {enrolled} have come");
+                (what, Needs::Barrier(channel))
+            }
             _ => ("waits for a CLAIM".to_string(), Needs::Lock(channel)),
         }
     }
@@ -306,6 +341,19 @@ impl<L: Default> Machine<L> {
         count
     }
 
+    /// Whether it was begun by that one, or by one that was.
+    fn descends(&self, process: &Process<L>, from: u32) -> bool {
+        let mut next = process.parent.get();
+        for _ in 0..PROCESSES_MAX {
+            match self.processes.get(next).filter(|_| next != 0) {
+                Some(_) if next == from => return true,
+                Some(parent) => next = parent.parent.get(),
+                None => return false,
+            }
+        }
+        false
+    }
+
     /// Where the process and its ancestors began, and for which indices: no matter which schedule made it.
     fn way_to(&self, process: &Process<L>) -> (Vec<u32>, Vec<i32>) {
         let mut starts = vec![process.start.get()];
@@ -347,9 +395,19 @@ impl<L: Default> Machine<L> {
             let mut waiting = self.waiting(process, doing);
             waiting.unsure = more > 0;
             match needs {
-                Needs::Children => {
-                    let child = |&at: &usize| all[at].parent.get() == process.id();
+                Needs::Children(join) => {
+                    let counted = |child: &Process<L>| (child.parent.get(), child.join.get());
+                    let child = |&at: &usize| {
+                        counted(all[at]) == (process.id(), join) && all[at].id() != process.id()
+                    };
                     (waiting.waits_for, waiting.all) = ((0..all.len()).filter(child).collect(), true);
+                }
+                Needs::Barrier(barrier) => {
+                    let others = users.of_barrier(&summaries, barrier).into_iter();
+                    let come = |&other: &usize| all[other].wait.load(Ordering::Relaxed) != barrier;
+                    // Who waits for the end of this one has given it its membership.
+                    let waits_for_us = |&other: &usize| !self.descends(process, all[other].id());
+                    waiting.waits_for = others.filter(come).filter(waits_for_us).collect();
                 }
                 Needs::Lock(lock) => waiting.waits_for = users.holders(&summaries, lock),
                 Needs::Ends(ends) => {

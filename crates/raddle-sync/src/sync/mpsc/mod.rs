@@ -1,5 +1,5 @@
 // Owns: the names of `std::sync::mpsc`.
-// May use: `host::choice`, `raddle-core`.
+// May use: `channel::single`, `host::choice`, `raddle-core`.
 // Never: the errors: they are the standard library's own.
 
 //! Channels with many senders and one receiver, as [`std::sync::mpsc`], for processes and OS threads. What waits parks.
@@ -17,7 +17,8 @@
 
 mod shared;
 
-use crate::host::choice::{counted_point, counted_point_at, point, settle};
+use crate::channel::{SingleReceiver, SingleSender, single};
+use crate::host::choice::{count, counted_point, counted_point_at, point, settle};
 use shared::MpscShared;
 use std::fmt;
 use std::marker::PhantomData;
@@ -33,20 +34,21 @@ use super::sleepers::deadline;
 /// A channel that never makes a sender wait.
 #[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let shared = MpscShared::new(None);
-    (Sender { shared: shared.clone() }, Receiver { shared, not_sync: PhantomData })
+    let (end, receiver) = single();
+    (Sender { end }, Receiver { kind: ReceiverKind::Unbounded(receiver), not_sync: PhantomData })
 }
 
 /// A channel for at most `bound` messages that wait; with 0, a sender waits until its message is received.
 #[must_use]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    let shared = MpscShared::new(Some(bound));
-    (SyncSender { shared: shared.clone() }, Receiver { shared, not_sync: PhantomData })
+    let shared = MpscShared::new(bound);
+    let receiver = ReceiverKind::Bounded(BoundedReceiver { shared: shared.clone() });
+    (SyncSender { shared }, Receiver { kind: receiver, not_sync: PhantomData })
 }
 
 /// An end of a [`channel`], by which any number of threads send.
 pub struct Sender<T> {
-    shared: Arc<MpscShared<T>>,
+    end: SingleSender<T>,
 }
 
 /// An end of a [`sync_channel`], by which any number of threads send.
@@ -56,8 +58,18 @@ pub struct SyncSender<T> {
 
 /// The end by which one thread receives.
 pub struct Receiver<T> {
-    shared: Arc<MpscShared<T>>,
+    kind: ReceiverKind<T>,
     not_sync: PhantomData<std::cell::Cell<()>>,
+}
+
+/// What it is the end of.
+enum ReceiverKind<T> {
+    Unbounded(SingleReceiver<T>),
+    Bounded(BoundedReceiver<T>),
+}
+
+struct BoundedReceiver<T> {
+    shared: Arc<MpscShared<T>>,
 }
 
 impl<T> UnwindSafe for Sender<T> {}
@@ -75,7 +87,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         counted_point("mpsc::Sender::send");
-        let sent = self.shared.send(t);
+        let sent = self.end.send(t).map_err(SendError);
         settle("mpsc::Sender::send");
         sent
     }
@@ -117,8 +129,14 @@ impl<T> Receiver<T> {
     /// If there is none, or there are no senders any more either.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        counted_point("mpsc::Receiver::try_recv");
-        self.shared.try_recv()
+        point("mpsc::Receiver::try_recv");
+        let received = match &self.kind {
+            ReceiverKind::Unbounded(end) => end.try_recv(),
+            ReceiverKind::Bounded(end) => end.shared.try_recv(),
+        };
+        // PERF: at the end, since the fence of a look in vain waits for each store before it.
+        count();
+        received
     }
 
     /// Waits for a message.
@@ -137,7 +155,12 @@ impl<T> Receiver<T> {
     #[track_caller]
     fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
         counted_point_at("mpsc::Receiver::recv", site);
-        self.shared.recv("Receiver::recv", None, site).map_err(|_| RecvError)
+        match &self.kind {
+            ReceiverKind::Unbounded(end) => end.recv(site),
+            ReceiverKind::Bounded(end) => {
+                end.shared.recv("Receiver::recv", None, site).map_err(|_| RecvError)
+            }
+        }
     }
 
     /// Waits for a message, for at most `timeout`.
@@ -150,7 +173,11 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         counted_point("mpsc::Receiver::recv_timeout");
-        self.shared.recv("Receiver::recv_timeout", deadline(timeout), Location::caller())
+        let (deadline, site) = (deadline(timeout), Location::caller());
+        match &self.kind {
+            ReceiverKind::Unbounded(end) => end.recv_until(deadline, site),
+            ReceiverKind::Bounded(end) => end.shared.recv("Receiver::recv_timeout", deadline, site),
+        }
     }
 
     /// Messages until there is none, and no sender any more. Each `next` may wait.
@@ -167,8 +194,7 @@ impl<T> Receiver<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Sender<T> {
-        self.shared.add_sender();
-        Sender { shared: self.shared.clone() }
+        Sender { end: self.end.clone() }
     }
 }
 
@@ -181,8 +207,8 @@ impl<T> Clone for SyncSender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
+        // The end itself goes after this.
         point("mpsc::Sender::drop");
-        self.shared.remove_sender();
     }
 }
 
@@ -195,7 +221,13 @@ impl<T> Drop for SyncSender<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
+        // The end itself goes after this.
         point("mpsc::Receiver::drop");
+    }
+}
+
+impl<T> Drop for BoundedReceiver<T> {
+    fn drop(&mut self) {
         self.shared.remove_receiver();
     }
 }

@@ -1,4 +1,4 @@
-//! Owns: the messages of a channel, and who waits for them or for room.
+//! Owns: the messages of a channel with a bound, and who waits for them or for room.
 //! May use: `chunks`, `host::describe`, `host::region`, `sync::monitor`, `sync::sleepers`, `raddle-core`,
 //! `raddle-protocol`.
 //! Never: dropping a message while the state is locked: that runs code of users.
@@ -24,7 +24,7 @@ pub(super) struct MpscShared<T> {
     message: Condition,
     /// For senders: room, or the end of the receiver.
     room: Condition,
-    bound: Option<usize>,
+    bound: usize,
 }
 
 struct State<T> {
@@ -52,7 +52,7 @@ const SEND: CallOn<Condition> = CallOn::new("SyncSender::send", WaitReason::Send
 const RECV: CallOn<Condition> = CallOn::new("mpsc::Receiver::recv", WaitReason::Receive);
 
 impl<T> MpscShared<T> {
-    pub(super) fn new(bound: Option<usize>) -> Arc<Self> {
+    pub(super) fn new(bound: usize) -> Arc<Self> {
         let state = State {
             queue: ChunkedQueue::new(),
             offers: VecDeque::new(),
@@ -68,11 +68,11 @@ impl<T> MpscShared<T> {
 
     #[track_caller]
     pub(super) fn send(&self, t: T) -> Result<(), SendError<T>> {
-        if self.bound == Some(0) {
+        if self.bound == 0 {
             return self.offer(t);
         }
         let mut state = self.state.lock();
-        while state.receiver_is_there && self.bound.is_some_and(|bound| state.queue.len() >= bound) {
+        while state.receiver_is_there && state.queue.len() >= self.bound {
             refuse_to_wait_in_task(SEND.name());
             let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
             let _shown = wait.show();
@@ -133,9 +133,8 @@ impl<T> MpscShared<T> {
     pub(super) fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
         let mut state = self.state.lock();
         let full = match self.bound {
-            Some(0) => !state.receiver_waits || !state.queue.is_empty() || !state.offers.is_empty(),
-            Some(bound) => state.queue.len() >= bound,
-            None => false,
+            0 => !state.receiver_waits || !state.queue.is_empty() || !state.offers.is_empty(),
+            bound => state.queue.len() >= bound,
         };
         if !state.receiver_is_there {
             drop(state);
@@ -197,10 +196,9 @@ impl<T> MpscShared<T> {
     /// There is room again.
     fn taken(&self, message: T) -> T {
         match self.bound {
-            None => (),
             // Which of the senders made the offer is not known here.
-            Some(0) => self.room.notify_all(),
-            Some(_) => self.room.notify_one(),
+            0 => self.room.notify_all(),
+            _ => self.room.notify_one(),
         }
         message
     }

@@ -60,6 +60,8 @@ pub(super) struct Summary {
     pub(super) ends: BTreeSet<(Interval, bool)>,
     /// Locks that it has and will give back.
     releases: BTreeSet<Interval>,
+    /// Barriers that it may come to, or leave.
+    barriers: BTreeSet<Interval>,
     /// Guards of ALTs, by channel.
     pub(super) guards: BTreeSet<u32>,
     /// What it may write, from where to where.
@@ -72,6 +74,11 @@ impl Summary {
     /// Whether it has that lock.
     pub(super) fn has(&self, lock: u32) -> bool {
         self.releases.iter().any(|value| value.contains(lock))
+    }
+
+    /// Whether it may come to that barrier, or leave it.
+    pub(super) fn comes_to(&self, barrier: u32) -> bool {
+        self.barriers.iter().any(|value| value.contains(barrier))
     }
 
     fn note_write(&mut self, lo: u32, hi: u32) {

@@ -13,6 +13,9 @@ const INSTANCES_MAX: u32 = 32;
 /// What is taken of the heap without saying how much is at most that.
 const BLOCK_BYTES: u32 = 1 << 20;
 
+/// The words of a barrier.
+const BARRIER_BYTES: u32 = 12;
+
 impl AbstractInterpreter<'_> {
     /// The state behind the instruction, if it has one; others go to `todo`.
     pub(super) fn step(
@@ -35,10 +38,7 @@ impl AbstractInterpreter<'_> {
                 let bytes = self.allocated(&state, insn, size);
                 self.allocate(&mut state, insn, bytes);
             }
-            Effect::NewFrame => {
-                let slots = self.module.functions.get(insn.imm() as usize)?.slots;
-                self.allocate(&mut state, insn, 4 * slots);
-            }
+            Effect::NewFrame => self.new_frame(&mut state, insn)?,
             Effect::Free => self.free(&mut state, insn),
             Effect::Jump => state.at = target(&state, insn),
             Effect::JumpIf(comparison, operand) => {
@@ -60,12 +60,14 @@ impl AbstractInterpreter<'_> {
                 self.fork(&mut state, forked, depth);
             }
             Effect::ForkMany => self.fork_many(&mut state, insn, depth)?,
+            Effect::Spawn => self.spawn(&mut state, insn, depth)?,
             Effect::Send(_) => self.use_end(&state, insn, true),
+            Effect::LetGo => self.use_end(&state, insn, false),
             Effect::Receive(message) => {
                 self.use_end(&state, insn, false);
                 self.receive(&mut state, insn, message);
             }
-            Effect::Join | Effect::JoinMany | Effect::AltOpen | Effect::AltWait => {
+            Effect::Join | Effect::JoinMany | Effect::JoinForked | Effect::AltOpen | Effect::AltWait => {
                 self.forget_slots(&mut state, insn.a, u32::from(insn.op.slots()[0]));
             }
             Effect::AltClose => {
@@ -77,10 +79,26 @@ impl AbstractInterpreter<'_> {
                 self.summary.guards.extend(self.slot(&state, insn.a).known());
                 self.forget_slots(&mut state, insn.b, u32::from(insn.op.slots()[1]));
             }
+            Effect::Sync | Effect::Resign => self.use_barrier(&mut state, insn, true),
+            Effect::Enroll => self.use_barrier(&mut state, insn, false),
             Effect::Claim => state.claims.push(state.slot(self.memory, insn.a)),
             Effect::Unclaim => self.unclaim(&mut state, insn),
         }
         Some(state)
+    }
+
+    fn new_frame(&mut self, state: &mut AbstractState, insn: Insn) -> Option<()> {
+        let slots = self.module.functions.get(insn.imm() as usize)?.slots;
+        self.allocate(state, insn, 4 * slots);
+        Some(())
+    }
+
+    fn use_barrier(&mut self, state: &mut AbstractState, insn: Insn, comes: bool) {
+        let barrier = self.slot(state, insn.a);
+        if comes {
+            self.summary.barriers.insert(barrier);
+        }
+        self.forget(state, barrier, BARRIER_BYTES);
     }
 
     pub(super) fn slot(&self, state: &AbstractState, slot: u16) -> Interval {
@@ -177,6 +195,17 @@ impl AbstractInterpreter<'_> {
             forked.put(fp + 8, index);
             self.fork(state, forked, depth);
         }
+        Some(())
+    }
+
+    fn spawn(&mut self, state: &mut AbstractState, insn: Insn, depth: u32) -> Option<()> {
+        let function = self.module.functions.get(insn.imm() as usize)?;
+        let (frame, block) = (self.slot(state, insn.a), self.slot(state, insn.a + 1));
+        let Some(fp) = frame.known() else { return self.give_up() };
+        self.forget(state, block, 4);
+        let mut forked = state.clone();
+        (forked.at, forked.fp) = (function.first, fp);
+        self.fork(state, forked, depth);
         Some(())
     }
 

@@ -1,4 +1,4 @@
-//! Owns: which outer names a routine or a process uses, and which of them it may change.
+//! Owns: which outer names a routine or a process uses, which of them it may change, and who forks.
 //! May use: `ast`, `program`.
 //! Never: emits code.
 //!
@@ -15,7 +15,7 @@ use crate::ast::{
 use crate::program::{Body, NameId, NameKind, Program, RoutineId};
 
 /// Names used, each with whether it may be changed.
-pub(super) type Names = BTreeMap<NameId, bool>;
+pub(crate) type Names = BTreeMap<NameId, bool>;
 
 /// What a stretch of program mentions itself.
 #[derive(Default)]
@@ -23,24 +23,29 @@ struct Found {
     names: Names,
     calls: Vec<RoutineId>,
     alts: u32,
+    /// Whether it forks, and whom it calls or forks, outside of every FORKING in it.
+    forks: bool,
+    outside: Vec<RoutineId>,
 }
 
 /// The outer names of every routine.
-pub(super) struct Free {
+pub(crate) struct Free {
     routines: Vec<Names>,
     alts: Vec<u32>,
     called: Vec<bool>,
+    forks: Vec<bool>,
 }
 
 impl Free {
     /// Gathers them, through calls too.
-    pub(super) fn new(program: &Program) -> Self {
+    pub(crate) fn new(program: &Program) -> Self {
         let found: Vec<Found> =
             program.routines.iter().map(|routine| of_body(program, &routine.body)).collect();
         let mut free = Self {
             routines: vec![Names::new(); found.len()],
             alts: found.iter().map(|found| found.alts).collect(),
             called: vec![false; found.len()],
+            forks: found.iter().map(|found| found.forks).collect(),
         };
         free.reach(program, &found);
         let mut again = true;
@@ -48,6 +53,10 @@ impl Free {
         while again {
             again = false;
             for (at, found) in found.iter().enumerate() {
+                if !free.forks[at] && found.outside.iter().any(|call| free.forks[call.0 as usize]) {
+                    free.forks[at] = true;
+                    again = true;
+                }
                 let limit = program.routines[at].name;
                 let names = free.close(found, limit);
                 if names != free.routines[at] {
@@ -61,7 +70,7 @@ impl Free {
 
     /// Marks what the program calls, and what its outermost declarations call.
     fn reach(&mut self, program: &Program, found: &[Found]) {
-        let mut walk = Walk { program, found: Found::default() };
+        let mut walk = Walk { program, found: Found::default(), forking: 0 };
         walk.specs(&program.ast.top);
         let mut list: Vec<RoutineId> = program.entry().into_iter().chain(walk.found.calls).collect();
         while let Some(id) = list.pop() {
@@ -72,12 +81,17 @@ impl Free {
     }
 
     /// Whether a routine may be called at all.
-    pub(super) fn is_called(&self, routine: RoutineId) -> bool {
+    pub(crate) fn is_called(&self, routine: RoutineId) -> bool {
         self.called[routine.0 as usize]
     }
 
+    /// Whether a routine forks processes that its caller's FORKING counts.
+    pub(crate) fn forks(&self, routine: RoutineId) -> bool {
+        self.forks[routine.0 as usize]
+    }
+
     /// How many ALTs a routine contains.
-    pub(super) fn alts_of(&self, routine: RoutineId) -> u32 {
+    pub(crate) fn alts_of(&self, routine: RoutineId) -> u32 {
         self.alts[routine.0 as usize]
     }
 
@@ -92,25 +106,25 @@ impl Free {
     }
 
     /// The outer names of a routine.
-    pub(super) fn of(&self, routine: RoutineId) -> &Names {
+    pub(crate) fn of(&self, routine: RoutineId) -> &Names {
         &self.routines[routine.0 as usize]
     }
 
     /// The outer names of a replicated process whose index is `limit`, and how many ALTs it contains.
-    pub(super) fn of_processes(
+    pub(crate) fn of_processes(
         &self,
         program: &Program,
         processes: &[ProcessId],
         limit: NameId,
     ) -> (Names, u32) {
-        let mut walk = Walk { program, found: Found::default() };
+        let mut walk = Walk { program, found: Found::default(), forking: 0 };
         processes.iter().for_each(|&process| walk.process(process));
         (self.close(&walk.found, limit), walk.found.alts)
     }
 }
 
 fn of_body(program: &Program, body: &Body) -> Found {
-    let mut walk = Walk { program, found: Found::default() };
+    let mut walk = Walk { program, found: Found::default(), forking: 0 };
     match body {
         &Body::Process(process) => walk.process(process),
         Body::Results(results) => walk.exprs(results),
@@ -122,6 +136,8 @@ fn of_body(program: &Program, body: &Body) -> Found {
 struct Walk<'a> {
     program: &'a Program,
     found: Found,
+    /// How many FORKINGs are around.
+    forking: u32,
 }
 
 impl Walk<'_> {
@@ -271,13 +287,16 @@ impl Walk<'_> {
                 self.expr(condition);
                 self.process(body);
             }
-            ProcessKind::Assign { targets, values } => {
-                targets.iter().for_each(|&target| self.target(target));
-                self.exprs(values);
-            }
+            ProcessKind::Assign { targets, values } => self.assignment(targets, values),
             ProcessKind::Input { channel, kind } => {
                 self.expr(*channel);
                 self.input(kind);
+            }
+            ProcessKind::Extended { channel, kind, during, after } => {
+                self.expr(*channel);
+                self.input(kind);
+                self.process(*during);
+                after.iter().for_each(|&after| self.process(after));
             }
             ProcessKind::Output { channel, items } => {
                 self.expr(*channel);
@@ -286,8 +305,21 @@ impl Walk<'_> {
                     self.expr(item.value);
                 }
             }
-            ProcessKind::Call { arguments, .. } => {
-                self.call(self.program.process_names[id.0 as usize], arguments)
+            ProcessKind::Call { arguments, .. } | ProcessKind::Fork { arguments, .. } => {
+                let callee = self.program.process_names[id.0 as usize];
+                if self.forking == 0 {
+                    self.found.forks |= matches!(self.program.ast.process(id).kind, ProcessKind::Fork { .. });
+                    self.found.outside.extend(self.program.routine_of(callee));
+                }
+                self.call(callee, arguments);
+            }
+            ProcessKind::Enroll { .. } | ProcessKind::Sync(_) | ProcessKind::Resign { .. } => {
+                self.barrier(id)
+            }
+            &ProcessKind::Forking(body) => {
+                self.forking += 1;
+                self.process(body);
+                self.forking -= 1;
             }
             ProcessKind::Block { specs, body } => {
                 self.specs(specs);
@@ -297,6 +329,26 @@ impl Walk<'_> {
                 self.expr(end);
                 self.process(body);
             }
+        }
+    }
+
+    fn assignment(&mut self, targets: &[ExprId], values: &[ExprId]) {
+        targets.iter().for_each(|&target| self.target(target));
+        self.exprs(values);
+    }
+
+    fn barrier(&mut self, id: ProcessId) {
+        match &self.program.ast.process(id).kind {
+            ProcessKind::Enroll { barriers, par } => {
+                self.exprs(barriers);
+                self.process(*par);
+            }
+            &ProcessKind::Sync(barrier) => self.expr(barrier),
+            &ProcessKind::Resign { barrier, body } => {
+                self.expr(barrier);
+                self.process(body);
+            }
+            _ => {}
         }
     }
 
@@ -316,6 +368,7 @@ impl Walk<'_> {
                     self.specs(&variant.specs);
                     self.items(&variant.items);
                     self.process(variant.body);
+                    variant.after.iter().for_each(|&after| self.process(after));
                 }
             }
         }

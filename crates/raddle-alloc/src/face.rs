@@ -1,0 +1,111 @@
+//! Owns: what programs and libraries call.
+//! May use: `arena`, `front`, `heap`, `page`, `thread`.
+//! Never: a decision.
+//!
+//! It is unsafe because it is an allocator.
+
+use std::alloc::{GlobalAlloc, Layout};
+
+use crate::{arena, front, thread};
+
+/// The allocator, for `#[global_allocator]`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RaddleAlloc;
+
+// SAFETY: each block is given out once, at the alignment and of the size that is asked for, and stays until it is
+// freed.
+unsafe impl GlobalAlloc for RaddleAlloc {
+    #[inline(always)]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.align() <= 16 {
+            front::allocate(layout.size())
+        } else {
+            aligned(layout.size(), layout.align())
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn dealloc(&self, block: *mut u8, _layout: Layout) {
+        // SAFETY: passed on to the caller.
+        unsafe { front::free(block) };
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        front::allocate_aligned_zeroed(layout.size(), layout.align())
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: passed on to the caller.
+        unsafe { front::reallocate(block, size, layout.align()) }
+    }
+}
+
+#[inline(never)]
+fn aligned(size: usize, align: usize) -> *mut u8 {
+    front::allocate_aligned(size, align)
+}
+
+/// As `malloc`: `size` bytes at a multiple of 16; null if there is no memory. `errno` stays as it is.
+#[inline]
+pub fn allocate(size: usize) -> *mut u8 {
+    front::allocate(size)
+}
+
+/// As [`allocate`], of zeroes.
+#[inline]
+pub fn allocate_zeroed(size: usize) -> *mut u8 {
+    front::allocate_zeroed(size)
+}
+
+/// As [`allocate`], at a multiple of `align`, which is a power of two.
+#[inline]
+pub fn allocate_aligned(size: usize, align: usize) -> *mut u8 {
+    front::allocate_aligned(size, align)
+}
+
+/// As `free`.
+///
+/// # Safety
+/// `block` is null, or was given out by this allocator and not been freed; nobody uses it any more.
+#[inline]
+pub unsafe fn free(block: *mut u8) {
+    // SAFETY: passed on to the caller.
+    unsafe { front::free(block) };
+}
+
+/// As `realloc`, of what is at a multiple of `align`; `block` is not null.
+///
+/// # Safety
+/// `block` was given out by this allocator, at that alignment, and has not been freed.
+#[inline]
+pub unsafe fn reallocate(block: *mut u8, size: usize, align: usize) -> *mut u8 {
+    // SAFETY: passed on to the caller.
+    unsafe { front::reallocate(block, size, align) }
+}
+
+/// As `malloc_usable_size`: how many bytes of `block` may be used.
+///
+/// # Safety
+/// As for [`reallocate`].
+#[inline]
+pub unsafe fn usable_size(block: *mut u8) -> usize {
+    // SAFETY: passed on to the caller.
+    unsafe { front::usable_size(block) }
+}
+
+/// Gives free memory back to the kernel at once; how many bytes.
+pub fn purge() -> usize {
+    arena::purge(true) * crate::page::SLICE
+}
+
+/// Leaves to others all that this OS thread's heap has: for a thread that is about to block for long. Its next
+/// allocation takes a heap again.
+pub fn leave_heap() {
+    thread::leave_for_now();
+}
+
+/// Whether this OS thread is at work in its heap, or was when a signal interrupted it. Who takes threads off their
+/// processor at any instruction must not do so then, if another may allocate on the same OS thread.
+pub fn is_in_heap() -> bool {
+    thread::heap().is_some_and(crate::heap::Heap::is_busy)
+}

@@ -1,0 +1,187 @@
+//! Owns: the calls: which part of the allocator serves a request.
+//! May use: `arena`, `class`, `hardened`, `heap`, `large`, `orphan`, `page`, `thread`.
+//! Never: `errno`; the C library's names.
+//!
+//! The usual calls are compiled to a dozen instructions without an atomic one: the class from a table, the thread's
+//! heap, its cache. Everything else is out of line.
+//!
+//! It is unsafe because it frees what it is told to.
+
+use std::ptr;
+
+use crate::arena::slice_of;
+use crate::class::{self, CLASS_SIZE_MAX, CLASSES, TABLE_MAX, size_of_class};
+use crate::heap::Heap;
+use crate::large::{self, Fresh};
+use crate::page::{Block, SLICE};
+use crate::{hardened, orphan, thread};
+
+/// `size` bytes at a multiple of 16; null if there is no memory. Nought bytes have an address of their own.
+#[inline(always)]
+pub(crate) fn allocate(size: usize) -> *mut u8 {
+    if size <= TABLE_MAX { allocate_class(class::class_of_small(size)) } else { allocate_more(size) }
+}
+
+#[inline(always)]
+fn allocate_class(class: usize) -> *mut u8 {
+    if let Some(work) = thread::heap().and_then(Heap::work) {
+        let block = work.pop(class);
+        if !block.is_null() {
+            return block.cast();
+        }
+    }
+    allocate_slowly(class)
+}
+
+fn allocate_more(size: usize) -> *mut u8 {
+    if size <= CLASS_SIZE_MAX {
+        return allocate_class(class::class_of(size));
+    }
+    large::allocate(size, SLICE, seed()).block
+}
+
+#[cold]
+#[inline(never)]
+fn allocate_slowly(class: usize) -> *mut u8 {
+    match thread::heap_or_take().and_then(Heap::work) {
+        Some(work) => work.refill(class).cast(),
+        None => orphan::allocate(class, seed()).cast(),
+    }
+}
+
+/// Where threads begin to look for slices.
+fn seed() -> usize {
+    thread::heap().map_or(0, |heap| heap.number.load(std::sync::atomic::Ordering::Relaxed) as usize)
+}
+
+/// As [`allocate`], of zeroes.
+pub(crate) fn allocate_zeroed(size: usize) -> *mut u8 {
+    if size > CLASS_SIZE_MAX {
+        return cleared(large::allocate(size, SLICE, seed()), size);
+    }
+    cleared(Fresh { block: allocate(size), zeroed: false }, size)
+}
+
+fn cleared(fresh: Fresh, size: usize) -> *mut u8 {
+    if !fresh.block.is_null() && !fresh.zeroed {
+        // SAFETY: the block holds as much, and is ours.
+        unsafe { ptr::write_bytes(fresh.block, 0, size) };
+    }
+    fresh.block
+}
+
+/// `size` bytes at a multiple of `align`, which is a power of two; null if there is no memory.
+pub(crate) fn allocate_aligned(size: usize, align: usize) -> *mut u8 {
+    if align <= 16 {
+        return allocate(size);
+    }
+    if size <= CLASS_SIZE_MAX && align <= CLASS_SIZE_MAX {
+        return allocate_class(class::class_aligned(size, align));
+    }
+    large::allocate(size, align, seed()).block
+}
+
+/// As [`allocate_aligned`], of zeroes.
+pub(crate) fn allocate_aligned_zeroed(size: usize, align: usize) -> *mut u8 {
+    if align <= 16 {
+        return allocate_zeroed(size);
+    }
+    if size <= CLASS_SIZE_MAX && align <= CLASS_SIZE_MAX {
+        return cleared(Fresh { block: allocate_aligned(size, align), zeroed: false }, size);
+    }
+    cleared(large::allocate(size, align, seed()), size)
+}
+
+/// Gives a block back; null is none.
+///
+/// # Safety
+/// It is null, or of this allocator and not given back yet, and nobody uses it any more.
+#[inline(always)]
+pub(crate) unsafe fn free(block: *mut u8) {
+    if block.is_null() {
+        return;
+    }
+    // SAFETY: passed on.
+    let class = usize::from(unsafe { slice_of(block) }.class());
+    if class < CLASSES
+        && let Some(work) = thread::heap().and_then(Heap::work)
+    {
+        // SAFETY: passed on.
+        if unsafe { work.put(class, block.cast()) } {
+            work.flush(class);
+        }
+        return;
+    }
+    // SAFETY: passed on.
+    unsafe { free_slowly(block, class) };
+}
+
+/// # Safety
+/// As for [`free`].
+#[cold]
+#[inline(never)]
+unsafe fn free_slowly(block: *mut u8, class: usize) {
+    if hardened::is_on() {
+        hardened::check_pointer(block);
+    }
+    if class >= CLASSES {
+        // SAFETY: passed on.
+        let slice = unsafe { slice_of(block) };
+        // SAFETY: passed on.
+        return unsafe { large::free(block, slice) };
+    }
+    match thread::heap_or_take().and_then(Heap::work) {
+        Some(work) => {
+            // SAFETY: passed on.
+            if unsafe { work.put(class, block.cast()) } {
+                work.flush(class);
+            }
+        }
+        // SAFETY: passed on.
+        None => unsafe { orphan::free(block.cast::<Block>()) },
+    }
+}
+
+/// What a block holds.
+///
+/// # Safety
+/// It is of this allocator, and not given back.
+pub(crate) unsafe fn usable_size(block: *mut u8) -> usize {
+    // SAFETY: passed on.
+    let slice = unsafe { slice_of(block) };
+    let class = usize::from(slice.class());
+    if class < CLASSES {
+        return size_of_class(class);
+    }
+    // SAFETY: passed on.
+    unsafe { large::usable(block, slice) }
+}
+
+/// Makes a block hold `size` bytes at the same alignment; where it is now. Null if there is no memory: it is as before.
+///
+/// # Safety
+/// It is of this allocator and not given back, and has the alignment.
+pub(crate) unsafe fn reallocate(block: *mut u8, size: usize, align: usize) -> *mut u8 {
+    // SAFETY: passed on.
+    let have = unsafe { usable_size(block) };
+    if size <= have && (size >= have / 2 || have <= 64) {
+        return block;
+    }
+    if have > CLASS_SIZE_MAX {
+        // SAFETY: passed on.
+        let slice = unsafe { slice_of(block) };
+        // SAFETY: passed on.
+        let there = unsafe { large::resize(block, slice, size) };
+        if !there.is_null() {
+            return there;
+        }
+    }
+    let new = allocate_aligned(size, align);
+    if !new.is_null() {
+        // SAFETY: both hold as much, and are two.
+        unsafe { ptr::copy_nonoverlapping(block, new, have.min(size)) };
+        // SAFETY: passed on.
+        unsafe { free(block) };
+    }
+    new
+}

@@ -1,0 +1,430 @@
+//! Owns: a thread's heap: its cache of blocks, and the pages that it holds.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`.
+//! Never: another thread's heap; a wait.
+//!
+//! **The cache** is a list of free blocks for each class, of whatever pages. An allocation takes the first, a free
+//! puts its block there, also one that another thread has allocated: nothing is shared, and nothing is atomic. What a
+//! thread frees more than it allocates goes back in bulk (`flush`), sorted by pages: one exchange for all blocks of a
+//! page, none for a page that the heap itself holds.
+//!
+//! **The pages** that a heap holds are in a list for each class. A refill takes what the first one has: its own list,
+//! then what others gave back, then memory that was never used. A page that has nothing left is given up: it is
+//! nobody's, and whoever first gives a block of it back adopts it. So a consumer's heap comes to hold the pages of
+//! what it consumes, frees into them without an exchange, and gives them back whole.
+//!
+//! It is unsafe because blocks are links of lists.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use crate::arena::{self, Arena, page_of};
+use crate::class::{CLASSES, size_of_class};
+use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
+use crate::{decay, hardened};
+
+/// Blocks above this have pages of eight slices.
+const SMALL_BYTES_MAX: usize = 8 << 10;
+const MEDIUM_SLICES: usize = 8;
+/// What a class's cache may hold beyond what it was last filled with.
+const CACHE_BYTES: usize = 32 << 10;
+
+/// So many slices has a page of the class.
+pub(crate) const fn slices_of_class(class: usize) -> usize {
+    if size_of_class(class) <= SMALL_BYTES_MAX { 1 } else { MEDIUM_SLICES }
+}
+
+/// How many blocks of the class a cache keeps.
+pub(crate) const fn cached_most(class: usize) -> u32 {
+    let most = CACHE_BYTES / size_of_class(class);
+    if most > 256 {
+        256
+    } else if most < 2 {
+        2
+    } else {
+        most as u32
+    }
+}
+
+/// The cache of a class.
+#[repr(C)]
+struct Bin {
+    first: Cell<*mut Block>,
+    count: Cell<u32>,
+    /// With more the cache is flushed.
+    limit: Cell<u32>,
+}
+
+/// The pages of a class that the heap holds.
+#[repr(C)]
+struct List {
+    first: Cell<*const Page>,
+    last: Cell<*const Page>,
+}
+
+/// What a heap counts, for whoever looks.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) refills: AtomicU64,
+    pub(crate) flushes: AtomicU64,
+    pub(crate) returned_blocks: AtomicU64,
+    pub(crate) returned_batches: AtomicU64,
+    pub(crate) adopted_pages: AtomicU64,
+    pub(crate) fresh_pages: AtomicU64,
+    pub(crate) freed_pages: AtomicU64,
+}
+
+/// Only the heap's thread counts; others look.
+fn count(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}
+
+/// A heap. All zeroes is one.
+#[repr(C, align(128))]
+pub(crate) struct Heap {
+    /// A thread is at work here: a signal handler that interrupted it must not be.
+    is_busy: AtomicBool,
+    /// Its number among the records, and the link of those that wait.
+    pub(crate) number: AtomicU32,
+    pub(crate) next: AtomicU32,
+    tick: Cell<u32>,
+    purged_ms: Cell<u64>,
+    swept: Cell<u32>,
+    bins: [Bin; CLASSES],
+    lists: [List; CLASSES],
+    pub(crate) counts: Counts,
+}
+
+/// The heap's thread is at work in it until this is dropped.
+pub(crate) struct HeapWork<'h>(&'h Heap);
+
+impl Drop for HeapWork<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::Release); // pairs with `work`, in a handler that interrupts this thread
+        self.0.is_busy.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Heap {
+    /// The right to work in the heap, unless what the caller has interrupted has it.
+    #[inline(always)]
+    pub(crate) fn work(&self) -> Option<HeapWork<'_>> {
+        if self.is_busy.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.is_busy.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::Acquire); // pairs with `drop`
+        Some(HeapWork(self))
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
+    }
+
+    fn id(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// Says how much each cache may hold. Until then they hold nothing.
+    pub(crate) fn set_limits(&self) {
+        self.bins.iter().enumerate().for_each(|(class, bin)| bin.limit.set(cached_most(class)));
+    }
+}
+
+impl HeapWork<'_> {
+    /// A block of the cache, null if there is none.
+    #[inline(always)]
+    pub(crate) fn pop(&self, class: usize) -> *mut Block {
+        let bin = &self.0.bins[class];
+        let block = bin.first.get();
+        if !block.is_null() {
+            // SAFETY: the cache's blocks are free, and the heap's.
+            bin.first.set(unsafe { next_of(block) });
+            bin.count.set(bin.count.get() - 1);
+        }
+        block
+    }
+
+    /// Puts a block into the cache. True if that has grown too long.
+    ///
+    /// # Safety
+    /// It is of this class, and nobody uses it.
+    #[inline(always)]
+    pub(crate) unsafe fn put(&self, class: usize, block: *mut Block) -> bool {
+        let bin = &self.0.bins[class];
+        // SAFETY: passed on.
+        unsafe { crate::page::set_next(block, bin.first.get()) };
+        bin.first.set(block);
+        let count = bin.count.get() + 1;
+        bin.count.set(count);
+        count > bin.limit.get()
+    }
+
+    /// A block of a class whose cache is empty; null if there is no memory.
+    #[cold]
+    pub(crate) fn refill(&self, class: usize) -> *mut Block {
+        let block = self.pop(class);
+        if !block.is_null() {
+            return block;
+        }
+        count(&self.0.counts.refills, 1);
+        let batch = (cached_most(class) / 2).max(1);
+        let chain = self.take_from_pages(class, batch);
+        let chain = if chain.count > 0 { chain } else { self.take_from_another_page(class, batch) };
+        let bin = &self.0.bins[class];
+        bin.first.set(chain.first);
+        bin.count.set(chain.count);
+        self.pop(class)
+    }
+
+    /// Blocks of pages that the heap holds. Pages that have none are given up.
+    fn take_from_pages(&self, class: usize, batch: u32) -> Chain {
+        let list = &self.0.lists[class];
+        // bounded: each round gives up a page, or ends; a page whose word refuses has blocks then.
+        while let Some(page) = list.first() {
+            if !page.has_local()
+                && let Some(chain) = page.take_returned(cached_most(class))
+            {
+                return chain;
+            }
+            if page.has_local() {
+                return page.take_local(batch);
+            }
+            if !page.is_carved() {
+                return page.carve(class, batch.min(page.fresh_at_once(class)));
+            }
+            list.unlink(page);
+            page.set_owner(NOBODY);
+            if !page.word().disown_empty() {
+                page.set_owner(self.0.id());
+                list.push_front(page);
+            }
+        }
+        Chain::EMPTY
+    }
+
+    /// Blocks of a page that somebody has left, or of a new one.
+    fn take_from_another_page(&self, class: usize, batch: u32) -> Chain {
+        self.sweep();
+        // bounded: a page that was left may have lost its last block meanwhile; the third is a new one.
+        for attempt in 0..3 {
+            let Some(page) = self.another_page(class, attempt < 2) else { break };
+            self.0.lists[class].push_front(page);
+            let chain = self.take_from_pages(class, batch);
+            if chain.count > 0 {
+                return chain;
+            }
+        }
+        Chain::EMPTY
+    }
+
+    fn another_page(&self, class: usize, may_adopt: bool) -> Option<&'static Page> {
+        if may_adopt && let Some(page) = arena::adopt(class) {
+            page.set_owner(self.0.id());
+            count(&self.0.counts.adopted_pages, 1);
+            return Some(page);
+        }
+        let count_of_slices = slices_of_class(class);
+        let slices = arena::take(count_of_slices, 1, self.0.number.load(Ordering::Relaxed) as usize)?;
+        Arena::init_page(&slices, class, count_of_slices, self.0.id());
+        count(&self.0.counts.fresh_pages, 1);
+        Some(slices.first)
+    }
+
+    /// Looks in one class, another one each time, for pages whose last blocks others have given back.
+    fn sweep(&self) {
+        let class = self.0.swept.get() as usize % CLASSES;
+        self.0.swept.set(self.0.swept.get().wrapping_add(1));
+        let list = &self.0.lists[class];
+        let mut page = list.first();
+        // bounded: by the heap's pages.
+        while let Some(this) = page {
+            page = this.following();
+            self.free_if_empty(list, this);
+        }
+        self.purge_if_due();
+    }
+
+    fn free_if_empty(&self, list: &List, page: &Page) {
+        if page.is_empty() && !(list.is_alone(page) && page.slices() == 1) {
+            list.unlink(page);
+            free_page(page);
+            count(&self.0.counts.freed_pages, 1);
+        }
+    }
+
+    /// Has the kernel take back what has been free for a while, once in a while.
+    fn purge_if_due(&self) {
+        let tick = self.0.tick.get().wrapping_add(1);
+        self.0.tick.set(tick);
+        if tick.is_multiple_of(16) {
+            decay::purge_if_due(&self.0.purged_ms);
+        }
+    }
+}
+
+/// What goes back.
+impl HeapWork<'_> {
+    /// Gives most of a cache that has grown too long back to its pages, the oldest blocks.
+    #[cold]
+    pub(crate) fn flush(&self, class: usize) {
+        count(&self.0.counts.flushes, 1);
+        let bin = &self.0.bins[class];
+        let keep = cached_most(class) / 4;
+        if keep == 0 || bin.count.get() <= keep {
+            return self.flush_all(class);
+        }
+        let mut block = bin.first.get();
+        // bounded: by `keep`.
+        for _ in 1..keep {
+            // SAFETY: the cache's blocks are the heap's.
+            block = unsafe { next_of(block) };
+        }
+        // SAFETY: as above.
+        let rest = unsafe { next_of(block) };
+        // SAFETY: as above.
+        unsafe { crate::page::set_next(block, ptr::null_mut()) };
+        bin.count.set(keep);
+        self.give_all(class, rest);
+    }
+
+    fn flush_all(&self, class: usize) {
+        let bin = &self.0.bins[class];
+        let first = bin.first.replace(ptr::null_mut());
+        bin.count.set(0);
+        self.give_all(class, first);
+    }
+
+    /// Gives blocks back to their pages, one exchange for those of a page that lie near each other in the list.
+    fn give_all(&self, class: usize, mut block: *mut Block) {
+        const OPEN: usize = 16;
+        let mut open: [(*const Page, Chain); OPEN] = [(ptr::null(), Chain::EMPTY); OPEN];
+        // bounded: by the list.
+        while !block.is_null() {
+            // SAFETY: the blocks are free, and the heap's.
+            let next = unsafe { next_of(block) };
+            // SAFETY: as above.
+            let page = unsafe { page_of(block.cast()) };
+            let place = &mut open[(block.addr() / SLICE / slices_of_class(class)) % OPEN];
+            if !ptr::eq(place.0, page) {
+                let (other, chain) = std::mem::replace(place, (page, Chain::EMPTY));
+                self.give_chain(class, other, chain);
+            }
+            // SAFETY: as above.
+            unsafe { place.1.put(block) };
+            block = next;
+        }
+        // bounded: by the array.
+        for (page, chain) in open {
+            self.give_chain(class, page, chain);
+        }
+    }
+
+    fn give_chain(&self, class: usize, page: *const Page, chain: Chain) {
+        // SAFETY: null, or what is known of a page, which stays.
+        let Some(page) = (unsafe { page.as_ref() }) else { return };
+        let list = &self.0.lists[class];
+        if page.owner() == self.0.id() {
+            // SAFETY: the blocks are of this page, and the heap's.
+            unsafe { page.put_local(chain) };
+            return self.free_if_empty(list, page);
+        }
+        count(&self.0.counts.returned_batches, 1);
+        count(&self.0.counts.returned_blocks, u64::from(chain.count));
+        // SAFETY: as above.
+        if unsafe { page.push(chain) } {
+            arena::unlist(page);
+            page.set_owner(self.0.id());
+            list.push_back(page);
+            self.free_if_empty(list, page);
+            count(&self.0.counts.adopted_pages, 1);
+        }
+    }
+
+    /// Gives back and gives up all that the heap has: the caches, and the pages, which others may adopt.
+    pub(crate) fn leave_all(&self) {
+        // bounded: by the classes.
+        for class in 0..CLASSES {
+            self.flush_all(class);
+            let list = &self.0.lists[class];
+            // bounded: by the heap's pages.
+            while let Some(page) = list.first() {
+                list.unlink(page);
+                leave_page(page);
+            }
+        }
+    }
+}
+
+/// Gives up a page that the caller holds and that is in no list: empty ones go back to the arena.
+pub(crate) fn leave_page(page: &Page) {
+    // Hardened, what is known of its blocks stays, so that one that is freed again is found.
+    if page.is_empty() && !hardened::is_on() {
+        return free_page(page);
+    }
+    page.set_owner(NOBODY);
+    if page.has_some() || !page.word().disown_empty() {
+        arena::list(page);
+        page.word().disown();
+    }
+}
+
+/// Gives the slices of a page back whose holder the caller is, and of which no block is in use.
+pub(crate) fn free_page(page: &Page) {
+    page.set_owner(NOBODY);
+    let _all_of_them = page.word().take();
+    arena::give(page, slices_of_class(usize::from(page.class())));
+}
+
+/// The pages of a list, its holder's.
+impl List {
+    fn first(&self) -> Option<&'static Page> {
+        // SAFETY: null, or what is known of a page, which stays.
+        unsafe { self.first.get().as_ref() }
+    }
+
+    fn is_alone(&self, page: &Page) -> bool {
+        ptr::eq(self.first.get(), page) && ptr::eq(self.last.get(), page)
+    }
+
+    fn push_front(&self, page: &Page) {
+        page.set_previous(ptr::null());
+        page.set_next(self.first.get());
+        match self.first() {
+            Some(first) => first.set_previous(page),
+            None => self.last.set(page),
+        }
+        self.first.set(page);
+    }
+
+    fn push_back(&self, page: &Page) {
+        page.set_next(ptr::null());
+        page.set_previous(self.last.get());
+        // SAFETY: as in `first`.
+        match unsafe { self.last.get().as_ref() } {
+            Some(last) => last.set_next(page),
+            None => self.first.set(page),
+        }
+        self.last.set(page);
+    }
+
+    fn unlink(&self, page: &Page) {
+        match page.following() {
+            Some(next) => next.set_previous(page.previous()),
+            None => self.last.set(page.previous()),
+        }
+        // SAFETY: as in `first`.
+        match unsafe { page.previous().as_ref() } {
+            Some(previous) => previous.set_next(page.next()),
+            None => self.first.set(page.next()),
+        }
+    }
+}
+
+impl Page {
+    fn following(&self) -> Option<&'static Page> {
+        // SAFETY: null, or what is known of a page, which stays.
+        unsafe { self.next().as_ref() }
+    }
+}

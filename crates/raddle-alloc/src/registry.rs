@@ -1,0 +1,76 @@
+//! Owns: the records of heaps: which are taken, and which wait for a thread.
+//! May use: `heap`, `protocol::records`, `system`.
+//! Never: giving the memory of a record back.
+//!
+//! Records lie in chunks, which are mapped when their numbers come up. A number is given out once, by one addition; the
+//! chunk is published by one exchange, and who comes second unmaps its own.
+//!
+//! It is unsafe because it makes references of addresses.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::heap::Heap;
+use crate::protocol::records::Records;
+use crate::system;
+
+const CHUNK: usize = 32;
+const CHUNKS: usize = 1 << 15;
+const CHUNK_BYTES: usize = (CHUNK * size_of::<Heap>()).next_multiple_of(system::OS_PAGE);
+
+static ALL: [AtomicPtr<Heap>; CHUNKS] = [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS];
+static MADE: AtomicU32 = AtomicU32::new(0);
+static WAITING: Records = Records::new();
+
+/// A heap that is the caller's until it gives it back; `None` if there is no memory for one, or there are a million.
+pub(crate) fn take() -> Option<&'static Heap> {
+    let next = |record| heap(record).map_or(0, |heap| heap.next.load(Ordering::Relaxed));
+    if let Some(record) = WAITING.take(next) {
+        return heap(record);
+    }
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    if number as usize / CHUNK >= CHUNKS - 1 {
+        MADE.fetch_sub(1, Ordering::Relaxed);
+        return None;
+    }
+    // Record 0 is none.
+    let heap = made(number + 1)?;
+    heap.number.store(number + 1, Ordering::Relaxed);
+    heap.set_limits();
+    Some(heap)
+}
+
+/// Gives it back, without pages and blocks.
+pub(crate) fn give(heap: &Heap) {
+    WAITING.give(heap.number.load(Ordering::Relaxed), |next| heap.next.store(next, Ordering::Relaxed));
+}
+
+/// The record, if its chunk is there.
+fn heap(record: u32) -> Option<&'static Heap> {
+    let chunk = ALL[record as usize / CHUNK].load(Ordering::Acquire); // pairs with `made`
+    let heap = chunk.wrapping_add(record as usize % CHUNK);
+    // SAFETY: records of a chunk that is published stay.
+    (!chunk.is_null()).then(|| unsafe { &*heap })
+}
+
+fn made(record: u32) -> Option<&'static Heap> {
+    if let Some(there) = heap(record) {
+        return Some(there);
+    }
+    let chunk = system::map(CHUNK_BYTES, system::OS_PAGE, 0);
+    if chunk.is_null() {
+        return None;
+    }
+    let place = &ALL[record as usize / CHUNK];
+    // pairs with `heap`
+    if place.compare_exchange(ptr::null_mut(), chunk.cast(), Ordering::Release, Ordering::Relaxed).is_err() {
+        // SAFETY: it was just mapped, and nobody knows it.
+        unsafe { system::unmap(chunk, CHUNK_BYTES) };
+    }
+    heap(record)
+}
+
+/// All heaps that ever were.
+pub(crate) fn all() -> impl Iterator<Item = &'static Heap> {
+    (1..=MADE.load(Ordering::Relaxed)).filter_map(heap)
+}

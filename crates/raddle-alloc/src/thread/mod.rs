@@ -1,0 +1,114 @@
+//! Owns: which heap an OS thread has; how it comes by one and how it leaves it.
+//! May use: `hardened`, `heap`, `registry`, `libc`.
+//! Never: work in a heap, but to leave it.
+//!
+//! | first word | second word | the thread |
+//! |---|---|---|
+//! | 0 | `FRESH` | has never allocated |
+//! | heap | `HAS` | has a heap |
+//! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
+//! | 0 | `ENDED` | has left it: what its last destructors allocate and free goes without one |
+//!
+//! A key of POSIX threads tells of a thread's end. Destructors of Rust's and C++'s thread-local variables run before
+//! it.
+//!
+//! It is unsafe because it makes a reference of a word, and calls the C library.
+
+#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+mod words;
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::heap::Heap;
+use crate::{hardened, registry};
+
+const HEAP: usize = 0;
+const STATE: usize = 8;
+const FRESH: usize = 0;
+const CHANGES: usize = 1;
+const HAS: usize = 2;
+const ENDED: usize = 3;
+
+/// The key whose destructor tells of a thread's end, and one; 0 before it is made.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// The thread's heap, if it has one.
+#[inline(always)]
+pub(crate) fn heap() -> Option<&'static Heap> {
+    let heap = ptr::with_exposed_provenance::<Heap>(words::get::<HEAP>());
+    // SAFETY: 0, or the address of a heap; heaps stay.
+    unsafe { heap.as_ref() }
+}
+
+/// The thread's heap; it takes one if it has none, and may.
+#[cold]
+pub(crate) fn heap_or_take() -> Option<&'static Heap> {
+    if words::get::<STATE>() != FRESH || hardened::is_on() {
+        return heap();
+    }
+    words::set::<STATE>(CHANGES);
+    let taken = registry::take();
+    if let Some(heap) = taken {
+        words::set::<HEAP>(ptr::from_ref(heap).expose_provenance());
+        words::set::<STATE>(HAS);
+        // The heap is there already: setting a key may allocate.
+        announce();
+    } else {
+        words::set::<STATE>(FRESH);
+    }
+    taken
+}
+
+/// Has the thread's end told.
+fn announce() {
+    let key = KEY.load(Ordering::Relaxed);
+    let key = if key == 0 { make_key() } else { key };
+    if key != 0 {
+        // SAFETY: the key was made, and is never deleted. Any value but null will do.
+        unsafe { libc::pthread_setspecific(key - 1, ptr::without_provenance(1)) };
+    }
+}
+
+/// Several threads may make one; the first is kept.
+fn make_key() -> u32 {
+    let mut key = 0;
+    // SAFETY: it writes the key.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(ends)) } != 0 {
+        return 0;
+    }
+    match KEY.compare_exchange(0, key + 1, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => key + 1,
+        Err(kept) => {
+            // SAFETY: nobody else knows it.
+            unsafe { libc::pthread_key_delete(key) };
+            kept
+        }
+    }
+}
+
+extern "C" fn ends(_value: *mut c_void) {
+    leave(ENDED);
+}
+
+/// Leaves the thread's heap, with all that it has, to others. The thread takes another one when it next allocates.
+pub(crate) fn leave_for_now() {
+    leave(FRESH);
+}
+
+fn leave(state: usize) {
+    if words::get::<STATE>() != HAS {
+        return;
+    }
+    let Some(heap) = heap() else { return };
+    // A handler that interrupts an allocation may end the thread, by `pthread_exit`: that heap is lost.
+    let Some(work) = heap.work() else { return };
+    words::set::<STATE>(CHANGES);
+    words::set::<HEAP>(0);
+    work.leave_all();
+    drop(work);
+    registry::give(heap);
+    words::set::<STATE>(state);
+}

@@ -1,0 +1,141 @@
+//! Owns: programs that know nothing of the allocator run on it, preloaded.
+//! May use: `raddle-alloc`.
+//! Never: a time.
+
+#![allow(clippy::print_stderr, reason = "it says what is not here")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{text}\n{errors}", output.status);
+    output
+}
+
+/// The library, built as this program was.
+fn library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
+        command.args(["build", "--quiet", "--package", "raddle-alloc", "--example", "raddle_alloc"]);
+        command.args((!cfg!(debug_assertions)).then_some("--release"));
+        succeed(&mut command);
+        let program = std::env::current_exe().expect("a test program has a path");
+        let profile = program.ancestors().nth(2).expect("it lies in `deps`");
+        profile.join("examples/libraddle_alloc.so")
+    })
+}
+
+/// A command with the allocator; it is ended where it hangs.
+fn preloaded(program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["600", "env"]).arg(format!("LD_PRELOAD={}", library().display())).arg(program);
+    command
+}
+
+/// Compiles a program of this folder and gives its path.
+fn compiled(name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload").join(name);
+    let program = folder().join(format!("alloc-{}", name.replace('.', "-")));
+    let mut compiler = Command::new(if name.ends_with("cpp") { "c++" } else { "cc" });
+    compiler.args(["-O1", "-g", "-fno-builtin", "-Wall", "-Wno-alloc-size-larger-than", "-pthread", "-o"]);
+    compiler.arg(&program).arg(&source).arg("-ldl");
+    succeed(&mut compiler);
+    program
+}
+
+fn check(name: &str) {
+    succeed(&mut preloaded(&compiled(name)));
+}
+
+#[test]
+fn each_function_of_c_does_what_its_page_says() {
+    check("surface.c");
+}
+
+#[test]
+fn each_operator_new_of_cpp_has_its_delete_and_its_exception() {
+    check("news.cpp");
+}
+
+#[test]
+fn a_program_with_threads_in_malloc_forks_and_the_children_allocate() {
+    check("fork.c");
+}
+
+#[test]
+fn a_signal_handler_that_interrupted_malloc_allocates() {
+    check("signal.c");
+}
+
+#[test]
+fn a_library_that_was_closed_still_ends_its_threads() {
+    let program = compiled("late.c");
+    succeed(Command::new("timeout").arg("600").arg(program).arg(library()));
+}
+
+#[test]
+fn a_shell_with_pipes_sorts() {
+    let script = "for n in 5 3 9 1; do echo $n; done | sort -n | tr '\\n' ' '; \
+                  x=$(seq 1 2000 | sort -R | sort -n | tail -1); echo $x";
+    let output = succeed(preloaded(Path::new("bash")).arg("-c").arg(script));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 3 5 9 2000\n");
+}
+
+#[test]
+fn python_runs_with_threads() {
+    if Command::new("python3").arg("-c").arg("").output().is_err() {
+        eprintln!("python3 is not here");
+        return;
+    }
+    let script = "import threading, json\n\
+                  def one(n): return json.loads(json.dumps({str(k): [k] * n for k in range(50)}))\n\
+                  def work(n): return [one(n) for _ in range(20)]\n\
+                  threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]\n\
+                  [t.start() for t in threads]; [t.join() for t in threads]\n\
+                  print(sum(len(str(k)) for k in range(100000)))";
+    let output = succeed(preloaded(Path::new("python3")).env("PYTHONMALLOC", "malloc").args(["-c", script]));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "488890\n");
+}
+
+#[test]
+fn statistics_are_told_and_a_wrong_option_is_refused() {
+    let output =
+        succeed(preloaded(Path::new("true")).env("RADDLE_ALLOC", "stats=on,decay=100,huge_pages=never"));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.starts_with("{\"mapped_bytes\": ") && text.ends_with("]}\n"), "{text}");
+    let output = preloaded(Path::new("true")).env("RADDLE_ALLOC", "speed=11").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("`speed=11` is no option; allowed: decay, limit"), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn the_hardened_mode_notices_misuse_and_nothing_else() {
+    let program = compiled("misuse.c");
+    let told = [
+        ("twice", "a block is freed twice"),
+        ("large twice", "a large block is freed twice"),
+        ("middle", "a pointer into the middle of a block is freed"),
+        ("foreign", ""),
+        ("after", "a block was written to after it had been freed"),
+        ("beyond", ""),
+    ];
+    succeed(preloaded(&program).arg("nothing").env("RADDLE_ALLOC", "hardened=on"));
+    for (kind, expected) in told {
+        let output = preloaded(&program).arg(kind).env("RADDLE_ALLOC", "hardened=on").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains(expected), "{kind}: {}\n{text}", output.status);
+        if kind == "twice" {
+            let places = text.matches("alloc-misuse-c+0x").count();
+            assert!(text.contains("allocated at") && text.contains("freed now at") && places >= 3, "{text}");
+        }
+    }
+}

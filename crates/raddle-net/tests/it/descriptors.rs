@@ -1,0 +1,84 @@
+//! Any descriptor: pipes, regular files.
+
+use crate::{KINDS, everywhere, start};
+use raddle::csp;
+use raddle_net::io::Descriptor;
+use std::io::{Read as _, Write as _};
+use std::time::Instant;
+
+#[test]
+fn a_full_pipe_waits_for_its_reader() {
+    const BYTES: usize = 300_000;
+    everywhere(|| {
+        for kind in KINDS {
+            let (reader, writer) = std::io::pipe().unwrap();
+            let (mut reader, mut writer) = (Descriptor::new(reader), Descriptor::new(writer));
+            let writes = start(kind, move || writer.write_all(&vec![7; BYTES]).unwrap());
+            let mut all = Vec::new();
+            reader.read_to_end(&mut all).unwrap();
+            writes();
+            assert_eq!(all, vec![7; BYTES]);
+        }
+    });
+}
+
+#[test]
+fn a_nonblocking_pipe_waits_too() {
+    everywhere(|| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut reader = Descriptor::nonblocking(reader).unwrap();
+        let mut writer = Descriptor::nonblocking(writer).unwrap();
+        let reads = csp::spawn(move || {
+            let mut byte = [0];
+            reader.read_exact(&mut byte).unwrap();
+            reader.wait_readable().unwrap();
+            assert_eq!(reader.into_inner().read(&mut byte).unwrap(), 1);
+            byte[0]
+        });
+        writer.write_all(b"a").unwrap();
+        writer.wait_writable().unwrap();
+        csp::yield_now();
+        writer.write_all(b"b").unwrap();
+        assert_eq!(reads.join().unwrap(), b'b');
+    });
+}
+
+/// The kernel does not poll such: they are always ready.
+#[test]
+fn a_regular_file_is_always_ready() {
+    everywhere(|| {
+        for kind in KINDS {
+            let ready = start(kind, || {
+                let file = Descriptor::new(std::fs::File::open("Cargo.toml").unwrap());
+                file.wait_readable().unwrap();
+                file.wait_writable().unwrap();
+                let mut text = String::new();
+                (&file).read_to_string(&mut text).unwrap();
+                text.contains("raddle-net")
+            });
+            assert!(ready());
+        }
+        let file = Descriptor::new(std::fs::File::open("Cargo.toml").unwrap());
+        raddle::task::block_on(file.readable()).unwrap();
+    });
+}
+
+#[test]
+fn a_wait_with_a_deadline_says_that_nothing_came() {
+    everywhere(|| {
+        for kind in KINDS {
+            let (reader, writer) = std::io::pipe().unwrap();
+            let reader = Descriptor::new(reader);
+            let waits = start(kind, move || {
+                let now = Instant::now();
+                let before = reader.wait_readable_until(now).unwrap();
+                let until = now + std::time::Duration::from_millis(5);
+                let late = reader.wait_readable_until(until).unwrap();
+                assert!(Instant::now() >= until);
+                (before, late)
+            });
+            assert_eq!(waits(), (false, false));
+            drop(writer);
+        }
+    });
+}

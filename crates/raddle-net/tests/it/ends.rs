@@ -1,0 +1,105 @@
+//! Waits that end otherwise than by the peer: cancellation, time, the end of the runtime, a fork.
+
+use crate::{everywhere, watched};
+use raddle::cancel::{self, Token};
+use raddle::{Runtime, channel, csp};
+use raddle_net::net::{TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+#[test]
+fn a_cancelled_region_ends_an_accept() {
+    everywhere(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (token, (says, said)) = (Token::new(), channel::bounded(1));
+        let region = token.clone();
+        let server = csp::spawn(move || {
+            let served = region.run(|| {
+                csp::scope(|s| {
+                    for _ in 0..3 {
+                        s.spawn(|| listener.accept().map(drop));
+                    }
+                    says.send(()).unwrap();
+                    listener.accept().map(drop)
+                })
+            });
+            served.is_err()
+        });
+        said.recv().unwrap();
+        csp::yield_now();
+        token.cancel();
+        assert!(server.join().unwrap());
+    });
+}
+
+#[test]
+fn a_deadline_ends_a_read() {
+    everywhere(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut silent = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_peer, _) = listener.accept().unwrap();
+        let read = cancel::within(Duration::from_millis(5), || silent.read(&mut [0; 8]));
+        assert!(read.is_err());
+    });
+}
+
+/// What nobody waits for any more keeps no runtime.
+#[test]
+fn a_runtime_ends_after_waits_that_were_given_up() {
+    watched();
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    runtime.run(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let late = cancel::within(Duration::from_millis(1), || listener.accept().map(drop));
+        assert!(late.is_err());
+        raddle::task::block_on(async {
+            let two = [listener.readable(), listener.readable()];
+            for wait in two {
+                let late = raddle::task::timeout(Duration::from_millis(1), wait).await;
+                assert!(late.is_err());
+            }
+        });
+    });
+    runtime.shutdown();
+}
+
+/// In a forked child who was a process is an OS thread, and its sockets are its own.
+#[test]
+fn a_child_uses_its_sockets_and_leaves_the_parents_alone() {
+    watched();
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    runtime.run(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let asks = csp::spawn(move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        });
+        // It has waited before: the kernel tells the parent of it.
+        let (mut peer, _) = listener.accept().unwrap();
+        // SAFETY: the child makes calls of Raddle's and the standard library's only, as a process that forks may.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            peer.write_all(b"from the child").unwrap();
+            drop((peer, listener));
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(0) };
+        }
+        assert!(child > 0);
+        let mut status = 0;
+        raddle::blocking(|| {
+            // SAFETY: the child is ours, and its status is written to a place of ours.
+            unsafe { libc::waitpid(child, &raw mut status, 0) }
+        });
+        assert_eq!(status, 0);
+        peer.write_all(b", and the parent").unwrap();
+        drop(peer);
+        assert_eq!(asks.join().unwrap(), "from the child, and the parent");
+        // The listener's edges still come to the parent.
+        let again = csp::spawn(move || TcpStream::connect(address).map(drop).unwrap());
+        listener.accept().unwrap();
+        again.join().unwrap();
+    });
+}

@@ -1,0 +1,106 @@
+//! Tasks wait by futures; a waker that panics, and a future that is dropped, disturb nobody.
+
+use crate::{everywhere, watched};
+use raddle::{csp, task};
+use raddle_net::io::Descriptor;
+use raddle_net::net::{TcpListener, TcpStream};
+use std::future::{Future, poll_fn};
+use std::io::{Read as _, Write as _};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+
+async fn echo(peer: TcpStream) {
+    let mut bytes = [0; 512];
+    loop {
+        let n = poll_fn(|context| peer.poll_read(context, &mut bytes)).await.unwrap();
+        if n == 0 {
+            return;
+        }
+        let mut rest = &bytes[..n];
+        while !rest.is_empty() {
+            let n = poll_fn(|context| peer.poll_write(context, rest)).await.unwrap();
+            rest = &rest[n..];
+        }
+    }
+}
+
+#[test]
+fn tasks_serve_processes() {
+    everywhere(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = task::spawn(async move {
+            for _ in 0..8 {
+                let (peer, _) = poll_fn(|context| listener.poll_accept(context)).await.unwrap();
+                drop(task::spawn(echo(peer)));
+            }
+        });
+        let clients: Vec<_> = (0..8).map(|n| csp::spawn(move || ask(address, n))).collect();
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        task::block_on(server).unwrap();
+    });
+}
+
+fn ask(address: std::net::SocketAddr, n: u8) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    for _ in 0..20 {
+        let mut answer = [0; 100];
+        stream.write_all(&[n; 100]).unwrap();
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, [n; 100]);
+    }
+}
+
+#[test]
+fn a_call_that_waits_panics_in_a_task() {
+    everywhere(|| {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let reader = Descriptor::new(reader);
+        let waits = task::spawn(async move { reader.wait_readable() });
+        assert!(task::block_on(waits).unwrap_err().is_panic());
+    });
+}
+
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker of this test's");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_loses_nobody() {
+    everywhere(|| {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let reader = Descriptor::new(reader);
+        let (waker, quiet) = (Waker::from(Arc::new(Panics)), Waker::noop());
+        let mut panics = pin!(reader.readable());
+        let mut given_up = Box::pin(reader.readable());
+        assert!(panics.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(given_up.as_mut().poll(&mut Context::from_waker(quiet)).is_pending());
+        drop(given_up);
+        csp::scope(|s| {
+            s.spawn(|| reader.wait_readable().unwrap());
+            s.spawn(|| task::block_on(reader.readable()).unwrap());
+            csp::yield_now();
+            writer.write_all(b"x").unwrap();
+        });
+    });
+}
+
+#[test]
+fn an_os_thread_blocks_on_a_future() {
+    watched();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let waits = std::thread::spawn(move || {
+        let reader = Descriptor::new(reader);
+        task::block_on(reader.readable()).unwrap();
+        let mut byte = [0];
+        (&reader).read_exact(&mut byte).unwrap();
+        byte[0]
+    });
+    writer.write_all(b"z").unwrap();
+    assert_eq!(waits.join().unwrap(), b'z');
+}

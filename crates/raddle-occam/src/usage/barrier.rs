@@ -1,0 +1,65 @@
+//! Owns: rule U6 of barriers: who may use one in parallel, and in which state.
+//! May use: `ast`, `diag`, `program`, `source`.
+//! Never: counts members; the machine does.
+//!
+//! Whoever can name a barrier is a member of it: the declaration makes one, who gets it as a parameter acts for its
+//! caller, and of the branches of a PAR one may act for the process that began it. For more than one the PAR says
+//! ENROLL. So a use of a barrier counts as a change of a variable, but between the branches of a PAR that enrolls them
+//! it does not.
+
+use super::Walker;
+use super::access::{Access, Step, Use};
+use crate::ast::{ExprId, ProcessId};
+use crate::diag::{Code, Diagnostic};
+use crate::program::NameId;
+use crate::source::Span;
+
+impl Walker<'_> {
+    /// A use of a barrier; the variables that it may be.
+    fn use_barrier(&mut self, barrier: ExprId) -> Vec<NameId> {
+        let span = self.ast.expr(barrier).span;
+        let places = self.places(barrier);
+        for place in &places {
+            self.check_defined(place, span);
+            // Not the variable: who gives it another barrier changes that.
+            let members = place.clone().step(Step::Size, &mut self.table);
+            self.touch(&members, Use::Write, span);
+        }
+        places.iter().map(|place| place.root).collect()
+    }
+
+    pub(crate) fn sync(&mut self, barrier: ExprId) {
+        self.use_barrier(barrier);
+    }
+
+    pub(crate) fn resign(&mut self, barrier: ExprId, body: ProcessId) {
+        let span = self.ast.expr(barrier).span;
+        let roots = self.use_barrier(barrier);
+        let before = self.resigned.len();
+        self.resigned.extend(roots.into_iter().map(|root| (root, span)));
+        self.process(body);
+        self.resigned.truncate(before);
+    }
+
+    pub(crate) fn enroll(&mut self, barriers: &[ExprId], par: ProcessId) {
+        let mut roots = Vec::new();
+        for &barrier in barriers {
+            roots.extend(self.use_barrier(barrier));
+        }
+        self.enrolling = roots;
+        self.process(par);
+    }
+
+    /// Whether it is a use of a barrier as its members make it, of that of another variable not.
+    pub(crate) fn is_members(access: &Access) -> bool {
+        matches!(access.path.last(), Some(Step::Size))
+    }
+
+    /// Who has resigned uses the barrier no more, until the RESIGN ends.
+    pub(crate) fn not_resigned(&mut self, root: NameId, span: Span) {
+        let Some(&(_, resigned)) = self.resigned.iter().find(|(name, _)| *name == root) else { return };
+        let text = self.program.spelling(root);
+        let message = format!("`{text}` is used in a RESIGN of it, where the process is no member");
+        self.complain(Diagnostic::new(Code::Barrier, span, message).also(resigned, "resigned here"));
+    }
+}

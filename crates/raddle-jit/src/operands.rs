@@ -120,11 +120,13 @@ pub(crate) fn how(insn: Insn) -> How {
         OutM => How::Meet(Helper::OutputMemory),
         InM => How::Meet(Helper::InputMemory),
         Fork => How::Meet(Helper::Fork),
-        Join => How::Meet(Helper::Join),
+        Join | JoinF => How::Meet(Helper::Join),
         End => How::Last(Helper::End),
         CallD | Stop | Trap => How::Last(Helper::Slow),
         JoinN | Wait => How::Again,
         ForkN | AltW | AltE | Claim | Unclaim | Resched => How::Meet(Helper::Step),
+        Forking => How::Aside(Kills::Slots(insn.a, 2)),
+        Enroll => How::Aside(Kills::All),
         EnC | EnT | EnS | Alt | DisC | DisT | DisS | DisCR | DisTR | DisSR => How::Aside(Kills::All),
         Call => How::Call,
         Ret => How::Return,
@@ -147,9 +149,26 @@ pub(crate) fn how(insn: Insn) -> How {
         Host => How::Aside(Kills::Slots(insn.a, 4)),
         Watch => How::Aside(Kills::Slots(insn.a, 2)),
         Unwatch => How::Aside(Kills::Nothing),
-        _ => How::Inline,
+        op if INLINE.contains(&op) => How::Inline,
+        // What is not known here. Where a process goes on after it, other than behind it, is known to the interpreter.
+        op if op.effect().falls_through() => How::Meet(Helper::Step),
+        _ => How::Last(Helper::Slow),
     }
 }
+
+/// What compiled code does by itself, if [`how`] has nothing else to say of it.
+const INLINE: &[Op] = {
+    use Op::*;
+    &[
+        Nop, Mov, MovL, Ldi, LdiL, Pool, Addr, Data, Par, CopyI, Add, Sub, Mul, Div, Rem, Neg, AddI, MulI,
+        Plus, Minus, Times, PlusI, And, Or, Xor, AndI, Not, Shl, Shr, NotBool, WrapH, WrapB, Eq, Ne, Lt, Le,
+        EqI, LtI, After, ChkH, ChkB, ChkBool, ChkShift, AddL, SubL, MulL, DivL, RemL, NegL, PlusL, MinusL,
+        TimesL, AndL, OrL, XorL, NotL, ShlL, ShrL, EqL, NeL, LtL, LeL, AfterL, AddF, SubF, MulF, DivF, NegF,
+        EqF, NeF, LtF, LeF, AddD, SubD, MulD, DivD, NegD, EqD, NeD, LtD, LeD, WtoL, LtoW, WtoF, WtoD, LtoF,
+        LtoD, FtoW, FtoL, DtoW, DtoL, FtoD, DtoF, LdrB, LdrH, LdrW, LdrL, StrB, StrH, StrW, StrL, AldB, AldH,
+        AldW, AldL, AstB, AstH, AstW, AstL, Elem, Flat, Chk, ChkI, ChkSlice, ChkSize, ChkCount, ChkF, ChkD,
+    ]
+};
 
 /// What is changed beside what [`operands`] says.
 pub(crate) fn kills(insn: Insn) -> Kills {

@@ -1,5 +1,5 @@
 //! Owns: `raddle exec`: a program with the libraries of other threading interfaces replaced by Raddle's.
-//! May use: `refusal`, `settings`, `clap`.
+//! May use: `refusal`, `settings`.
 //! Never: staying: it becomes the program.
 //!
 //! A library that stands for libgomp and libomp lies in a folder of its own, under their names. The dynamic linker

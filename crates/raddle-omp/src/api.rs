@@ -1,5 +1,5 @@
 //! Owns: the calls that programs make themselves: `omp_*`, for C and for Fortran.
-//! May use: `abi`, `icv`, `member`, `team`.
+//! May use: `abi`, `engine::member`, `engine::team`, `icv`, `libc`, `raddle-core`.
 //! Never: what compilers call.
 
 mod aliases;

@@ -1,5 +1,5 @@
 //! Owns: calls of the C library by which members wait for time or for others: they leave their worker to others.
-//! May use: `raddle-context`, `raddle-core`.
+//! May use: `abi`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: a call that does not wait.
 //!
 //! A member that spins, and yields or sleeps in between, or `main` that waits for threads of its own, would keep a

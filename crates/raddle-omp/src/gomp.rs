@@ -1,5 +1,6 @@
 //! Owns: libgomp's calls, as gcc makes them: regions, barriers, critical, single, sections.
-//! May use: `abi`, `fork`, `member`, `share`, `team`, `wait`.
+//! May use: `abi`, `engine::fork`, `engine::member`, `engine::share`, `engine::team`, `icv`, `lock`, `report`,
+//! `wait`.
 //! Never: a rule of OpenMP's; that is the engine's.
 
 mod cancel;

@@ -1,5 +1,5 @@
 //! Owns: memory of the C library, aligned.
-//! May use: nothing.
+//! May use: `libc`.
 //! Never: an allocator of the interface.
 
 use std::ptr::null_mut;

@@ -1,5 +1,5 @@
 //! Owns: the internal control variables: those of the process, those of a task, and the environment they come from.
-//! May use: nothing.
+//! May use: `report`.
 //! Never: a team.
 
 mod display;

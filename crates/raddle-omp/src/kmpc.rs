@@ -1,5 +1,6 @@
 //! Owns: libomp's calls, as clang makes them: regions, barriers, critical, single, reductions, ordered.
-//! May use: `abi`, `fork`, `lock`, `member`, `micro`, `share`, `team`, `wait`.
+//! May use: `abi`, `engine::fork`, `engine::member`, `engine::share`, `engine::team`, `icv`, `lock`, `micro`,
+//! `wait`, `raddle-core`.
 //! Never: a rule of OpenMP's; that is the engine's.
 
 mod atomic;

@@ -2,8 +2,8 @@
 //! May use: nothing.
 //! Never: a call that a Rust program makes.
 //!
-//! The crate becomes a shared library (`cargo xtask openmp`). Read `docs/OPENMP.md` for what it does; here read `engine` first, then `gomp`
-//! and `kmpc`, which translate.
+//! The crate becomes a shared library (`cargo xtask openmp`). Read `docs/OPENMP.md` for what it does; here read
+//! `engine` first, then `gomp` and `kmpc`, which translate.
 
 #![cfg_attr(
     not(loom),

@@ -1,5 +1,5 @@
 //! Owns: locks of the program's: critical names, `omp_lock_t`, `omp_nest_lock_t`.
-//! May use: `abi`, `member`, `wait`.
+//! May use: `abi`, `engine::member`, `wait`.
 //! Never: a lock of the runtime's own.
 //!
 //! gcc's `omp_lock_t` has four bytes, clang's eight: a futex word fits into both. A nested lock is an address of what

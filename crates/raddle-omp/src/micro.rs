@@ -1,5 +1,5 @@
 //! Owns: the calls of libomp's interface with any number of arguments, both ways.
-//! May use: nothing.
+//! May use: `abi`.
 //! Never: floating-point arguments; compilers pass them as integers here.
 //!
 //! Stable Rust cannot define C functions with `...`. What it can do is name the registers: the first of the arguments

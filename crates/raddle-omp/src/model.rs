@@ -1,9 +1,9 @@
-//! Owns: loom's models of two protocols: `wait::WakeWord` (no poke is lost), and a team's rounds (one ends it, after all).
+//! Owns: loom's models: of `wait::WakeWord` (no poke is lost), and of a team's rounds (one ends it, after all).
 //! May use: `loom`.
 //! Never: the scheduler: a sleep is a condition variable here.
 //!
-//! They are the steps of `wait.rs`, `team.rs` and `queue.rs`, with their orderings, written again: the engine itself
-//! stands on the scheduler, which is not compiled for loom.
+//! They are the steps of `wait`, of `engine::team` and of `engine::queue`, with their orderings, written again: the
+//! engine itself stands on the scheduler, which is not compiled for loom.
 
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! One of the two sees what the other did. A poke of one who is awake is an addition and a load. The models in
-//! `model.rs` are of these steps.
+//! `model` are of these steps.
 
 use raddle_core::door::futex::{self, ANY, FutexWord, WaitOptions};
 use raddle_core::door::{team, thread, tick};
@@ -134,6 +134,7 @@ fn lock_slowly(word: &AtomicU32) {
         }
         std::hint::spin_loop();
     }
+    // pairs with the release in `unlock`
     while word.swap(WANTED, Ordering::Acquire) != FREE {
         sleep(word, WANTED);
     }

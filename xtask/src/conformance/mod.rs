@@ -1,9 +1,9 @@
 //! Owns: `cargo xtask conformance`: independent suites of occam and OpenMP programs, from checkouts that the user has.
-//! May use: `house`, `report`, `anyhow`.
+//! May use: `house`, `openmp`, `report`, `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
-//! Two suites of occam. `KRoC:tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and how many
-//! assertions held. Tock's `testcases/automatic` hold small programs that must be accepted or refused.
+//! Two suites of occam. `KRoC:tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and
+//! how many assertions held. Tock's `testcases/automatic` hold small programs that must be accepted or refused.
 //!
 //! Cargo builds `raddle`, which runs as a program.
 

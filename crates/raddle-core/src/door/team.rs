@@ -1,5 +1,4 @@
-//! Owns: `TeamWord`, at which a team of threads waits for its next round, spinning for a while before it sleeps; the
-//! spin by itself.
+//! Owns: `TeamWord`, at which a team waits for its next round, spinning for a while before it sleeps; and that spin.
 //! May use: `worker`.
 //! Never: a spin while anything else wants the worker.
 //!

@@ -1,5 +1,5 @@
 //! Owns: the names that clang's header gives some calls, beside those of the standard: `ompc_*`, `kmpc_*`.
-//! May use: `abi`, the calls themselves.
+//! May use: `abi`, `engine::member`, `icv`, `kmpc::extra`.
 //! Never: a rule of its own.
 
 use super::places;

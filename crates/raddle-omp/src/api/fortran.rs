@@ -1,5 +1,5 @@
 //! Owns: the names that Fortran's compilers make of `omp_*`: an underscore, arguments by address.
-//! May use: `abi`, the calls for C.
+//! May use: `abi`, `lock`.
 //! Never: a rule of its own.
 
 use crate::abi::At;

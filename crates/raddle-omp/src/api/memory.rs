@@ -1,5 +1,5 @@
 //! Owns: allocators and memory of the interface: all of them are the C library's; and memory of the device, the host.
-//! May use: `abi`, `icv`, `member`.
+//! May use: `abi`, `engine::member`, `heap`, `report`, `libc`.
 //! Never: a pool.
 
 use crate::abi::At;

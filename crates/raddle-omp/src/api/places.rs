@@ -1,5 +1,5 @@
 //! Owns: places: what `OMP_PLACES` names, and what the calls tell of it; the affinity format.
-//! May use: `abi`, `icv`, `member`.
+//! May use: `abi`, `engine::member`, `icv`.
 //! Never: binding a thread; members move between workers, which `RADDLE_PIN` binds.
 
 use crate::abi::At;

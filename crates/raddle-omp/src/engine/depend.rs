@@ -1,5 +1,5 @@
 //! Owns: dependences between the tasks of one parent.
-//! May use: `member`, `task`.
+//! May use: nothing.
 //! Never: an address's contents.
 //!
 //! A parent keeps for each address who used it last: the latest group of tasks that may run side by side there, and the

@@ -1,5 +1,5 @@
 //! Owns: how many threads a region gets; a region's begin, body, end.
-//! May use: `icv`, `member`, `share`, `start`, `team`, `raddle-core`.
+//! May use: `abi`, `icv`, `micro`, `raddle-core`.
 //! Never: a barrier.
 
 use crate::engine::member::{Member, me};
@@ -7,6 +7,7 @@ use crate::engine::team::{Preset, RegionWork, Team};
 use crate::icv::{processors, settings};
 use raddle_core::door::team::default_spin;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// How many threads a region has that asks for so many; 0 asks for none.
@@ -71,8 +72,10 @@ pub(crate) fn begin(work: RegionWork, wanted: u32, preset: Preset) -> &'static T
 pub(crate) fn begin_with(work: RegionWork, count: u32, preset: Preset, tables: usize) -> &'static Team {
     let member = me();
     let mut icv = member.task().icv.get();
-    let team = team_for(member, count);
-    let count = count.min(team.members.len() as u32);
+    let taken = take(count - 1, icv.limit);
+    let team = team_for(member, taken + 1);
+    let count = (taken + 1).min(team.members.len() as u32);
+    team.taken.set(if is_limited(icv.limit) { taken } else { 0 });
     // The next level has what the list says for it.
     let threads = &settings().threads;
     if let Some(&next) = threads.get(team.level as usize) {
@@ -114,7 +117,34 @@ pub(crate) fn work(team: &'static Team, member: &'static Member) {
 /// The caller ends the region that it has begun.
 pub(crate) fn end() {
     let member = me();
-    member.team().end(member);
+    let team = member.team();
+    team.end(member);
+    let taken = team.taken.replace(0);
+    if taken > 0 {
+        TAKEN.fetch_sub(taken, Ordering::Relaxed);
+    }
+}
+
+/// How many threads regions have besides their masters, where their number is limited.
+static TAKEN: AtomicU32 = AtomicU32::new(0);
+
+fn is_limited(limit: u32) -> bool {
+    limit < i32::MAX as u32
+}
+
+/// As many of these as the limit leaves.
+fn take(wanted: u32, limit: u32) -> u32 {
+    if wanted == 0 || !is_limited(limit) {
+        return wanted;
+    }
+    let mut taken = TAKEN.load(Ordering::Relaxed);
+    loop {
+        let some = wanted.min((limit - 1).saturating_sub(taken));
+        match TAKEN.compare_exchange_weak(taken, taken + some, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return some,
+            Err(now) => taken = now,
+        }
+    }
 }
 
 /// A whole region.

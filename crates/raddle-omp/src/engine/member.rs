@@ -1,5 +1,5 @@
 //! Owns: `Member`, what is kept of a thread that takes part in regions; and who that is here.
-//! May use: `task`, `team`, `wait`.
+//! May use: `wait`.
 //! Never: being freed; others poke it late.
 
 use crate::engine::task::Task;

@@ -1,5 +1,5 @@
 //! Owns: `Queues`: the tasks of a team that can run, one queue for each member, and one for those with priorities.
-//! May use: `task`.
+//! May use: nothing.
 //! Never: a wait while a queue is locked.
 //!
 //! A queue is short and its lock is held for nanoseconds. The owner takes the youngest, others the oldest.

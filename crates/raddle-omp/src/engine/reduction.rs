@@ -1,5 +1,5 @@
 //! Owns: reductions over tasks: the copies of all threads, found by address, put together at the end of a group.
-//! May use: `abi`, `member`, `task`, `team`, `wait`.
+//! May use: `abi`, `report`, `libc`.
 //! Never: an operation of its own: the compilers give functions.
 
 use crate::abi::At;

@@ -1,5 +1,5 @@
 //! Owns: what members share of a loop: its plan, who takes which iterations, `ordered`, doacross.
-//! May use: `member`, `team`, `wait`.
+//! May use: `icv`, `wait`.
 //! Never: types of loop variables; a loop is so many iterations here.
 //!
 //! A team has a ring of places for loops, since members without a barrier between run ahead. Member by member all begin
@@ -300,8 +300,8 @@ impl Published {
     pub(crate) fn wait(&self) -> usize {
         let mut times = 0;
         loop {
+            // pairs with the release in `publish`
             match self.0.load(Ordering::Acquire) {
-                // pairs with the release in `publish`
                 0 => breathe(&mut times),
                 address => return address,
             }

@@ -1,5 +1,5 @@
 //! Owns: the threads of teams, their making and their main loop; the thread of the program's `main`; forks.
-//! May use: `fork`, `icv`, `member`, `task`, `team`, `raddle-context`, `raddle-core`.
+//! May use: `abi`, `icv`, `report`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: the end of a thread: teams are kept.
 
 use crate::engine::member::{Member, become_here};

@@ -1,5 +1,5 @@
 //! Owns: `Task`: implicit and explicit ones, their making, running, ending; groups.
-//! May use: `abi`, `depend`, `icv`, `member`, `queue`, `reduction`, `team`, `wait`.
+//! May use: `abi`, `icv`, `report`.
 //! Never: a task moving from one thread to another once it has begun.
 //!
 //! A tied task that waits may run only descendants of what waits, on its own stack: so what it holds cannot be waited
@@ -52,6 +52,7 @@ pub(crate) struct Task {
     pub(crate) is_tied: bool,
     /// Whoever made it waits to run it himself.
     is_awaited: Cell<bool>,
+    is_announced: Cell<bool>,
     body: Cell<TaskBody>,
     destroys: Cell<Option<Routine>>,
     /// Whether what the compiler keeps of it names what destroys it.
@@ -78,6 +79,7 @@ impl Task {
             is_final: Cell::new(false),
             is_tied: true,
             is_awaited: Cell::new(false),
+            is_announced: Cell::new(false),
             body: Cell::new(TaskBody::None),
             destroys: Cell::new(None),
             destroys_by_data: Cell::new(false),
@@ -118,6 +120,7 @@ impl Task {
             is_final: Cell::new(settings.is_final || parent.is_final.get()),
             is_tied: settings.is_tied,
             is_awaited: Cell::new(false),
+            is_announced: Cell::new(false),
             body: Cell::new(settings.body),
             destroys: Cell::new(settings.destroys),
             destroys_by_data: Cell::new(false),
@@ -242,6 +245,7 @@ fn at<'t>(task: *const Task) -> &'t Task {
 /// The task counts from now on, as one of its parent's, group's and team's.
 pub(crate) fn announce(task: *const Task) {
     let task = at(task);
+    task.is_announced.set(true);
     let parent = at(task.parent.get());
     parent.references.fetch_add(1, Ordering::Relaxed);
     parent.children.fetch_add(1, Ordering::Relaxed);
@@ -249,6 +253,17 @@ pub(crate) fn announce(task: *const Task) {
         group.enter();
     }
     task.team().one_more();
+}
+
+/// Whether it was announced: then it is an untied task that gives itself back, to go on later where it stands.
+pub(crate) fn goes_on_later(task: *const Task) -> bool {
+    let this = at(task);
+    if !this.is_announced.get() {
+        return false;
+    }
+    this.open.fetch_add(1, Ordering::Relaxed);
+    put(task);
+    true
 }
 
 /// It may run: somebody takes it. It may be gone at once.
@@ -337,12 +352,6 @@ pub(crate) fn run(task: *const Task) {
     if !this.is_cancelled() {
         enter(this);
     }
-    if let Some(destroys) = this.destroys.take()
-        && let TaskBody::Routine(_, data) = this.body.get()
-    {
-        // SAFETY: the compiler's own, for this task.
-        unsafe { destroys(member.gtid.cast_signed(), data) };
-    }
     member.loops.set(loops);
     member.my_loop.set(my_loop);
     member.task.set(before);
@@ -364,6 +373,13 @@ fn enter(this: &Task) {
 pub(crate) fn close(task: *const Task) {
     // pairs with itself: who ends it sees what both did
     if at(task).open.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let this = at(task);
+        if let Some(destroys) = this.destroys.take()
+            && let TaskBody::Routine(_, data) = this.body.get()
+        {
+            // SAFETY: the compiler's own, for this task.
+            unsafe { destroys(me().gtid.cast_signed(), data) };
+        }
         over(task);
     }
 }

@@ -1,12 +1,12 @@
 //! Owns: `Team`: the members of a region and what they share; rounds, in which barriers and regions end.
-//! May use: `icv`, `member`, `queue`, `share`, `task`, `wait`.
+//! May use: `abi`, `icv`, `micro`.
 //! Never: being freed: who was in it looks at it late.
 //!
 //! # Rounds
 //! A round ends when all members have arrived *and* all tasks of the team are over. Both are counted in one word,
-//! beside the number of the round, so that one addition tells who was the last; that one ends the round. A member that has
-//! arrived runs tasks until then. The last round of a region is that of its end: only the master waits for it, and the
-//! others wait for their next region, and run tasks meanwhile.
+//! beside the number of the round, so that one addition tells who was the last; that one ends the round. A member that
+//! has arrived runs tasks until then. The last round of a region is that of its end: only the master waits for it, and
+//! the others wait for their next region, and run tasks meanwhile.
 //!
 //! ```text
 //! state = round << 32 | arrivals missing + tasks not over
@@ -71,6 +71,8 @@ pub(crate) struct Team {
     /// Counts regions: who looks into the queues belongs to this one.
     pub(crate) region: AtomicU32,
     pub(crate) is_busy: Cell<bool>,
+    /// How many threads of a limited number it has.
+    pub(crate) taken: Cell<u32>,
     pub(crate) queues: Queues,
     pub(crate) shares: Shares,
     pub(crate) singles: AtomicU32,
@@ -131,6 +133,7 @@ impl Team {
             ending: AtomicBool::new(false),
             region: AtomicU32::new(0),
             is_busy: Cell::new(false),
+            taken: Cell::new(0),
             queues: Queues::new(count),
             shares: Shares::new(),
             singles: AtomicU32::new(0),

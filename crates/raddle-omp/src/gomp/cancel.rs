@@ -1,5 +1,5 @@
 //! Owns: libgomp's cancellation.
-//! May use: `icv`, `member`, `share`, `task`, `team`.
+//! May use: `engine::member`, `engine::share`, `engine::task::wait`, `engine::team`, `icv`.
 //! Never: stopping anybody who does not ask.
 
 use crate::engine::member::me;

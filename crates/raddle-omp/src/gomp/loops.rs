@@ -1,5 +1,6 @@
 //! Owns: libgomp's loops, of `long` and of `unsigned long long`, with all schedules, ordered ones and doacross.
-//! May use: `abi`, `fork`, `icv`, `member`, `reduction`, `share`, `task`.
+//! May use: `abi`, `engine::fork`, `engine::member`, `engine::reduction`, `engine::share`, `engine::task::wait`,
+//! `engine::team`, `icv`, `micro`.
 //! Never: who takes which iterations.
 
 use crate::abi::{At, CFunction};

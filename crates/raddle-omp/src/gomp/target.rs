@@ -1,5 +1,5 @@
 //! Owns: libgomp's `target` and `teams` constructs, on the host.
-//! May use: `abi`, `icv`, `member`, `reduction`, `task`.
+//! May use: `abi`, `engine::fork`, `engine::member`, `engine::reduction`, `icv`.
 //! Never: a device.
 
 use crate::abi::{At, CFunction};

@@ -1,5 +1,5 @@
 //! Owns: what `OMP_DISPLAY_ENV` and `omp_display_env` print.
-//! May use: nothing.
+//! May use: `report`.
 //! Never: standard output.
 
 use super::{AUTO, DYNAMIC, GUIDED, MONOTONIC, TARGET, TEAMS, TEAMS_LIMIT, settings};

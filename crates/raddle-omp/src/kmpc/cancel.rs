@@ -1,5 +1,5 @@
 //! Owns: libomp's cancellation.
-//! May use: `icv`, `member`, `task`, `team`.
+//! May use: `engine::member`, `engine::task::wait`, `engine::team`, `icv`.
 //! Never: stopping anybody who does not ask.
 
 use super::SourceSite;

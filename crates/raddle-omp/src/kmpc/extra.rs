@@ -1,5 +1,5 @@
 //! Owns: libomp's locks with a site, its `kmp_*` calls, messages.
-//! May use: `abi`, `icv`, `lock`, `member`.
+//! May use: `abi`, `engine::member`, `engine::reduction`, `heap`, `icv`, `lock`, `report`, `libc`.
 //! Never: what changes how the runtime works: `kmp_*` settings are kept and answered.
 
 use super::SourceSite;

@@ -1,5 +1,5 @@
 //! Owns: libomp's loops: static ones by bounds, others by chunks; distribute; doacross.
-//! May use: `abi`, `icv`, `member`, `share`.
+//! May use: `abi`, `engine::member`, `engine::share`, `icv`.
 //! Never: who takes which iterations.
 
 use super::SourceSite;

@@ -1,5 +1,5 @@
 //! Owns: threadprivate variables by tables, as compilers without thread-local storage have them.
-//! May use: `abi`, `member`, `reduction`.
+//! May use: `abi`, `engine::member`, `engine::reduction`.
 //! Never: variables in storage of the thread's own; these need no call.
 
 use super::SourceSite;

@@ -1,5 +1,6 @@
 //! Owns: libomp's tasks: their layout, dependences in its form, groups, loops of tasks, reductions, events.
-//! May use: `abi`, `depend`, `member`, `reduction`, `task`.
+//! May use: `abi`, `engine::depend`, `engine::member`, `engine::reduction`, `engine::task`, `engine::task::wait`,
+//! `icv`, `report`, `raddle-core`.
 //! Never: the order of tasks.
 
 use super::SourceSite;
@@ -111,8 +112,10 @@ fn runs_now(is_free: bool) -> bool {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_omp_task(_: SourceSite, _: i32, data: *mut KmpTask) -> i32 {
-    settle(data);
-    task::submit(of(data), &[], runs_now(true));
+    if !task::goes_on_later(of(data)) {
+        settle(data);
+        task::submit(of(data), &[], runs_now(true));
+    }
     0
 }
 

@@ -1,5 +1,5 @@
 //! Owns: waiting for the order of a loop's iterations: a count, or one by one (doacross).
-//! May use: `member`, `team`, `wait`.
+//! May use: `wait`, `raddle-core`.
 //! Never: who runs which iteration.
 
 use crate::wait::{sleep_at, wake_all};

@@ -1,5 +1,5 @@
 //! Owns: `Group`; waiting for tasks, and running others meanwhile.
-//! May use: `member`, `queue`, `team`.
+//! May use: `engine::member`, `engine::reduction`, `engine::team`, `raddle-core`.
 //! Never: running what does not descend from who waits, but at a barrier.
 
 use super::{Task, run};

@@ -4,7 +4,7 @@
 
 use crate::engine::member::{Member, me};
 use crate::engine::team::{Preset, RegionWork, Team};
-use crate::icv::{processors, settings};
+use crate::icv::{Icv, processors, settings};
 use raddle_core::door::team::default_spin;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -154,8 +154,8 @@ pub(crate) fn region(body: RegionWork, wanted: u32, preset: Preset) {
     end();
 }
 
-/// Runs it as if no region were around: a device's region, or a league's.
-pub(crate) fn as_root<R>(body: impl FnOnce() -> R) -> R {
+/// Runs it as if no region were around, with these variables: a device's region, or a league's.
+pub(crate) fn as_root<R>(icv: Icv, body: impl FnOnce() -> R) -> R {
     let member = me();
     let kept = (member.teams.get(), member.pushed.get());
     // A team of one at level zero, of its own, with the variables of the process.
@@ -170,10 +170,10 @@ pub(crate) fn as_root<R>(body: impl FnOnce() -> R) -> R {
             }
         }
     };
-    let icv = member.task().icv.get();
     team.work.set(RegionWork::None);
     team.begin(member, 1, icv, Duration::ZERO, 0);
     team.active.set(0);
+    member.teams.set((0, 1));
     let result = body();
     team.end(member);
     member.teams.set(kept.0);
@@ -183,11 +183,11 @@ pub(crate) fn as_root<R>(body: impl FnOnce() -> R) -> R {
 
 /// The teams of a league, one after the other.
 pub(crate) fn league(teams: u32, limit: u32, body: impl Fn()) {
-    as_root(|| {
+    as_root(me().task().icv.get(), || {
         let member = me();
         let task = member.task();
         let mut icv = task.icv.get();
-        let set = crate::icv::TEAMS_LIMIT.load(std::sync::atomic::Ordering::Relaxed);
+        let set = crate::icv::TEAMS_LIMIT.load(Ordering::Relaxed);
         let limit = if limit > 0 { limit } else { u32::try_from(set).unwrap_or(0) };
         if limit > 0 {
             icv.limit = icv.limit.min(limit);

@@ -25,7 +25,7 @@ extern "C-unwind" fn GOMP_target(
 
 /// A region of the device's, which is the host: nothing of the outer region is seen in it.
 fn on_host(function: CFunction, data: *mut u8) {
-    crate::engine::fork::as_root(|| crate::abi::call(function, data));
+    crate::engine::fork::as_root(crate::icv::settings().first, || crate::abi::call(function, data));
 }
 
 #[unsafe(no_mangle)]

@@ -134,6 +134,8 @@ pub(crate) extern "C-unwind" fn kmp_set_library_throughput() {}
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn kmp_set_defaults(text: At<u8>) {
+    // What the environment says is read first, and changed then.
+    let _ = settings();
     let bytes: Vec<u8> = (0..).map(|n| text.at(n).get()).take_while(|byte| *byte != 0).collect();
     if let Some(value) = String::from_utf8_lossy(&bytes).strip_prefix("OMP_TARGET_OFFLOAD=") {
         crate::icv::TARGET.store(crate::icv::target(value), Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Owns: libgomp's tasks: dependences in its form, groups, loops of tasks, reductions, events.
 //! May use: `abi`, `engine::depend`, `engine::fork`, `engine::member`, `engine::reduction`, `engine::task`,
-//! `engine::task::wait`, `engine::team`, `icv`, `report`, `raddle-core`.
+//! `engine::team`, `icv`, `report`, `raddle-core`.
 //! Never: the order of tasks.
 
 use crate::abi::{At, CFunction};

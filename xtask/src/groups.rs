@@ -94,6 +94,13 @@ const PIP: Need = Need {
 
 const GDB: Need = Need { tool: "gdb", probe: "command -v gdb", packages: &["gdb"], otherwise: "" };
 
+const CLANG: Need = Need {
+    tool: "clang with OpenMP",
+    probe: "echo '#include <omp.h>' | clang -fopenmp -x c -fsyntax-only -",
+    packages: &["clang", "libomp-dev"],
+    otherwise: "",
+};
+
 const GXX: Need = Need { tool: "g++", probe: "command -v g++", packages: &["g++"], otherwise: "" };
 
 const STATIC_C: Need = Need {
@@ -199,6 +206,12 @@ const GROUPS: &[Group] = &[
         steps: &["cargo package --quiet --offline --allow-dirty --no-verify --workspace \
                   --exclude ledger --exclude raddle-measure --exclude raytrace --exclude warehouse --exclude xtask \
                   --target-dir target/package"],
+    },
+    Group {
+        name: "openmp",
+        what: "OpenMP programs by gcc and by clang, on the library that stands for libgomp and libomp",
+        needs: &[CLANG],
+        steps: &["OPENMP_CLANG=clang cargo test --no-fail-fast --workspace --test openmp"],
     },
     Group {
         name: "rayon",
@@ -323,7 +336,8 @@ const GROUPS: &[Group] = &[
                   --package raddle-protocol --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-alloc --package raddle-stm --package raddle-vm --lib -- model::",
+                  --package raddle-alloc --package raddle-omp --package raddle-stm --package raddle-vm \
+                  --lib -- model::",
         ],
     },
     Group {

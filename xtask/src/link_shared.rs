@@ -27,25 +27,25 @@ use anyhow::{Context as _, ensure};
 pub(crate) struct LinkSharedArgs {
     /// The package whose library becomes a shared library
     #[arg(long, short)]
-    package: String,
+    pub(crate) package: String,
     /// Take this example of the package instead of its library
     #[arg(long)]
-    example: Option<String>,
+    pub(crate) example: Option<String>,
     /// The symbols that are exported, by version, in the linker's language
     #[arg(long, value_name = "FILE")]
-    version_script: PathBuf,
+    pub(crate) version_script: PathBuf,
     /// The name by which programs look for the library; else the file's
     #[arg(long)]
-    soname: Option<String>,
+    pub(crate) soname: Option<String>,
     /// Where the library is written
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    pub(crate) output: PathBuf,
     /// Compile for speed
     #[arg(long)]
-    release: bool,
+    pub(crate) release: bool,
     /// Leave symbols and line tables in
     #[arg(long)]
-    keep_symbols: bool,
+    pub(crate) keep_symbols: bool,
 }
 
 /// Builds the static library and links it.

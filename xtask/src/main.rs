@@ -16,6 +16,7 @@ mod graph;
 mod groups;
 mod house;
 mod link_shared;
+mod openmp;
 mod plate;
 mod recipes;
 mod report;
@@ -57,10 +58,12 @@ enum Command {
     },
     /// Build the rivals of the benchmarks and of `raddle lab`, and say what those need that cannot be built here
     Rivals,
-    /// Run independent suites of occam programs, from checkouts that you have
+    /// Run independent suites of occam and OpenMP programs, from checkouts that you have
     Conformance(conformance::ConformanceArgs),
     /// Build a crate as a shared library whose symbols have versions
     LinkShared(link_shared::LinkSharedArgs),
+    /// Build the library that `raddle exec` gives OpenMP programs, beside `raddle`
+    Openmp(openmp::OpenmpArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -134,6 +137,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rivals => bench::rivals(),
         Command::Conformance(args) => conformance::run(&args),
         Command::LinkShared(args) => link_shared::run(&args),
+        Command::Openmp(args) => openmp::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),

@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `explain`, `lab`, `native`, `occam`, `program`, `refusal`, `settings`, `top`, `trace`,
-//! `clap`.
+//! May use: `check`, `dump`, `exec`, `explain`, `lab`, `native`, `occam`, `program`, `refusal`, `settings`, `top`,
+//! `trace`, `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;
@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::Check;
 use crate::dump::Dump;
+use crate::exec::Exec;
 use crate::explain::Explain;
 use crate::lab::Lab;
 use crate::occam::{self, Compile, Ended, Refused, Running};
@@ -34,6 +35,9 @@ pub(crate) enum Command {
     /// Run a program, with the runtime's settings given as options
     #[command(after_long_help = RUN_HELP)]
     Run(RunCommand),
+    /// Run an OpenMP program as it was compiled, on Raddle's scheduler
+    #[command(after_help = EXEC_HELP)]
+    Exec(Exec),
     /// Check occam programs without running them: grammar, types, races, aliases
     #[command(after_help = CHECK_HELP)]
     Check(Check),
@@ -83,6 +87,18 @@ Exit codes:
   125  the program could not be built
   126  this build of raddle cannot run PATH
   127  PATH does not exist";
+
+const EXEC_HELP: &str = "\
+Examples:
+  raddle exec -- ./app -v                   what gcc, clang or Intel's compilers made by -fopenmp
+  raddle exec --workers 4 -- python3 x.py   libraries that bring a libgomp of their own
+  raddle exec --show -- ./app               what is set for it
+
+Exit codes:
+  The program's own, once it runs.
+    2  the command line is wrong
+  126  the program cannot be run
+  127  there is no such program, or Raddle's library for it is not there";
 
 const CHECK_HELP: &str = "\
 Examples:

@@ -12,6 +12,7 @@
 mod args;
 mod check;
 mod dump;
+mod exec;
 mod explain;
 mod info;
 mod lab;
@@ -63,6 +64,10 @@ pub fn main() -> ExitCode {
             RunResult::Ended(Ended::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
             RunResult::Refused => ExitCode::from(1),
             RunResult::Trouble(error) => complain(&error),
+        },
+        Command::Exec(exec) => match exec.carry_out() {
+            Ok(text) => show(&text),
+            Err(error) => complain(&error),
         },
         Command::Build(build) => match build.carry_out() {
             Ok(()) => ExitCode::SUCCESS,

@@ -1,13 +1,14 @@
-//! Owns: `cargo xtask conformance`: independent suites of occam programs, from checkouts that the user has.
-//! May use: `house`, `report`, `anyhow`.
+//! Owns: `cargo xtask conformance`: independent suites of occam and OpenMP programs, from checkouts that the user has.
+//! May use: `house`, `openmp`, `report`, `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
-//! Two suites. `KRoC:tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and how many
-//! assertions held. Tock's `testcases/automatic` hold small programs that must be accepted or refused.
+//! Two suites of occam. `KRoC:tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and
+//! how many assertions held. Tock's `testcases/automatic` hold small programs that must be accepted or refused.
 //!
 //! Cargo builds `raddle`, which runs as a program.
 
 mod cgtests;
+mod openmp;
 mod tock;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,15 @@ pub(crate) struct ConformanceArgs {
     /// The folder `testcases/automatic` of a checkout of Tock
     #[arg(long, value_name = "DIR")]
     tock: Option<PathBuf>,
+    /// The folder `runtime/test` of a checkout of LLVM's OpenMP library, or of BOLT; clang compiles it
+    #[arg(long, value_name = "DIR")]
+    libomp: Option<PathBuf>,
+    /// The folder `libgomp` of gcc's source
+    #[arg(long, value_name = "DIR")]
+    libgomp: Option<PathBuf>,
+    /// The folder `tests` of a checkout of OpenMP_VV; clang compiles it
+    #[arg(long, value_name = "DIR")]
+    openmp_vv: Option<PathBuf>,
     /// Show each refusal of a program that should be accepted, with its first complaint
     #[arg(long)]
     explain: bool,
@@ -33,9 +43,16 @@ pub(crate) struct ConformanceArgs {
 
 /// Runs the suites that are there and prints their tables. Fails if less passes than must.
 pub(crate) fn run(args: &ConformanceArgs) -> anyhow::Result<ExitCode> {
-    ensure!(args.cgtests.is_some() || args.tock.is_some(), "give --cgtests DIR, or --tock DIR, or both");
+    let suites = [&args.cgtests, &args.tock, &args.libomp, &args.libgomp, &args.openmp_vv];
+    ensure!(
+        suites.iter().any(|suite| suite.is_some()),
+        "give a suite: --cgtests DIR, --tock DIR, --libomp DIR, ..."
+    );
+    let mut good = openmp_suites(args)?;
+    if args.cgtests.is_none() && args.tock.is_none() {
+        return Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let raddle = build()?;
-    let mut good = true;
     if let Some(folder) = &args.cgtests {
         let (text, reached) = cgtests::table(&raddle, &folder.canonicalize()?)?;
         say(&text);
@@ -47,6 +64,39 @@ pub(crate) fn run(args: &ConformanceArgs) -> anyhow::Result<ExitCode> {
         good &= reached;
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The suites of OpenMP programs; true if as much passes as must.
+fn openmp_suites(args: &ConformanceArgs) -> anyhow::Result<bool> {
+    let library = crate::house::root().join("target/conformance");
+    let mut suites = Vec::new();
+    let mut add = |name, compiler, (folders, includes), must| {
+        suites.push(openmp::Suite { name, compiler, folders, includes, must, library: &library });
+    };
+    if let Some(folder) = &args.libomp {
+        let folder = folder.canonicalize()?;
+        add("libomp", "clang", (vec![folder.clone()], vec![folder]), 980);
+    }
+    if let Some(folder) = &args.libgomp {
+        let folder = folder.canonicalize()?;
+        let tests = ["libgomp.c", "libgomp.c-c++-common"].map(|name| folder.join("testsuite").join(name));
+        add("libgomp", "gcc", (tests.to_vec(), vec![folder]), 970);
+    }
+    if let Some(folder) = &args.openmp_vv {
+        let folder = folder.canonicalize()?;
+        let header = folder.join("../ompvv");
+        add("OpenMP_VV", "clang", (vec![folder], vec![header]), 970);
+    }
+    if !suites.is_empty() {
+        crate::openmp::run(&crate::openmp::OpenmpArgs { output: Some(library.clone()), debug: false })?;
+    }
+    let mut good = true;
+    for suite in &suites {
+        let (text, reached) = openmp::table(suite)?;
+        say(&text);
+        good &= reached;
+    }
+    Ok(good)
 }
 
 /// The command `raddle`, built in release.

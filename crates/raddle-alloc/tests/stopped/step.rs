@@ -203,11 +203,11 @@ pub(crate) fn run(script: &str, every: usize) -> ExitCode {
         end(process);
         return ExitCode::SUCCESS;
     }
-    // It waits for a signal, or is about to: it is stopped there, and goes on with the signal.
-    // SAFETY: the thread is there.
-    unsafe { libc::syscall(libc::SYS_tgkill, process, victim, libc::SIGUSR2) };
+    // It waits for a signal, or is about to. It is stopped there first: with the signal it would run, perhaps to its end.
     assert!(trace(libc::PTRACE_INTERRUPT, victim, 0));
     stopped(victim);
+    // SAFETY: the thread is there.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, victim, libc::SIGUSR2) };
     let (steps, boundaries) = steps(victim, every, to[1], from[0], script);
     println!("{script}: {steps} instructions, {boundaries} boundaries");
     end(process);

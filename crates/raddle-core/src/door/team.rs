@@ -1,4 +1,4 @@
-//! Owns: `TeamWord`, at which a team of threads waits for its next round, spinning for a while before it sleeps.
+//! Owns: `TeamWord`, at which a team waits for its next round, spinning for a while before it sleeps; and that spin.
 //! May use: `worker`.
 //! Never: a spin while anything else wants the worker.
 //!
@@ -60,6 +60,15 @@ pub fn default_spin(members: usize) -> Duration {
     if fits == Some(true) { LOOK } else { Duration::ZERO }
 }
 
+/// Spins until `what` is true, for up to `spin` and no longer than a millisecond, as long as the caller's worker has
+/// nothing else to do. False if it has not come true; at once so on an OS thread.
+#[inline]
+pub fn spin_until(spin: Duration, what: impl Fn() -> bool) -> bool {
+    let spin_ns = u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX);
+    // SAFETY: nothing here leaves the OS thread.
+    unsafe { Here::current() }.is_some_and(|worker| worker.spin_for(spin_ns, what))
+}
+
 impl TeamWord {
     /// Round 0.
     pub const fn new() -> TeamWord {
@@ -93,10 +102,7 @@ impl TeamWord {
     #[track_caller]
     pub fn wait(&self, round: u32, spin: Duration) -> WaitOutcome {
         let is_over = || self.round() != round;
-        let spin_ns = u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX);
-        // SAFETY: nothing here leaves the OS thread.
-        let spins = || unsafe { Here::current() }.is_some_and(|worker| worker.spin_for(spin_ns, is_over));
-        if is_over() || spins() {
+        if is_over() || spin_until(spin, is_over) {
             return WaitOutcome::Differs;
         }
         loop {

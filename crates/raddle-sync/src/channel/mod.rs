@@ -27,7 +27,8 @@
 //   senders' in one step: helps senders against receivers, not senders against senders, which are most of the meetings.
 //   One locked instruction more for each receive that finds one message, and for each wait; and `len`, selections and
 //   futures that give back lock both. Taken only where there is one receiver, who needs no lock for a side of its own
-//   (`single`, for `sync::mpsc`): with the pauses 19 to 24 ns, 59 without them, and 17 to 19 on one worker.
+//   (`single`, for `sync::mpsc`): with the pauses 19 to 24 ns, without them 59 in a trial
+//   build; on one worker 17 to 24.
 // - *A queue without locks* (slots with stamps, a list of blocks): an addition by each sender to one word, so the lines
 //   go as before, and a full fence at each step, to look for those who wait. Not built.
 // - *A queue for each worker*: no lines go, but there is no order any more between what two senders send one after the

@@ -1,0 +1,171 @@
+//! Owns: `Member`, what is kept of a thread that takes part in regions; and who that is here.
+//! May use: `wait`.
+//! Never: being freed; others poke it late.
+
+use crate::engine::task::Task;
+use crate::engine::team::Team;
+use crate::wait::WakeWord;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ptr::{null, with_exposed_provenance};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Of the loop that a thread is in.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct MyLoop {
+    /// Which of the team's loops, counted from the region's begin.
+    pub(crate) number: u32,
+    /// Which of its own chunks comes next, where the schedule is static.
+    pub(crate) turn: u64,
+    /// The chunk at hand: from, and to, in iterations.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// How many iterations of the chunk have passed `ordered`.
+    pub(crate) bumped: bool,
+    pub(crate) is_inside: bool,
+}
+
+/// A loop, and the first value and the step of each dimension.
+pub(crate) type Doacross = (MyLoop, Vec<(i64, i64)>);
+
+/// A thread, for ever.
+pub(crate) struct Member {
+    /// A number that no other has.
+    pub(crate) gtid: u32,
+    /// Where it sleeps.
+    pub(crate) event: WakeWord,
+    /// The region that it is in, and which of its members it is.
+    pub(crate) team: Cell<*const Team>,
+    pub(crate) tid: Cell<u32>,
+    /// What it runs.
+    pub(crate) task: Cell<*const Task>,
+    /// What a master has for it: a team, written before `job`.
+    pub(crate) next_team: AtomicPtr<Team>,
+    pub(crate) next_tid: AtomicU32,
+    pub(crate) job: AtomicU32,
+    /// The teams that it is master of, one at each level.
+    pub(crate) hot: RefCell<Vec<&'static Team>>,
+    /// Begun by `push_num_threads` and the like, for the next region.
+    pub(crate) pushed: Cell<u32>,
+    pub(crate) pushed_teams: Cell<(i32, i32)>,
+    pub(crate) my_loop: Cell<MyLoop>,
+    /// Loops that were begun, and `single`s that were passed, in this region.
+    pub(crate) loops: Cell<u32>,
+    pub(crate) singles: Cell<u32>,
+    /// Doacross loops that it is in: where their iterations are noted, and how they are counted.
+    pub(crate) doacross: RefCell<Vec<Doacross>>,
+    /// Of a `teams` construct.
+    pub(crate) teams: Cell<(u32, u32)>,
+    /// Its copies of what is threadprivate by a table.
+    pub(crate) privates: RefCell<HashMap<usize, usize>>,
+}
+
+thread_local! {
+    static HERE: Cell<*const Member> = const { Cell::new(null()) };
+}
+
+static NUMBERS: AtomicI32 = AtomicI32::new(0);
+
+impl Member {
+    pub(crate) fn make() -> &'static Member {
+        let gtid = NUMBERS.fetch_add(1, Ordering::Relaxed).cast_unsigned();
+        Box::leak(Box::new(Member {
+            gtid,
+            event: WakeWord::new(),
+            team: Cell::new(null()),
+            tid: Cell::new(0),
+            task: Cell::new(null()),
+            next_team: AtomicPtr::default(),
+            next_tid: AtomicU32::new(0),
+            job: AtomicU32::new(0),
+            hot: RefCell::new(Vec::new()),
+            pushed: Cell::new(0),
+            pushed_teams: Cell::new((0, 0)),
+            my_loop: Cell::new(MyLoop::default()),
+            loops: Cell::new(0),
+            singles: Cell::new(0),
+            doacross: RefCell::new(Vec::new()),
+            teams: Cell::new((0, 1)),
+            privates: RefCell::new(HashMap::new()),
+        }))
+    }
+
+    /// The team that it is in.
+    pub(crate) fn team(&self) -> &'static Team {
+        // SAFETY: teams are never freed, and a member that runs has one.
+        unsafe { &*self.team.get() }
+    }
+
+    /// Which team of a league it is in, of how many: what its master is in.
+    pub(crate) fn teams_around(&self) -> (u32, u32) {
+        if self.tid.get() == 0 {
+            return self.teams.get();
+        }
+        let mut team = self.team();
+        while let Some(outer) = team.outer().filter(|_| team.level > 0) {
+            if team.outer_tid.get() == 0 {
+                break;
+            }
+            team = outer;
+        }
+        team.master.teams.get()
+    }
+
+    /// The task that it runs.
+    pub(crate) fn task<'t>(&self) -> &'t Task {
+        // SAFETY: a task stays while it runs, and the caller is what runs.
+        unsafe { &*self.task.get() }
+    }
+}
+
+/// Who calls.
+#[inline]
+pub(crate) fn me() -> &'static Member {
+    let here = HERE.get();
+    if here.is_null() {
+        return root();
+    }
+    // SAFETY: members are never freed.
+    unsafe { &*here }
+}
+
+/// Whether the caller has had to do with OpenMP yet.
+pub(crate) fn become_here(member: &'static Member) {
+    HERE.set(member);
+}
+
+/// A thread of the program's that comes for the first time.
+#[cold]
+fn root() -> &'static Member {
+    crate::engine::start::begin();
+    let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    // SAFETY: members are never freed, and this one's thread has ended.
+    let left = left.map(|address| unsafe { &*with_exposed_provenance::<Member>(address) });
+    let member = left.unwrap_or_else(Member::make);
+    become_here(member);
+    LEAVES.with(|leaves| leaves.0.set(member));
+    let team = if left.is_some() { member.team() } else { Team::make(1, 0, member) };
+    team.begin_root(member);
+    member
+}
+
+/// Members whose threads have ended outside of any region: the next thread of the program's has their teams.
+static LEFT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+struct Leaves(Cell<*const Member>);
+
+thread_local! {
+    static LEAVES: Leaves = const { Leaves(Cell::new(null())) };
+}
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        let member = self.0.get();
+        // SAFETY: null, or a member; those are never freed.
+        if unsafe { member.as_ref() }.is_some_and(|member| member.team().level == 0) {
+            HERE.set(null());
+            LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(member.expose_provenance());
+        }
+    }
+}

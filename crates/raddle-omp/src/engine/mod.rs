@@ -1,0 +1,16 @@
+//! Owns: the engine: regions, loops, tasks, of which compilers' calls are translations.
+//! May use: nothing.
+//! Never: a name of an interface.
+//!
+//! Read in this order: `member` (a thread that takes part), `team` (a region and its rounds), `fork` (its begin and
+//! end), `start` (where its threads come from), `share` (loops), `task`, `queue` and `depend`.
+
+pub(crate) mod depend;
+pub(crate) mod fork;
+pub(crate) mod member;
+pub(crate) mod queue;
+pub(crate) mod reduction;
+pub(crate) mod share;
+pub(crate) mod start;
+pub(crate) mod task;
+pub(crate) mod team;

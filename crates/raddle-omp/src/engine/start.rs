@@ -1,0 +1,218 @@
+//! Owns: the threads of teams, their making and their main loop; the thread of the program's `main`; forks.
+//! May use: `abi`, `icv`, `report`, `libc`, `raddle-context`, `raddle-core`.
+//! Never: the end of a thread: teams are kept.
+
+use crate::engine::member::{Member, become_here};
+use crate::icv::settings;
+use raddle_core::door::thread::ForeignBuilder;
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
+
+/// Counts forks: the teams of a parent do not exist in its child.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+pub(crate) fn forks() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
+
+extern "C" fn in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Before anything else.
+pub(crate) fn begin() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the function may be called in any child.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        let _ = settings();
+        match std::env::var("OMP_DISPLAY_ENV").unwrap_or_default().to_ascii_lowercase().as_str() {
+            "true" | "1" => crate::icv::display(false),
+            "verbose" => crate::icv::display(true),
+            _ => {}
+        }
+    });
+}
+
+/// Whether the program wants stacks whose bytes can be executed: nested functions of gcc's whose address is taken.
+fn wants_executable_stacks() -> bool {
+    const STACK: u32 = 0x6474_e551;
+    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+        // SAFETY: the C library's, for this call.
+        let info = unsafe { info.read() };
+        for n in 0..info.dlpi_phnum as usize {
+            let header = crate::abi::At::new(info.dlpi_phdr.cast_mut()).at(n).get();
+            if header.p_type == STACK && header.p_flags & libc::PF_X != 0 {
+                crate::abi::At::new(found.cast::<bool>()).set(true);
+            }
+        }
+        // The program itself comes first, and nothing else is asked for.
+        1
+    }
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let mut found = false;
+        // SAFETY: the function keeps to the interface.
+        unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+        found
+    })
+}
+
+/// Settings for a thread with such a stack.
+fn builder(name: &str, bytes: usize) -> ForeignBuilder {
+    let builder = ForeignBuilder::new().name(name).stack_size(bytes);
+    if !wants_executable_stacks() {
+        return builder;
+    }
+    const GUARD: usize = 4096;
+    let (rights, kind) =
+        (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: at an address of the kernel's choice.
+    let memory = unsafe { libc::mmap(null_mut(), bytes + GUARD, rights, kind | libc::MAP_NORESERVE, -1, 0) };
+    if memory == libc::MAP_FAILED {
+        return builder;
+    }
+    // SAFETY: its own, and nobody stands there. If it fails there is no guard.
+    unsafe { libc::mprotect(memory, GUARD, libc::PROT_NONE) };
+    builder.stack_memory(memory.cast::<u8>().wrapping_add(GUARD), bytes)
+}
+
+/// A thread for teams, that waits for its first region. None if there is no memory for it.
+pub(crate) fn spawn() -> Option<&'static Member> {
+    let member = Member::make();
+    let builder = builder("OpenMP", settings().stack_bytes);
+    let argument = std::ptr::from_ref(member).cast_mut().cast();
+    // SAFETY: `serve` takes a member, which is this thread's alone.
+    let made = unsafe { builder.spawn(serve, argument) };
+    match made {
+        Ok(thread) => {
+            thread.detach();
+            Some(member)
+        }
+        Err(refused) => {
+            crate::report::once(&format!("a region has less threads than it wants: {refused}"));
+            None
+        }
+    }
+}
+
+/// From region to region.
+unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
+    // SAFETY: `spawn` gives a member, which is never freed.
+    let member: &'static Member = unsafe { &*member.cast::<Member>() };
+    become_here(member);
+    let mut jobs = 0;
+    loop {
+        // pairs with the release in `Team::begin`
+        if member.job.load(Ordering::Acquire) != jobs {
+            jobs = jobs.wrapping_add(1);
+            // SAFETY: teams are never freed.
+            let team: &'static crate::engine::team::Team =
+                unsafe { &*member.next_team.load(Ordering::Relaxed) };
+            let tid = member.next_tid.load(Ordering::Relaxed);
+            team.enter(member, tid);
+            crate::engine::fork::run(team, member);
+            let region = team.region.load(Ordering::Relaxed);
+            team.arrive_at_end(member);
+            wait_for_next(member, team, region, jobs);
+        } else {
+            member.event.wait(std::time::Duration::ZERO, || member.job.load(Ordering::Relaxed) != jobs);
+        }
+    }
+}
+
+/// Until the next region begins; runs the tasks of this one meanwhile.
+fn wait_for_next(member: &'static Member, team: &'static crate::engine::team::Team, region: u32, jobs: u32) {
+    let spin = team.spin();
+    let has_job = || member.job.load(Ordering::Relaxed) != jobs;
+    let has_tasks = || team.queues.has_some() && team.region.load(Ordering::Relaxed) == region;
+    while !has_job() {
+        if has_tasks() && crate::engine::task::run_any(team, member, region) {
+            continue;
+        }
+        member.event.wait(spin, || has_job() || has_tasks());
+    }
+}
+
+type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut u8, *mut *mut u8) -> c_int;
+type StartMain = unsafe extern "C" fn(
+    Main,
+    c_int,
+    *mut *mut u8,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
+
+struct Arguments {
+    main: Main,
+    number: c_int,
+    words: *mut *mut u8,
+    variables: *mut *mut u8,
+}
+
+static MAIN: std::sync::atomic::AtomicPtr<c_void> = std::sync::atomic::AtomicPtr::new(null_mut());
+static HAS_MAIN: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
+    // SAFETY: `in_thread` waits for this, with its arguments.
+    let Arguments { main, number, words, variables } = unsafe { arguments.cast::<Arguments>().read() };
+    // SAFETY: what `__libc_start_main` was given.
+    let code = unsafe { main(number, words, variables) };
+    // As it would be after a return: what the program has registered runs in the thread of its `main`.
+    std::process::exit(code)
+}
+
+/// The size of the stack of `main`: what the system would give it.
+fn main_stack_bytes() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a place for the limit.
+    unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) };
+    const MOST: usize = 64 << 20;
+    usize::try_from(limit.rlim_cur).unwrap_or(MOST).clamp(1 << 20, MOST)
+}
+
+unsafe extern "C-unwind" fn in_thread(number: c_int, words: *mut *mut u8, variables: *mut *mut u8) -> c_int {
+    // SAFETY: its type.
+    let main = unsafe { std::mem::transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed)) };
+    let mut arguments = Arguments { main, number, words, variables };
+    let builder = builder("main", main_stack_bytes());
+    // SAFETY: the arguments stay until it is joined, below.
+    match unsafe { builder.spawn(run_main, (&raw mut arguments).cast()) } {
+        Ok(thread) => thread.join().map_or(1, |code| code.addr() as c_int),
+        Err(refused) => {
+            crate::report::once(&format!("`main` stays where it is: {refused}"));
+            // SAFETY: what `__libc_start_main` was given.
+            unsafe { main(number, words, variables) }
+        }
+    }
+}
+
+/// The C library's, which then calls `main` in a thread of Raddle's: so its regions begin and end without a wake of an
+/// OS thread.
+///
+/// # Safety
+/// As that one's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    number: c_int,
+    words: *mut *mut u8,
+    begin: *mut c_void,
+    end: *mut c_void,
+    loader: *mut c_void,
+    stack: *mut c_void,
+) -> c_int {
+    static NEXT: raddle_context::interpose::Next = raddle_context::interpose::Next::of(c"__libc_start_main");
+    MAIN.store(main as *mut c_void, Ordering::Relaxed);
+    HAS_MAIN.store(true, Ordering::Relaxed);
+    // SAFETY: its type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, StartMain>(NEXT.address()) };
+    let main =
+        if std::env::var_os("RADDLE_OMP_MAIN").is_some_and(|text| text == "os") { main } else { in_thread };
+    // SAFETY: the caller's arguments, with another function of the same type.
+    unsafe { next(main, number, words, begin, end, loader, stack) }
+}

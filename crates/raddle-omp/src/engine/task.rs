@@ -1,0 +1,449 @@
+//! Owns: `Task`: implicit and explicit ones, their making, running, ending; groups.
+//! May use: `abi`, `icv`, `report`.
+//! Never: a task moving from one thread to another once it has begun.
+//!
+//! A tied task that waits may run only descendants of what waits, on its own stack: so what it holds cannot be waited
+//! for by what it runs above, and its stack is no deeper than the tree of tasks. Untied ones are run as tied ones. At a
+//! barrier there is nothing that waits, and any task of the team will do.
+
+mod wait;
+
+pub(crate) use wait::{Group, end_group, run_any, wait_for, wait_for_children};
+
+use crate::abi::CFunction;
+use crate::engine::depend::{Depends, UseKind};
+use crate::engine::member::{Member, me};
+use crate::engine::queue::Ready;
+use crate::engine::team::Team;
+use crate::icv::Icv;
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::ptr::{from_ref, null};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
+
+/// What a task runs.
+#[derive(Clone, Copy)]
+pub(crate) enum TaskBody {
+    None,
+    /// gcc's: a function with one argument.
+    Data(CFunction, *mut u8),
+    /// clang's: a function of a number and the task, and another one that destroys what it has.
+    Routine(Routine, *mut u8),
+}
+
+pub(crate) type Routine = unsafe extern "C-unwind" fn(i32, *mut u8) -> i32;
+
+/// A task.
+pub(crate) struct Task {
+    pub(crate) parent: Cell<*const Task>,
+    pub(crate) depth: Cell<u32>,
+    pub(crate) team: Cell<*const Team>,
+    /// Who runs it.
+    pub(crate) member: AtomicPtr<Member>,
+    /// Itself, until it is over, and its children, until they are freed.
+    references: AtomicU32,
+    /// Those that are not over.
+    pub(crate) children: AtomicU32,
+    pub(crate) group: Cell<*const Group>,
+    pub(crate) icv: Cell<Icv>,
+    pub(crate) priority: Cell<i32>,
+    pub(crate) is_explicit: bool,
+    pub(crate) is_final: Cell<bool>,
+    pub(crate) is_tied: bool,
+    /// Whoever made it waits to run it himself.
+    is_awaited: Cell<bool>,
+    is_announced: Cell<bool>,
+    body: Cell<TaskBody>,
+    destroys: Cell<Option<Routine>>,
+    /// Whether what the compiler keeps of it names what destroys it.
+    pub(crate) destroys_by_data: Cell<bool>,
+    pub(crate) depends: Depends,
+    /// Of a task with an event: 1 while it runs or the event is open, 2 for both.
+    open: AtomicU32,
+    layout: Option<Layout>,
+}
+
+impl Task {
+    pub(crate) fn implicit() -> Task {
+        Task {
+            parent: Cell::new(null()),
+            depth: Cell::new(0),
+            team: Cell::new(null()),
+            member: AtomicPtr::default(),
+            references: AtomicU32::new(1),
+            children: AtomicU32::new(0),
+            group: Cell::new(null()),
+            icv: Cell::new(crate::icv::settings().first),
+            priority: Cell::new(0),
+            is_explicit: false,
+            is_final: Cell::new(false),
+            is_tied: true,
+            is_awaited: Cell::new(false),
+            is_announced: Cell::new(false),
+            body: Cell::new(TaskBody::None),
+            destroys: Cell::new(None),
+            destroys_by_data: Cell::new(false),
+            depends: Depends::new(),
+            open: AtomicU32::new(0),
+            layout: None,
+        }
+    }
+
+    /// The implicit task of a member of a region: nothing of the former region's is left.
+    pub(crate) fn begin_implicit(&self, team: *const Team, member: &Member, icv: Icv, parent: *const Task) {
+        self.icv.set(icv);
+        self.parent.set(parent);
+        self.depth.set(0);
+        self.team.set(team);
+        self.member.store(from_ref(member).cast_mut(), Ordering::Relaxed);
+        self.group.set(null());
+        self.depends.forget();
+        // SAFETY: null, or a task that has the region in it.
+        self.is_final.set(unsafe { parent.as_ref() }.is_some_and(|parent| parent.is_final.get()));
+    }
+
+    /// A child of what runs here; in memory of its own if there is a layout.
+    fn child(settings: &Made, layout: Option<Layout>) -> Task {
+        let member = me();
+        let parent = member.task();
+        Task {
+            parent: Cell::new(parent),
+            depth: Cell::new(parent.depth.get() + 1),
+            team: Cell::new(member.team.get()),
+            member: AtomicPtr::default(),
+            references: AtomicU32::new(1),
+            children: AtomicU32::new(0),
+            group: Cell::new(parent.group.get()),
+            icv: Cell::new(parent.icv.get()),
+            priority: Cell::new(settings.priority),
+            is_explicit: true,
+            is_final: Cell::new(settings.is_final || parent.is_final.get()),
+            is_tied: settings.is_tied,
+            is_awaited: Cell::new(false),
+            is_announced: Cell::new(false),
+            body: Cell::new(settings.body),
+            destroys: Cell::new(settings.destroys),
+            destroys_by_data: Cell::new(false),
+            depends: Depends::new(),
+            open: AtomicU32::new(1),
+            layout,
+        }
+    }
+
+    /// With so many bytes behind it, aligned so, whose address is the second.
+    pub(crate) fn make(settings: &Made, bytes: usize, align: usize) -> (*const Task, *mut u8) {
+        let head = Layout::new::<Task>();
+        let tail = Layout::from_size_align(bytes, align.max(16)).ok();
+        let joined = tail.and_then(|tail| head.extend(tail).ok());
+        let Some((layout, offset)) = joined else { crate::report::fatal("a task is too large") };
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { std::alloc::alloc(layout) };
+        if memory.is_null() {
+            crate::report::fatal("no memory for a task");
+        }
+        let task = memory.cast::<Task>();
+        // SAFETY: the memory is new, large enough, and aligned.
+        unsafe { task.write(Task::child(settings, Some(layout))) };
+        (task, memory.wrapping_add(offset))
+    }
+
+    /// Another of the same size, with the same bytes behind it; a child of what runs here.
+    pub(crate) fn copy(task: *const Task) -> (*const Task, *mut u8) {
+        let this = at(task);
+        let bytes = this.layout.map_or(0, |layout| layout.size()) - Task::offset(16);
+        let made = Made {
+            body: TaskBody::None,
+            destroys: None,
+            is_tied: this.is_tied,
+            is_final: this.is_final.get(),
+            priority: this.priority.get(),
+        };
+        let (copy, data) = Task::make(&made, bytes, 16);
+        let from = task.cast::<u8>().wrapping_add(Task::offset(16));
+        // SAFETY: both have so many bytes, and one of them is new.
+        unsafe { std::ptr::copy_nonoverlapping(from, data, bytes) };
+        (copy, data)
+    }
+
+    /// Gives back one that was never announced.
+    pub(crate) fn discard(task: *const Task) {
+        let Some(layout) = at(task).layout else { return };
+        // SAFETY: nobody refers to it.
+        unsafe { task.cast_mut().drop_in_place() };
+        // SAFETY: it was allocated so.
+        unsafe { std::alloc::dealloc(task.cast_mut().cast(), layout) };
+    }
+
+    /// How far behind a task of that alignment its bytes begin.
+    pub(crate) fn offset(align: usize) -> usize {
+        size_of::<Task>().next_multiple_of(align.max(16))
+    }
+
+    pub(crate) fn set_body(&self, body: TaskBody, destroys: Option<Routine>) {
+        self.body.set(body);
+        self.destroys.set(destroys);
+    }
+
+    pub(crate) fn team(&self) -> &'static Team {
+        // SAFETY: teams are never freed.
+        unsafe { &*self.team.get() }
+    }
+
+    pub(crate) fn group<'g>(&self) -> Option<&'g Group> {
+        // SAFETY: a group stays until all of its tasks are over.
+        unsafe { self.group.get().as_ref() }
+    }
+
+    /// Whether it descends from the other.
+    fn descends_from(&self, other: &Task) -> bool {
+        let mut at = self.parent.get();
+        loop {
+            if std::ptr::eq(at, other) {
+                return true;
+            }
+            // SAFETY: null, or an ancestor, which a descendant keeps.
+            let Some(task) = (unsafe { at.as_ref() }) else { return false };
+            if task.depth.get() <= other.depth.get() || !task.is_explicit {
+                return false;
+            }
+            at = task.parent.get();
+        }
+    }
+
+    /// Whether its region or its group is cancelled, and so what it would make.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.team().is_cancelled(crate::engine::team::PARALLEL)
+            || self.group().is_some_and(Group::is_cancelled)
+    }
+
+    /// It has an event now, whose completion it waits for besides its end.
+    pub(crate) fn open_event(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// How a task is made.
+pub(crate) struct Made {
+    pub(crate) body: TaskBody,
+    pub(crate) destroys: Option<Routine>,
+    pub(crate) is_tied: bool,
+    pub(crate) is_final: bool,
+    pub(crate) priority: i32,
+}
+
+impl Made {
+    pub(crate) fn plain(body: TaskBody) -> Made {
+        Made { body, destroys: None, is_tied: true, is_final: false, priority: 0 }
+    }
+}
+
+fn at<'t>(task: *const Task) -> &'t Task {
+    // SAFETY: the caller has a reference to it, or is its child or its queue.
+    unsafe { &*task }
+}
+
+/// The task counts from now on, as one of its parent's, group's and team's.
+pub(crate) fn announce(task: *const Task) {
+    let task = at(task);
+    task.is_announced.set(true);
+    let parent = at(task.parent.get());
+    parent.references.fetch_add(1, Ordering::Relaxed);
+    parent.children.fetch_add(1, Ordering::Relaxed);
+    if let Some(group) = task.group() {
+        group.enter();
+    }
+    task.team().one_more();
+}
+
+/// Whether it was announced: then it is an untied task that gives itself back, to go on later where it stands.
+pub(crate) fn goes_on_later(task: *const Task) -> bool {
+    let this = at(task);
+    if !this.is_announced.get() {
+        return false;
+    }
+    this.open.fetch_add(1, Ordering::Relaxed);
+    put(task);
+    true
+}
+
+/// It may run: somebody takes it. It may be gone at once.
+pub(crate) fn put(task: *const Task) {
+    let (team, priority) = (at(task).team(), at(task).priority.get());
+    let tid = me().tid.get();
+    let tid = if std::ptr::eq(me().team.get(), team) { tid } else { 0 };
+    // Who waits for it may be the only one who may run it.
+    let parent = at(at(task).parent.get()).member.load(Ordering::Relaxed);
+    team.queues.push(tid, Ready(task), priority);
+    team.wake_one();
+    // SAFETY: null, or a member; those are never freed.
+    if let Some(parent) = unsafe { parent.as_ref() }
+        && parent.event.is_asleep()
+    {
+        parent.event.poke();
+    }
+}
+
+/// Of one that waits for others: one of them is over. If it was the last, the task may run; one that somebody waits to
+/// run himself is left to him.
+pub(crate) fn one_dependence_less(task: *const Task) {
+    let this = at(task);
+    // Before it may be gone.
+    let (is_awaited, parent) = (this.is_awaited.get(), at(this.parent.get()));
+    let runner = parent.member.load(Ordering::Relaxed);
+    if !this.depends.one_less() {
+        return;
+    }
+    if !is_awaited {
+        put(task);
+        return;
+    }
+    fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
+    // SAFETY: null, or a member; those are never freed.
+    if let Some(runner) = unsafe { runner.as_ref() } {
+        runner.event.poke();
+    }
+}
+
+/// What runs here waits for those before it by these addresses, as a task with them would.
+pub(crate) fn wait_for_dependences(uses: &[(usize, UseKind)]) {
+    let (task, _) = Task::make(&Made::plain(TaskBody::None), 0, 16);
+    let this = at(task);
+    this.is_awaited.set(true);
+    announce(task);
+    if !this.depends.enter(this, at(this.parent.get()), uses) {
+        wait_for(|| this.depends.are_met());
+    }
+    run(task);
+}
+
+/// Announces a task and queues it when those before it are over. `run_now` has the caller run it then, and wait.
+pub(crate) fn submit(task: *const Task, uses: &[(usize, UseKind)], run_now: bool) {
+    let this = at(task);
+    this.is_awaited.set(run_now);
+    announce(task);
+    let is_free = uses.is_empty() || this.depends.enter(this, at(this.parent.get()), uses);
+    if run_now {
+        if !is_free {
+            wait_for(|| this.depends.are_met());
+        }
+        // One with an event is over when that has come.
+        let has_event = this.open.load(Ordering::Relaxed) > 1;
+        if has_event {
+            this.references.fetch_add(1, Ordering::Relaxed);
+        }
+        run(task);
+        if has_event {
+            // pairs with the release in `close`
+            wait_for(|| this.open.load(Ordering::Acquire) == 0);
+            drop_reference(task);
+        }
+    } else if is_free {
+        put(task);
+    }
+}
+
+/// Runs one that was announced, here and now, and ends it.
+pub(crate) fn run(task: *const Task) {
+    let member = me();
+    let before = member.task.replace(task);
+    let this = at(task);
+    this.member.store(from_ref(member).cast_mut(), Ordering::Relaxed);
+    let (loops, my_loop) = (member.loops.get(), member.my_loop.get());
+    if !this.is_cancelled() {
+        enter(this);
+    }
+    member.loops.set(loops);
+    member.my_loop.set(my_loop);
+    member.task.set(before);
+    close(task);
+}
+
+fn enter(this: &Task) {
+    match this.body.get() {
+        TaskBody::None => {}
+        TaskBody::Data(function, data) => crate::abi::call(function, data),
+        TaskBody::Routine(routine, data) => {
+            // SAFETY: the compiler's own, for this task.
+            unsafe { routine(me().gtid.cast_signed(), data) };
+        }
+    }
+}
+
+/// Its body has ended, or its event has come; the second of both ends it.
+pub(crate) fn close(task: *const Task) {
+    // pairs with itself: who ends it sees what both did
+    if at(task).open.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let this = at(task);
+        if let Some(destroys) = this.destroys.take()
+            && let TaskBody::Routine(_, data) = this.body.get()
+        {
+            // SAFETY: the compiler's own, for this task.
+            unsafe { destroys(me().gtid.cast_signed(), data) };
+        }
+        over(task);
+    }
+}
+
+/// A task is over: who waits for it learns of it, and it goes.
+fn over(task: *const Task) {
+    let this = at(task);
+    let team = this.team();
+    this.depends.release(task);
+    let parent = at(this.parent.get());
+    if let Some(group) = this.group() {
+        group.leave();
+    }
+    // pairs with the acquire of who waits
+    if parent.children.fetch_sub(1, Ordering::Release) == 1 {
+        fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
+        poke_runner(parent);
+    }
+    drop_reference(task);
+    team.one_less(me());
+}
+
+/// Who runs the task, perhaps waiting in it, looks again.
+fn poke_runner(task: &Task) {
+    let runner = task.member.load(Ordering::Relaxed);
+    // SAFETY: null, or a member; those are never freed.
+    let Some(runner) = (unsafe { runner.as_ref() }) else { return };
+    runner.event.poke_sleeper();
+}
+
+fn drop_reference(mut task: *const Task) {
+    loop {
+        let this = at(task);
+        // pairs with itself: who frees it sees what all did
+        if this.references.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        let Some(layout) = this.layout else { return };
+        let parent = this.parent.get();
+        // SAFETY: nobody refers to it.
+        unsafe { task.cast_mut().drop_in_place() };
+        // SAFETY: it was allocated so.
+        unsafe { std::alloc::dealloc(task.cast_mut().cast(), layout) };
+        task = parent;
+    }
+}
+
+/// Of the interface of clang: the task begins here, and its body is what follows in the program.
+pub(crate) fn begin_included(task: *const Task) {
+    announce(task);
+    let member = me();
+    at(task).member.store(from_ref(member).cast_mut(), Ordering::Relaxed);
+    member.task.set(task);
+}
+
+/// Its end.
+pub(crate) fn end_included(task: *const Task) {
+    me().task.set(at(task).parent.get());
+    close(task);
+}
+
+/// The event of a task has come, from wherever.
+pub(crate) fn fulfil(event: *mut u8) {
+    if !event.is_null() {
+        close(event.cast::<Task>());
+    }
+}

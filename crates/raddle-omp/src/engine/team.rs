@@ -1,0 +1,390 @@
+//! Owns: `Team`: the members of a region and what they share; rounds, in which barriers and regions end.
+//! May use: `abi`, `icv`, `micro`.
+//! Never: being freed: who was in it looks at it late.
+//!
+//! # Rounds
+//! A round ends when all members have arrived *and* all tasks of the team are over. Both are counted in one word,
+//! beside the number of the round, so that one addition tells who was the last; that one ends the round. A member that
+//! has arrived runs tasks until then. The last round of a region is that of its end: only the master waits for it, and
+//! the others wait for their next region, and run tasks meanwhile.
+//!
+//! ```text
+//! state = round << 32 | arrivals missing + tasks not over
+//! ```
+//!
+//! What makes a task is a member that has not arrived, or a task that is not over: so the count does not reach zero
+//! before all is done.
+
+use crate::engine::member::{Member, MyLoop, me};
+use crate::engine::queue::Queues;
+use crate::engine::share::Shares;
+use crate::engine::task::{Group, Task};
+use crate::icv::Icv;
+use std::cell::Cell;
+use std::ptr::{from_ref, null};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+/// What is cancelled in a team.
+pub(crate) const PARALLEL: u32 = 1;
+pub(crate) const LOOP: u32 = 2;
+pub(crate) const SECTIONS: u32 = 4;
+
+/// What the members run: set by the master before it releases them.
+#[derive(Clone, Copy)]
+pub(crate) enum RegionWork {
+    /// Nothing: the master alone, at the root.
+    None,
+    /// As gcc has it.
+    Data(crate::abi::CFunction, *mut u8),
+    /// As clang has it: the function, and its arguments in a row.
+    Micro(crate::micro::Micro, usize, *const usize),
+}
+
+/// A loop or sections that all members begin with.
+pub(crate) type Preset = Option<crate::engine::share::Plan>;
+
+/// A region, one after the other.
+pub(crate) struct Team {
+    pub(crate) master: &'static Member,
+    /// All that it has, of which the first `count` are in the region.
+    pub(crate) members: Vec<&'static Member>,
+    pub(crate) count: Cell<u32>,
+    /// Where it is nested: how deep, in how many active regions; whose region is around, and who the master was there.
+    pub(crate) level: u32,
+    /// Before which fork of the process it was made.
+    pub(crate) forks: u32,
+    pub(crate) active: Cell<u32>,
+    pub(crate) outer: Cell<*const Team>,
+    pub(crate) outer_tid: Cell<u32>,
+    pub(crate) implicit: Vec<Task>,
+    pub(crate) work: Cell<RegionWork>,
+    pub(crate) preset: Cell<Preset>,
+    state: AtomicU64,
+    /// Barriers of a region that may be cancelled: rounds, arrivals missing, whether all wait for tasks.
+    early_round: AtomicU32,
+    early_missing: AtomicU32,
+    is_draining: AtomicBool,
+    is_cancellable: bool,
+    /// Whether those who arrive have come to the region's end.
+    ending: AtomicBool,
+    /// Counts regions: who looks into the queues belongs to this one.
+    pub(crate) region: AtomicU32,
+    pub(crate) is_busy: Cell<bool>,
+    /// How many threads of a limited number it has.
+    pub(crate) taken: Cell<u32>,
+    pub(crate) queues: Queues,
+    pub(crate) shares: Shares,
+    pub(crate) singles: AtomicU32,
+    pub(crate) copied: AtomicPtr<u8>,
+    pub(crate) cancelled: AtomicU32,
+    spin: Cell<Duration>,
+    /// What the master goes back to.
+    kept: Cell<Kept>,
+    /// Of a region with reductions over tasks: the group of all of its tasks.
+    pub(crate) group: Group,
+    pub(crate) modifiers: [crate::engine::reduction::Modifier; 2],
+}
+
+/// What a thread is in, apart from its region.
+#[derive(Clone, Copy)]
+struct Kept {
+    tid: u32,
+    task: *const Task,
+    my_loop: MyLoop,
+    loops: u32,
+    singles: u32,
+}
+
+impl Team {
+    pub(crate) fn make(capacity: u32, level: u32, master: &'static Member) -> &'static Team {
+        Team::with_members(vec![master], capacity, level)
+    }
+
+    /// A team of these, and of as many new threads as are missing.
+    pub(crate) fn with_members(
+        mut members: Vec<&'static Member>,
+        capacity: u32,
+        level: u32,
+    ) -> &'static Team {
+        let master = members[0];
+        while members.len() < capacity as usize {
+            let Some(member) = crate::engine::start::spawn() else { break };
+            members.push(member);
+        }
+        let count = members.len();
+        let team = Box::leak(Box::new(Team {
+            master,
+            members,
+            count: Cell::new(1),
+            level,
+            forks: crate::engine::start::forks(),
+            active: Cell::new(0),
+            outer: Cell::new(null()),
+            outer_tid: Cell::new(0),
+            implicit: (0..count).map(|_| Task::implicit()).collect(),
+            work: Cell::new(RegionWork::None),
+            preset: Cell::new(None),
+            state: AtomicU64::new(1),
+            early_round: AtomicU32::new(0),
+            early_missing: AtomicU32::new(1),
+            is_draining: AtomicBool::new(false),
+            is_cancellable: crate::icv::settings().is_cancellation,
+            ending: AtomicBool::new(false),
+            region: AtomicU32::new(0),
+            is_busy: Cell::new(false),
+            taken: Cell::new(0),
+            queues: Queues::new(count),
+            shares: Shares::new(),
+            singles: AtomicU32::new(0),
+            copied: AtomicPtr::default(),
+            cancelled: AtomicU32::new(0),
+            spin: Cell::new(Duration::ZERO),
+            kept: Cell::new(Kept { tid: 0, task: null(), my_loop: MyLoop::default(), loops: 0, singles: 0 }),
+            group: Group::new(),
+            modifiers: Default::default(),
+        }));
+        &*team
+    }
+
+    /// The region around all: of one, who is the master.
+    pub(crate) fn begin_root(&'static self, member: &'static Member) {
+        member.team.set(self);
+        self.is_busy.set(true);
+        self.implicit[0].begin_implicit(self, member, crate::icv::settings().first, null());
+        member.task.set(&raw const self.implicit[0]);
+    }
+
+    pub(crate) fn threads(&self) -> u32 {
+        self.count.get()
+    }
+
+    pub(crate) fn outer(&self) -> Option<&'static Team> {
+        // SAFETY: teams are never freed.
+        unsafe { self.outer.get().as_ref() }
+    }
+
+    /// The master enters, with so many.
+    pub(crate) fn begin(
+        &'static self,
+        member: &'static Member,
+        count: u32,
+        icv: Icv,
+        spin: Duration,
+        tables: usize,
+    ) {
+        let outer = member.team();
+        let parent = member.task();
+        self.kept.set(Kept {
+            tid: member.tid.get(),
+            task: parent,
+            my_loop: member.my_loop.get(),
+            loops: member.loops.get(),
+            singles: member.singles.get(),
+        });
+        self.is_busy.set(true);
+        self.count.set(count);
+        self.outer.set(outer);
+        self.outer_tid.set(member.tid.get());
+        self.active.set(outer.active.get() + u32::from(count > 1));
+        self.spin.set(spin);
+        self.singles.store(0, Ordering::Relaxed);
+        self.cancelled.store(0, Ordering::Relaxed);
+        self.ending.store(false, Ordering::Relaxed);
+        self.early_missing.store(count, Ordering::Relaxed);
+        self.shares.reset();
+        self.region.fetch_add(1, Ordering::Relaxed);
+        let round = self.state.load(Ordering::Relaxed) >> 32;
+        self.state.store(round << 32 | u64::from(count), Ordering::Relaxed);
+        for (task, member) in self.implicit.iter().zip(&self.members).take(count as usize) {
+            task.begin_implicit(self, member, icv, parent);
+            if tables != 0 {
+                self.group.tables.set(tables);
+                task.group.set(&raw const self.group);
+            }
+        }
+        for tid in 1..count {
+            let other = self.members[tid as usize];
+            other.next_team.store(from_ref(self).cast_mut(), Ordering::Relaxed);
+            other.next_tid.store(tid, Ordering::Relaxed);
+            // pairs with the acquire in `start::serve`
+            other.job.fetch_add(1, Ordering::Release);
+            other.event.note();
+        }
+        self.enter(member, 0);
+        self.wake_noted(count);
+    }
+
+    /// By a member: it is in this region now, and is this one of it.
+    pub(crate) fn enter(&'static self, member: &'static Member, tid: u32) {
+        member.team.set(self);
+        member.tid.set(tid);
+        member.task.set(&raw const self.implicit[tid as usize]);
+        member.loops.set(0);
+        member.singles.set(0);
+        member.my_loop.set(MyLoop::default());
+    }
+
+    fn wake_noted(&self, count: u32) {
+        if count > 1 {
+            fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
+            let here = from_ref(me());
+            for member in &self.members[..count as usize] {
+                if from_ref(*member) != here {
+                    member.event.wake_noted();
+                }
+            }
+        }
+    }
+
+    /// The master leaves, when all have arrived.
+    pub(crate) fn end(&'static self, member: &'static Member) {
+        let round = self.round();
+        if self.threads() > 1 || self.state.load(Ordering::Relaxed) as u32 > 1 {
+            self.ending.store(true, Ordering::Relaxed);
+            self.one_less(member);
+            self.wait_for_end(round, member);
+        }
+        let kept = self.kept.get();
+        member.team.set(self.outer.get());
+        member.tid.set(kept.tid);
+        member.task.set(kept.task);
+        member.my_loop.set(kept.my_loop);
+        member.loops.set(kept.loops);
+        member.singles.set(kept.singles);
+        self.is_busy.set(false);
+    }
+
+    /// Any other member has come to the region's end.
+    pub(crate) fn arrive_at_end(&'static self, member: &'static Member) {
+        self.ending.store(true, Ordering::Relaxed);
+        self.one_less(member);
+    }
+
+    fn round(&self) -> u32 {
+        (self.state.load(Ordering::Acquire) >> 32) as u32 // pairs with the release in `end_round`
+    }
+
+    pub(crate) fn one_more(&self) {
+        self.state.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Something is over that was counted; the last one ends the round.
+    pub(crate) fn one_less(&'static self, member: &'static Member) {
+        // pairs with itself: the last one sees what all did
+        let before = self.state.fetch_sub(1, Ordering::AcqRel);
+        if before as u32 == 1 {
+            self.end_round(member, before >> 32);
+            return;
+        }
+        if !self.is_cancellable {
+            return;
+        }
+        fence(Ordering::SeqCst); // pairs with the fence in `barrier_or_cancelled`
+        if self.is_draining.load(Ordering::Relaxed) {
+            self.poke_all();
+        }
+    }
+
+    fn end_round(&'static self, member: &'static Member, round: u64) {
+        let count = self.count.get();
+        let ending = self.ending.load(Ordering::Relaxed);
+        let master = self.master;
+        self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
+        let next = u64::from((round as u32).wrapping_add(1)) << 32 | u64::from(count);
+        self.state.store(next, Ordering::Release); // pairs with the acquire in `round`
+        // From here on the region may be over, and another one begun.
+        if ending {
+            if !std::ptr::eq(master, member) {
+                master.event.poke();
+            }
+            return;
+        }
+        for other in &self.members[..count as usize] {
+            if !std::ptr::eq(*other, member) {
+                other.event.note();
+            }
+        }
+        self.wake_noted(count);
+    }
+
+    /// A barrier of all members.
+    pub(crate) fn barrier(&'static self, member: &'static Member) {
+        let round = self.round();
+        self.one_less(member);
+        self.wait_for_end(round, member);
+    }
+
+    fn wait_for_end(&'static self, round: u32, member: &'static Member) {
+        self.wait_until(member, || self.round() != round);
+    }
+
+    /// Runs tasks until it is so; who makes it so pokes.
+    fn wait_until(&'static self, member: &'static Member, is_so: impl Fn() -> bool) {
+        let region = self.region.load(Ordering::Relaxed);
+        while !is_so() {
+            if !crate::engine::task::run_any(self, member, region) {
+                member.event.wait(self.spin.get(), || is_so() || self.queues.has_some());
+            }
+        }
+    }
+
+    /// A barrier of a region that may be cancelled, which ends it: true then. Its arrivals are counted apart: whoever
+    /// leaves it early must not be missing, nor counted, at the region's end.
+    pub(crate) fn barrier_or_cancelled(&'static self, member: &'static Member) -> bool {
+        let is_cancelled = || self.is_cancelled(PARALLEL);
+        if is_cancelled() {
+            return true;
+        }
+        let round = self.early_round.load(Ordering::Acquire); // pairs with the release below
+        // pairs with itself: the last one sees what all did
+        if self.early_missing.fetch_sub(1, Ordering::AcqRel) > 1 {
+            // pairs with the release below
+            self.wait_until(member, || self.early_round.load(Ordering::Acquire) != round || is_cancelled());
+            return is_cancelled();
+        }
+        // All are here, and none has arrived elsewhere: what is counted besides are tasks.
+        let count = self.count.get();
+        self.is_draining.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // pairs with the fence in `one_less`
+        // pairs with the addition in `one_less`
+        self.wait_until(member, || self.state.load(Ordering::Acquire) as u32 <= count || is_cancelled());
+        self.is_draining.store(false, Ordering::Relaxed);
+        self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
+        self.early_missing.store(count, Ordering::Relaxed);
+        self.early_round.fetch_add(1, Ordering::Release); // pairs with the acquire above
+        self.poke_all();
+        is_cancelled()
+    }
+
+    fn poke_all(&self) {
+        self.members[..self.count.get() as usize].iter().for_each(|member| member.event.poke());
+    }
+
+    pub(crate) fn is_cancelled(&self, what: u32) -> bool {
+        self.cancelled.load(Ordering::Relaxed) & what != 0
+    }
+
+    /// All who wait look again.
+    pub(crate) fn cancel(&self, what: u32) {
+        self.cancelled.fetch_or(what, Ordering::Relaxed);
+        self.poke_all();
+    }
+
+    /// There is something to do for somebody who sleeps.
+    pub(crate) fn wake_one(&self) {
+        let count = self.count.get() as usize;
+        if count == 1 {
+            return;
+        }
+        fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
+        if let Some(member) = self.members[..count].iter().find(|member| member.event.is_asleep()) {
+            member.event.poke();
+        }
+    }
+
+    /// How long a member spins before it sleeps.
+    pub(crate) fn spin(&self) -> Duration {
+        self.spin.get()
+    }
+}

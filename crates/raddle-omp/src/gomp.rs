@@ -1,0 +1,188 @@
+//! Owns: libgomp's calls, as gcc makes them: regions, barriers, critical, single, sections.
+//! May use: `abi`, `engine::fork`, `engine::member`, `engine::share`, `engine::team`, `icv`, `lock`, `report`,
+//! `wait`.
+//! Never: a rule of OpenMP's; that is the engine's.
+
+mod cancel;
+mod loops;
+mod target;
+mod tasks;
+
+use crate::abi::{At, CFunction};
+use crate::engine::fork;
+use crate::engine::member::me;
+use crate::engine::share::{self, Plan};
+use crate::engine::team::RegionWork;
+use crate::wait;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Of a region's flags: how its threads are to be bound.
+const BIND: u32 = 7;
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_parallel(function: CFunction, data: *mut u8, threads: u32, flags: u32) {
+    let _ = flags & BIND;
+    fork::region(RegionWork::Data(function, data), threads, None);
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_parallel_start(function: CFunction, data: *mut u8, threads: u32) {
+    fork::begin(RegionWork::Data(function, data), threads, None);
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_parallel_end() {
+    fork::end();
+}
+
+fn sections(count: u32) -> Plan {
+    Plan::new((1, 1, count.into()), crate::icv::DYNAMIC, 1)
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_parallel_sections(
+    function: CFunction,
+    data: *mut u8,
+    threads: u32,
+    count: u32,
+    _: u32,
+) {
+    fork::region(RegionWork::Data(function, data), threads, Some(sections(count)));
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_parallel_sections_start(
+    function: CFunction,
+    data: *mut u8,
+    threads: u32,
+    count: u32,
+) {
+    fork::begin(RegionWork::Data(function, data), threads, Some(sections(count)));
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_sections_start(count: u32) -> u32 {
+    share::begin(me(), sections(count), &[]);
+    GOMP_sections_next()
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_sections2_start(count: u32, reductions: At<usize>, memory: At<usize>) -> u32 {
+    loops::begin_with(sections(count), &[], reductions, memory);
+    GOMP_sections_next()
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_sections_next() -> u32 {
+    share::next(me()).map_or(0, |(from, _)| from as u32 + 1)
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_sections_end() {
+    loops::GOMP_loop_end();
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_sections_end_cancel() -> bool {
+    cancel::GOMP_loop_end_cancel()
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_sections_end_nowait() {
+    share::end(me());
+}
+
+/// A construct that all members pass, without a loop: reductions over tasks.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_scope_start(reductions: At<usize>) {
+    loops::begin_with(sections(0), &[], reductions, At::new(null_mut()));
+    share::end(me());
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn GOMP_barrier() {
+    let member = me();
+    member.team().barrier(member);
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_single_start() -> bool {
+    share::is_first(me())
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_single_copy_start() -> *mut u8 {
+    if share::is_first(me()) {
+        return null_mut();
+    }
+    GOMP_barrier();
+    me().team().copied.load(Ordering::Relaxed)
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_single_copy_end(data: *mut u8) {
+    me().team().copied.store(data, Ordering::Relaxed);
+    GOMP_barrier();
+}
+
+static CRITICAL: AtomicU32 = AtomicU32::new(0);
+static ATOMIC: AtomicU32 = AtomicU32::new(0);
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_critical_start() {
+    wait::lock(&CRITICAL);
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_critical_end() {
+    wait::unlock(&CRITICAL);
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_critical_name_start(name: At<u32>) {
+    wait::lock(crate::lock::word(name));
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_critical_name_end(name: At<u32>) {
+    wait::unlock(crate::lock::word(name));
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_atomic_start() {
+    wait::lock(&ATOMIC);
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_atomic_end() {
+    wait::unlock(&ATOMIC);
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_ordered_start() {
+    share::wait_for_turn(me());
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_ordered_end() {}
+
+fn message(text: At<u8>, length: usize) -> String {
+    let length =
+        if length == usize::MAX { (0..).take_while(|n| text.at(*n).get() != 0).count() } else { length };
+    let bytes: Vec<u8> = (0..length).map(|n| text.at(n).get()).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_warning(text: At<u8>, length: usize) {
+    let said = if text.is_null() { String::new() } else { format!(": {}", message(text, length)) };
+    crate::report::write(&format!("\nlibgomp: warning: error directive encountered{said}\n"));
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn GOMP_error(text: At<u8>, length: usize) {
+    let said = if text.is_null() { String::new() } else { format!(": {}", message(text, length)) };
+    crate::report::write(&format!("\nlibgomp: fatal error: error directive encountered{said}\n"));
+    std::process::exit(1)
+}

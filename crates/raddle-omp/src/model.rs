@@ -1,0 +1,155 @@
+//! Owns: loom's models: of `wait::WakeWord` (no poke is lost), and of a team's rounds (one ends it, after all).
+//! May use: `loom`.
+//! Never: the scheduler: a sleep is a condition variable here.
+//!
+//! They are the steps of `wait`, of `engine::team` and of `engine::queue`, with their orderings, written again: the
+//! engine itself stands on the scheduler, which is not compiled for loom.
+
+use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+/// What a futex does: nobody sleeps who has not seen the word unchanged under the lock.
+#[derive(Default)]
+struct Condition {
+    lock: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Condition {
+    fn sleep(&self, word: &AtomicU32, seen: u32) {
+        let mut locked = self.lock.lock().unwrap();
+        while word.load(Ordering::Relaxed) == seen {
+            locked = self.woken.wait(locked).unwrap();
+        }
+    }
+
+    fn wake(&self) {
+        drop(self.lock.lock().unwrap());
+        self.woken.notify_all();
+    }
+}
+
+#[derive(Default)]
+struct WakeWord {
+    number: AtomicU32,
+    asleep: AtomicBool,
+    futex: Condition,
+}
+
+impl WakeWord {
+    fn wait(&self, done: impl Fn() -> bool) {
+        let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
+        if done() {
+            return;
+        }
+        self.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // pairs with the fence in `poke`
+        if !done() {
+            self.futex.sleep(&self.number, seen);
+        }
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
+    fn poke(&self) {
+        self.number.fetch_add(1, Ordering::Release); // pairs with the acquire in `wait`
+        fence(Ordering::SeqCst); // pairs with the fence in `wait`
+        if self.asleep.load(Ordering::Relaxed) {
+            self.futex.wake();
+        }
+    }
+}
+
+#[test]
+fn no_poke_is_lost() {
+    loom::model(|| {
+        let shared = Arc::new((WakeWord::default(), AtomicUsize::new(0)));
+        let pokers: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.1.fetch_add(1, Ordering::Relaxed);
+                    shared.0.poke();
+                })
+            })
+            .collect();
+        while shared.1.load(Ordering::Relaxed) < 2 {
+            shared.0.wait(|| shared.1.load(Ordering::Relaxed) == 2);
+        }
+        pokers.into_iter().for_each(|poker| poker.join().unwrap());
+    });
+}
+
+/// A team of two: rounds, and what its task has done.
+struct TwoMembers {
+    state: AtomicU64,
+    events: [WakeWord; 2],
+    done: AtomicUsize,
+    queued: AtomicU32,
+    ends: AtomicUsize,
+}
+
+impl TwoMembers {
+    fn round(&self) -> u64 {
+        self.state.load(Ordering::Acquire) >> 32 // pairs with the release in `one_less`
+    }
+
+    fn one_less(&self, me: usize) {
+        // pairs with itself: the last one sees what all did
+        let before = self.state.fetch_sub(1, Ordering::AcqRel);
+        if before as u32 == 1 {
+            self.ends.fetch_add(1, Ordering::Relaxed);
+            let next = ((before >> 32) + 1) << 32 | 2;
+            self.state.store(next, Ordering::Release); // pairs with the acquire in `round`
+            self.events[1 - me].poke();
+        }
+    }
+
+    fn run_any(&self, me: usize) -> bool {
+        // pairs with the release of who has put it there
+        if self.queued.compare_exchange(1, 0, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.one_less(me);
+        true
+    }
+
+    fn barrier(&self, me: usize) {
+        let round = self.round();
+        self.one_less(me);
+        while self.round() == round {
+            if !self.run_any(me) {
+                self.events[me].wait(|| self.round() != round || self.queued.load(Ordering::Relaxed) > 0);
+            }
+        }
+        assert_eq!(self.done.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[test]
+fn a_round_ends_once_when_all_have_arrived_and_their_tasks_are_over() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let team = Arc::new(TwoMembers {
+            state: AtomicU64::new(2),
+            events: Default::default(),
+            done: AtomicUsize::new(0),
+            queued: AtomicU32::new(0),
+            ends: AtomicUsize::new(0),
+        });
+        let other = team.clone();
+        let other = thread::spawn(move || other.barrier(1));
+        // A task: counted, put where all look, and somebody poked.
+        team.state.fetch_add(1, Ordering::Relaxed);
+        team.queued.store(1, Ordering::Release); // pairs with the acquire in `run_any`
+        fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
+        if team.events[1].asleep.load(Ordering::Relaxed) {
+            team.events[1].poke();
+        }
+        team.barrier(0);
+        other.join().unwrap();
+        assert_eq!(team.ends.load(Ordering::Relaxed), 1);
+    });
+}

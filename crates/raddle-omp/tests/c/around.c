@@ -1,0 +1,98 @@
+/* What stands around regions: locks, critical, forks of the process, teams, target, memory, who spins. */
+#include "check.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void locks(void) {
+    omp_lock_t lock;
+    omp_nest_lock_t nested;
+    omp_init_lock(&lock);
+    omp_init_nest_lock(&nested);
+    long a = 0, b = 0, c = 0, d = 0;
+#pragma omp parallel num_threads(6)
+    for (int k = 0; k < 500; k++) {
+        omp_set_lock(&lock);
+        a++;
+        omp_unset_lock(&lock);
+        omp_set_nest_lock(&nested);
+        CHECK(omp_test_nest_lock(&nested) == 2);
+        b++;
+        omp_unset_nest_lock(&nested);
+        omp_unset_nest_lock(&nested);
+#pragma omp critical
+        c++;
+        while (!omp_test_lock(&lock)) {
+        }
+        d++;
+        omp_unset_lock(&lock);
+    }
+    CHECK(a == 3000 && b == 3000 && c == 3000 && d == 3000);
+    omp_destroy_lock(&lock);
+    omp_destroy_nest_lock(&nested);
+}
+
+static int members(void) {
+    int sum = 0;
+#pragma omp parallel num_threads(4) reduction(+ : sum)
+    sum += 1;
+    return sum;
+}
+
+static void forks(void) {
+    CHECK(members() == 4);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(members() == 4 ? 7 : 1);
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    CHECK(members() == 4);
+}
+
+static void on_host(void) {
+    int x = 1, teams = 0;
+#pragma omp target map(tofrom : x)
+    x += 1;
+    CHECK(x == 2);
+#pragma omp target teams num_teams(2) map(tofrom : teams)
+#pragma omp parallel num_threads(1)
+    {
+        CHECK(omp_get_num_teams() <= 2 && omp_get_team_num() < omp_get_num_teams());
+#pragma omp atomic
+        teams++;
+    }
+    CHECK(teams >= 1);
+    CHECK(omp_is_initial_device() && omp_get_num_devices() == 0);
+}
+
+static void memory(void) {
+    char *bytes = omp_alloc(100, omp_default_mem_alloc);
+    CHECK(bytes != NULL);
+    bytes[99] = 1;
+    omp_free(bytes, omp_default_mem_alloc);
+}
+
+/* More members than workers, who spin by calls until all are there. */
+static void spins(void) {
+    int arrived = 0;
+#pragma omp parallel num_threads(8)
+    {
+#pragma omp atomic
+        arrived++;
+        for (int now = 0; now < 8;) {
+#pragma omp atomic read
+            now = arrived;
+            omp_get_wtime();
+        }
+    }
+}
+
+int main(void) {
+    locks();
+    forks();
+    on_host();
+    memory();
+    spins();
+    printf("well\n");
+    return 0;
+}

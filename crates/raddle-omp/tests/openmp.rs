@@ -1,0 +1,99 @@
+//! Programs in C with OpenMP, by gcc and, for the group of tests `openmp`, by clang: unchanged, on the library.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("openmp");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[track_caller]
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    said
+}
+
+/// The library with all its names, built once.
+fn library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
+        command.args(["run", "--quiet", "--package", "xtask", "--", "openmp", "--debug", "--output"]);
+        succeed(command.arg(folder()));
+        folder()
+    })
+}
+
+/// A program's name for what the linker finds: clang's where the tests are told to use it.
+fn compilers() -> Vec<String> {
+    let mut all = vec!["gcc".to_owned()];
+    all.extend(std::env::var("OPENMP_CLANG").ok());
+    all
+}
+
+fn compile(compiler: &str, name: &str) -> PathBuf {
+    let binary = folder().join(format!("{name}-{compiler}"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(format!("{name}.c"));
+    let mut command = Command::new(compiler);
+    command.args(["-O1", "-fopenmp", "-pthread", "-w", "-o"]).arg(&binary).arg(source);
+    succeed(&mut command);
+    binary
+}
+
+fn run(binary: &Path, workers: u32, arguments: &[&str]) -> String {
+    let mut command = Command::new("timeout");
+    command.args(["300", "env"]).arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(binary);
+    command.args(arguments).env("RADDLE_WORKERS", workers.to_string()).env("OMP_CANCELLATION", "true");
+    succeed(&mut command)
+}
+
+/// On one worker and on two. Nothing is said but what the program says.
+#[track_caller]
+fn check(name: &str, arguments: &[&str]) {
+    library();
+    for compiler in compilers() {
+        let binary = compile(&compiler, name);
+        for workers in [1, 2] {
+            assert_eq!(run(&binary, workers, arguments), "well\n", "{name} by {compiler}, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn members_of_regions_are_threads_of_their_own() {
+    check("regions", &[]);
+}
+
+#[test]
+fn iterations_run_once_and_in_order_where_that_is_asked_for() {
+    check("loops", &[]);
+}
+
+#[test]
+fn tasks_run_when_they_may() {
+    check("tasks", &[]);
+}
+
+#[test]
+fn what_stands_around_regions_works() {
+    check("around", &[]);
+}
+
+#[test]
+fn the_environment_is_shown() {
+    library();
+    let binary = compile("gcc", "regions");
+    let mut command = Command::new("timeout");
+    command.args(["300", "env", "OMP_DISPLAY_ENV=true", "OMP_NUM_THREADS=3,2"]);
+    command.arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(binary).env("RADDLE_WORKERS", "2");
+    let said = succeed(&mut command);
+    assert!(said.contains("[host] OMP_NUM_THREADS = '3,2'"), "{said}");
+}

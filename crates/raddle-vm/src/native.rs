@@ -60,7 +60,7 @@ pub enum Helper {
     Fork,
     /// `join`.
     Join,
-    /// `end`, or a return from what a process began with.
+    /// `end`, or a return from what a process began with; it never gives 0.
     End,
     /// The process waits; who is next goes on.
     Next,

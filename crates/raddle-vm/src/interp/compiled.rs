@@ -234,7 +234,6 @@ instructions! {
     input_memory: |cpu| cpu.message().map_err(Stop::from).and_then(|message| cpu.talk(INPUT, message));
     fork: |cpu| cpu.fork().map_err(Stop::from);
     join: |cpu| cpu.join();
-    end: |cpu| cpu.end();
 }
 
 unsafe extern "C" fn step<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
@@ -250,6 +249,20 @@ unsafe extern "C" fn step<L: Default, S: Scheduler<Link = L>, const SHARED: bool
         return this.code.leave;
     }
     this.go_on(Ok(()), at as usize + 1, frame as *const AtomicU32)
+}
+
+/// The process is gone: whoever goes on, perhaps behind the instruction and in this frame, has to be looked up.
+unsafe extern "C" fn end<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+    context: *mut NativeContext,
+    frame: usize,
+    at: u32,
+) -> usize {
+    // SAFETY: compiled code calls it so.
+    let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
+    if let Err(stop) = this.cpu.end() {
+        this.stopped(stop);
+    }
+    if this.end.is_some() { this.code.leave } else { this.look_up() }
 }
 
 unsafe extern "C" fn slow<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(

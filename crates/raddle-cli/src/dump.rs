@@ -23,6 +23,8 @@ use crate::refusal::Error;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to read it: it is whole when the program begins to write.
 const READING_TIMEOUT: Duration = Duration::from_secs(120);
+/// A program that handles the signal, and has nobody to answer it yet, may be so long about to have.
+const BEGINNING: Duration = Duration::from_secs(1);
 /// That of a million processes has a third of this.
 const ANSWER_BYTES_MAX: usize = 1 << 30;
 /// Asks for JSON.
@@ -79,9 +81,18 @@ fn answers(pid: u32) -> bool {
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     let handles = caught >> (libc::SIGQUIT - 1) & 1 == 1;
+    // Who answers gives itself its name, and may have just begun.
+    let begun = Instant::now();
+    while handles && !has_watcher(pid) && begun.elapsed() < BEGINNING {
+        std::thread::sleep(BEGINNING / 20);
+    }
+    handles && has_watcher(pid)
+}
+
+fn has_watcher(pid: u32) -> bool {
     let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let is_watcher = |name: std::io::Result<String>| name.is_ok_and(|name| name.trim() == "raddle-watch");
-    handles && tasks.any(|task| is_watcher(read_to_string(task.path().join("comm"))))
+    tasks.any(|task| is_watcher(read_to_string(task.path().join("comm"))))
 }
 
 /// The target program: its process id, and a `pidfd` if the kernel has them (Linux 5.3).

@@ -203,7 +203,8 @@ pub(crate) fn run(script: &str, every: usize) -> ExitCode {
         end(process);
         return ExitCode::SUCCESS;
     }
-    // It waits for a signal, or is about to. It is stopped there first: with the signal it would run, perhaps to its end.
+    // It waits for a signal, or is about to. It is stopped there first: with the signal it would run, perhaps to its
+    // end.
     assert!(trace(libc::PTRACE_INTERRUPT, victim, 0));
     stopped(victim);
     // SAFETY: the thread is there.

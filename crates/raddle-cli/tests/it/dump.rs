@@ -7,6 +7,14 @@ use super::{raddle, text};
 fn a_live_program_says_who_waits() {
     let runtime = raddle::Runtime::builder().workers(1).build().expect("a runtime");
     let pid = std::process::id().to_string();
+    // On a busy machine who answers may take longer to begin than `raddle dump` waits for it.
+    let is_watcher = |path: std::path::PathBuf| {
+        std::fs::read_to_string(path.join("comm")).is_ok_and(|name| name == "raddle-watch\n")
+    };
+    while !std::fs::read_dir("/proc/self/task").expect("tasks").flatten().any(|task| is_watcher(task.path()))
+    {
+        std::thread::yield_now();
+    }
     let answer = |options: &[&str]| {
         let output = raddle().arg("dump").args(options).arg(&pid).output().expect("it starts");
         assert!(output.status.success(), "{}", text(&output.stderr));

@@ -14,11 +14,11 @@ pub(crate) const FULL: usize = 256;
 
 #[repr(align(64))]
 struct Queue {
-    tasks: Mutex<VecDeque<Ready>>,
+    tasks: Mutex<VecDeque<ReadyTask>>,
 }
 
 /// A task that nobody else has.
-pub(crate) struct Ready(pub(crate) *const Task);
+pub(crate) struct ReadyTask(pub(crate) *const Task);
 
 /// All of a team.
 pub(crate) struct Queues {
@@ -30,7 +30,7 @@ pub(crate) struct Queues {
     urgents: AtomicU32,
 }
 
-fn locked(queue: &Queue) -> MutexGuard<'_, VecDeque<Ready>> {
+fn locked(queue: &Queue) -> MutexGuard<'_, VecDeque<ReadyTask>> {
     loop {
         match queue.tasks.try_lock() {
             Ok(tasks) => return tasks,
@@ -68,7 +68,7 @@ impl Queues {
             && locked(&self.each[tid as usize]).len() >= FULL
     }
 
-    pub(crate) fn push(&self, tid: u32, task: Ready, priority: i32) {
+    pub(crate) fn push(&self, tid: u32, task: ReadyTask, priority: i32) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if priority <= 0 {
             locked(&self.each[tid as usize]).push_back(task);
@@ -86,7 +86,7 @@ impl Queues {
 
     /// One that `fits`: the most urgent, else the youngest of one's own, else the oldest of another's. Looks at so many
     /// in each queue.
-    pub(crate) fn take(&self, tid: u32, reach: usize, fits: impl Fn(&Task) -> bool) -> Option<Ready> {
+    pub(crate) fn take(&self, tid: u32, reach: usize, fits: impl Fn(&Task) -> bool) -> Option<ReadyTask> {
         if !self.has_some() {
             return None;
         }
@@ -109,7 +109,7 @@ impl Queues {
     }
 
     /// Takes some of another's, the oldest, and has the others in one's own queue.
-    pub(crate) fn take_some(&self, tid: u32, is_mine: impl Fn() -> bool) -> Option<Ready> {
+    pub(crate) fn take_some(&self, tid: u32, is_mine: impl Fn() -> bool) -> Option<ReadyTask> {
         const MOST: usize = 16;
         let first = self.take(tid, 1, |_| is_mine())?;
         let count = self.each.len();
@@ -119,7 +119,7 @@ impl Queues {
         {
             let mut tasks = locked(&self.each[other]);
             // The region is still this one, since the first is not over.
-            let some: Vec<Ready> = {
+            let some: Vec<ReadyTask> = {
                 let half = MOST.min(tasks.len() / 2);
                 tasks.drain(..half).collect()
             };
@@ -134,7 +134,7 @@ impl Queues {
         self.waiting.load(Ordering::Relaxed) > 8 && locked(&self.each[at]).len() > 8
     }
 
-    fn first_of(&self, queue: &Queue, reach: usize, fits: &impl Fn(&Task) -> bool) -> Option<Ready> {
+    fn first_of(&self, queue: &Queue, reach: usize, fits: &impl Fn(&Task) -> bool) -> Option<ReadyTask> {
         let mut tasks = locked(queue);
         let at = tasks.iter().take(reach).position(|task| fits(task_of(task)))?;
         self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl Queues {
     }
 }
 
-fn task_of(ready: &Ready) -> &Task {
+fn task_of(ready: &ReadyTask) -> &Task {
     // SAFETY: a task that waits in a queue is alive.
     unsafe { &*ready.0 }
 }

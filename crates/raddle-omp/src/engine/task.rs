@@ -13,7 +13,7 @@ pub(crate) use wait::{Group, end_group, run_any, wait_for, wait_for_children};
 use crate::abi::CFunction;
 use crate::engine::depend::{Depends, UseKind};
 use crate::engine::member::{Member, me};
-use crate::engine::queue::Ready;
+use crate::engine::queue::ReadyTask;
 use crate::engine::team::Team;
 use crate::icv::Icv;
 use std::alloc::Layout;
@@ -273,7 +273,7 @@ pub(crate) fn put(task: *const Task) {
     let tid = if std::ptr::eq(me().team.get(), team) { tid } else { 0 };
     // Who waits for it may be the only one who may run it.
     let parent = at(at(task).parent.get()).member.load(Ordering::Relaxed);
-    team.queues.push(tid, Ready(task), priority);
+    team.queues.push(tid, ReadyTask(task), priority);
     team.wake_one();
     // SAFETY: null, or a member; those are never freed.
     if let Some(parent) = unsafe { parent.as_ref() }

@@ -2,7 +2,7 @@
 //! May use: `operands`, `raddle-bytecode`.
 //! Never: code.
 
-use crate::operands::{How, how};
+use crate::operands::{Doer, how};
 use raddle_bytecode::{Form, Function, Insn, Op};
 use std::collections::BTreeMap;
 
@@ -68,18 +68,18 @@ fn places(function: &Function, code: &[Insn]) -> Vec<CodePlace> {
             let to = target(at, insn);
             let place = &mut places[(to - function.first) as usize];
             place.leads = true;
-            place.resumes |= how != How::Jump || to <= at;
-            if to <= at && how == How::Jump {
+            place.resumes |= how != Doer::Jump || to <= at;
+            if to <= at && how == Doer::Jump {
                 place.looped_from = place.looped_from.max(Some(at));
             }
         }
         if insn.op == Op::Switch {
             (0..=insn.imm() as usize).for_each(|number| places[here + 1 + number].leads = true);
         }
-        places[here + 1].leads |= !matches!(how, How::Inline | How::Aside(_));
+        places[here + 1].leads |= !matches!(how, Doer::Inline | Doer::Aside(_));
         places[here + 1].resumes |=
-            matches!(how, How::Meet(_) | How::Again | How::Call) || insn.op == Op::CallD;
-        if how == How::Again {
+            matches!(how, Doer::Meet(_) | Doer::Again | Doer::Call) || insn.op == Op::CallD;
+        if how == Doer::Again {
             (places[here].leads, places[here].resumes) = (true, true);
         }
     }
@@ -128,15 +128,15 @@ fn followers(code: &[Insn], behind: u32, by_first: &BTreeMap<u32, usize>) -> Vec
     let insn = code[at as usize];
     let block = |first: u32| by_first.get(&first).copied();
     match how(insn) {
-        How::Last(_) | How::Call | How::Return => Vec::new(),
-        How::Jump if insn.op == Op::Switch => {
+        Doer::Last(_) | Doer::Call | Doer::Return => Vec::new(),
+        Doer::Jump if insn.op == Op::Switch => {
             (0..=insn.imm() as u32).filter_map(|n| block(behind + n)).collect()
         }
-        How::Jump => {
+        Doer::Jump => {
             let falls = if is_unconditional(insn) { None } else { block(behind) };
             [block(target(at, insn)), falls].into_iter().flatten().collect()
         }
         // What comes behind is a resume point, too.
-        How::Inline | How::Aside(_) | How::Meet(_) | How::Again => block(behind).into_iter().collect(),
+        Doer::Inline | Doer::Aside(_) | Doer::Meet(_) | Doer::Again => block(behind).into_iter().collect(),
     }
 }

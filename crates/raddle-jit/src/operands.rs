@@ -69,7 +69,7 @@ pub(crate) enum Kills {
 
 /// Who does an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum How {
+pub(crate) enum Doer {
     /// Compiled code, and it goes on with the next.
     Inline,
     /// A helper; the process never waits there.
@@ -112,47 +112,47 @@ pub(crate) fn is_square_root_or_absolute(function: u16) -> bool {
     function < 2
 }
 
-pub(crate) fn how(insn: Insn) -> How {
+pub(crate) fn how(insn: Insn) -> Doer {
     use Op::*;
     match insn.op {
-        Out => How::Meet(Helper::Output),
-        In => How::Meet(Helper::Input),
-        OutM => How::Meet(Helper::OutputMemory),
-        InM => How::Meet(Helper::InputMemory),
-        Fork => How::Meet(Helper::Fork),
-        Join | JoinF => How::Meet(Helper::Join),
-        End => How::Last(Helper::End),
-        CallD | Stop | Trap => How::Last(Helper::Slow),
-        JoinN | Wait => How::Again,
-        ForkN | AltW | AltE | Claim | Unclaim | Resched => How::Meet(Helper::Step),
-        Forking => How::Aside(Kills::Slots(insn.a, 2)),
-        Enroll => How::Aside(Kills::All),
-        EnC | EnT | EnS | Alt | DisC | DisT | DisS | DisCR | DisTR | DisSR => How::Aside(Kills::All),
-        Call => How::Call,
-        Ret => How::Return,
+        Out => Doer::Meet(Helper::Output),
+        In => Doer::Meet(Helper::Input),
+        OutM => Doer::Meet(Helper::OutputMemory),
+        InM => Doer::Meet(Helper::InputMemory),
+        Fork => Doer::Meet(Helper::Fork),
+        Join | JoinF => Doer::Meet(Helper::Join),
+        End => Doer::Last(Helper::End),
+        CallD | Stop | Trap => Doer::Last(Helper::Slow),
+        JoinN | Wait => Doer::Again,
+        ForkN | AltW | AltE | Claim | Unclaim | Resched => Doer::Meet(Helper::Step),
+        Forking => Doer::Aside(Kills::Slots(insn.a, 2)),
+        Enroll => Doer::Aside(Kills::All),
+        EnC | EnT | EnS | Alt | DisC | DisT | DisS | DisCR | DisTR | DisSR => Doer::Aside(Kills::All),
+        Call => Doer::Call,
+        Ret => Doer::Return,
         Jump | Jz | Jnz | Jeq | Jne | Jlt | Jle | JeqI | JneI | JltI | JgeI | Repeat | RepeatStep
-        | Switch => How::Jump,
-        Zero if clears_inline(insn) => How::Inline,
-        Zero => How::Aside(Kills::Slots(insn.a, (insn.imm() as u32).div_ceil(4))),
-        FnF if is_square_root_or_absolute(insn.c) => How::Inline,
-        FnD if is_square_root_or_absolute(insn.c) => How::Inline,
-        RemF | FnF => How::Aside(Kills::Slots(insn.a, 1)),
-        RemD | FnD => How::Aside(Kills::Slots(insn.a, 2)),
-        LtoF | LtoD | WtoF | DtoF if insn.c != 0 => How::Aside(Kills::Slots(insn.a, 2)),
-        Long => How::Aside(Kills::Slots(insn.a, 8)),
-        CopyI if copies_inline(insn.c) => How::Inline,
-        Copy | CopyI | Fill => How::Aside(Kills::All),
-        Cmp | Time => How::Aside(Kills::Slots(insn.a, 1)),
+        | Switch => Doer::Jump,
+        Zero if clears_inline(insn) => Doer::Inline,
+        Zero => Doer::Aside(Kills::Slots(insn.a, (insn.imm() as u32).div_ceil(4))),
+        FnF if is_square_root_or_absolute(insn.c) => Doer::Inline,
+        FnD if is_square_root_or_absolute(insn.c) => Doer::Inline,
+        RemF | FnF => Doer::Aside(Kills::Slots(insn.a, 1)),
+        RemD | FnD => Doer::Aside(Kills::Slots(insn.a, 2)),
+        LtoF | LtoD | WtoF | DtoF if insn.c != 0 => Doer::Aside(Kills::Slots(insn.a, 2)),
+        Long => Doer::Aside(Kills::Slots(insn.a, 8)),
+        CopyI if copies_inline(insn.c) => Doer::Inline,
+        Copy | CopyI | Fill => Doer::Aside(Kills::All),
+        Cmp | Time => Doer::Aside(Kills::Slots(insn.a, 1)),
         // The heap has its lists in the memory that is free, which a program may have told it wrongly.
-        Alloc | AllocI | Frame | Free => How::Aside(Kills::All),
-        Inc | Dec => How::Aside(Kills::All),
-        Host => How::Aside(Kills::Slots(insn.a, 4)),
-        Watch => How::Aside(Kills::Slots(insn.a, 2)),
-        Unwatch => How::Aside(Kills::Nothing),
-        op if INLINE.contains(&op) => How::Inline,
+        Alloc | AllocI | Frame | Free => Doer::Aside(Kills::All),
+        Inc | Dec => Doer::Aside(Kills::All),
+        Host => Doer::Aside(Kills::Slots(insn.a, 4)),
+        Watch => Doer::Aside(Kills::Slots(insn.a, 2)),
+        Unwatch => Doer::Aside(Kills::Nothing),
+        op if INLINE.contains(&op) => Doer::Inline,
         // What is not known here. Where a process goes on after it, other than behind it, is known to the interpreter.
-        op if op.effect().falls_through() => How::Meet(Helper::Step),
-        _ => How::Last(Helper::Slow),
+        op if op.effect().falls_through() => Doer::Meet(Helper::Step),
+        _ => Doer::Last(Helper::Slow),
     }
 }
 
@@ -173,10 +173,10 @@ const INLINE: &[Op] = {
 /// What is changed beside what [`operands`] says.
 pub(crate) fn kills(insn: Insn) -> Kills {
     match how(insn) {
-        How::Aside(kills) => kills,
-        How::Inline if insn.op == Op::CopyI => Kills::All,
-        How::Inline if insn.op == Op::Zero => Kills::Slots(insn.a, insn.imm() as u32 / 4),
-        How::Inline | How::Jump => Kills::Nothing,
+        Doer::Aside(kills) => kills,
+        Doer::Inline if insn.op == Op::CopyI => Kills::All,
+        Doer::Inline if insn.op == Op::Zero => Kills::Slots(insn.a, insn.imm() as u32 / 4),
+        Doer::Inline | Doer::Jump => Kills::Nothing,
         _ => Kills::All,
     }
 }
@@ -184,12 +184,12 @@ pub(crate) fn kills(insn: Insn) -> Kills {
 /// Of what compiled code does itself.
 pub(crate) fn operands(insn: Insn) -> Operands {
     match how(insn) {
-        How::Inline => inline_operands(insn),
-        How::Jump => jump_operands(insn),
-        How::Meet(Helper::Output) if is_short(insn) => {
+        Doer::Inline => inline_operands(insn),
+        Doer::Jump => jump_operands(insn),
+        Doer::Meet(Helper::Output) if is_short(insn) => {
             Operands::new(&[(insn.a, ValueClass::Word), (insn.b, ValueClass::Word)], &[])
         }
-        How::Meet(Helper::Input) if is_short(insn) => Operands::new(&[(insn.a, ValueClass::Word)], &[]),
+        Doer::Meet(Helper::Input) if is_short(insn) => Operands::new(&[(insn.a, ValueClass::Word)], &[]),
         _ => Operands::default(),
     }
 }

@@ -1,5 +1,6 @@
 //! Owns: several workers: the machine's processes as runnables of `raddle-core`.
-//! May use: `compile`, `options`, `one`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-core`, `raddle-vm`.
+//! May use: `compile`, `one`, `options`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-core`,
+//! `raddle-vm`.
 //! Never: touches a process that it has made ready.
 //!
 //! A program begins on the caller's thread, with the machine's own scheduler (the *serial phase*), and comes here when

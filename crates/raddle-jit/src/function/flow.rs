@@ -238,7 +238,10 @@ impl Translation<'_, '_> {
 
     /// A return: to the call whose number and 1 stand in slot 0; 0 there is the end of the process.
     pub(super) fn give_back(&mut self) {
-        debug_assert!(matches!(how(self.common.module.code[self.at as usize]), crate::operands::How::Return));
+        debug_assert!(matches!(
+            how(self.common.module.code[self.at as usize]),
+            crate::operands::Doer::Return
+        ));
         let token = self.ins.ins().load(types::I32, SLOT, self.frame, 0);
         let (returns, ends) = (self.ins.create_block(), self.ins.create_block());
         self.ins.ins().brif(token, returns, &[], ends, &[]);

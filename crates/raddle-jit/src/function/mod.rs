@@ -22,7 +22,7 @@ mod talk;
 mod word;
 
 use crate::blocks::Blocks;
-use crate::operands::{How, Operand, ValueClass, how, is_short};
+use crate::operands::{Doer, Operand, ValueClass, how, is_short};
 use crate::views::{ViewSet, Views, held_at_blocks};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -282,18 +282,18 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     fn translate(&mut self, insn: Insn) {
         match how(insn) {
-            How::Inline => {
+            Doer::Inline => {
                 let done = self.word(insn) || self.long(insn) || self.real(insn) || self.memory(insn);
                 assert!(done, "{:?} is translated", insn.op);
             }
-            How::Aside(kills) => self.aside(kills),
-            How::Meet(_) if is_short(insn) => self.talk(insn),
-            How::Meet(helper) => self.meet(helper),
-            How::Again => self.meet(Helper::Step),
-            How::Last(helper) => self.last(helper),
-            How::Jump => self.jump(insn),
-            How::Call => self.call(insn),
-            How::Return => self.give_back(),
+            Doer::Aside(kills) => self.aside(kills),
+            Doer::Meet(_) if is_short(insn) => self.talk(insn),
+            Doer::Meet(helper) => self.meet(helper),
+            Doer::Again => self.meet(Helper::Step),
+            Doer::Last(helper) => self.last(helper),
+            Doer::Jump => self.jump(insn),
+            Doer::Call => self.call(insn),
+            Doer::Return => self.give_back(),
         }
     }
 

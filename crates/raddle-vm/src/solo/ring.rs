@@ -11,13 +11,13 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
 /// A place of the ring.
-type Place<'m, L> = Cell<Option<&'m Process<L>>>;
+type RingPlace<'m, L> = Cell<Option<&'m Process<L>>>;
 
 /// Who can run, in order.
 #[repr(C)]
 pub(crate) struct Ring<'m, L> {
     /// Where the places lie.
-    pub(crate) places: Cell<*const Place<'m, L>>,
+    pub(crate) places: Cell<*const RingPlace<'m, L>>,
     /// One less than how many they are, a power of two.
     pub(crate) mask: Cell<u32>,
     /// The number of the first in the queue.
@@ -28,7 +28,7 @@ pub(crate) struct Ring<'m, L> {
     pub(crate) until_poll: Cell<u32>,
     /// The fewest who were left in the queue since the last look.
     pub(crate) left: Cell<u32>,
-    all: RefCell<Vec<Place<'m, L>>>,
+    all: RefCell<Vec<RingPlace<'m, L>>>,
 }
 
 /// How far behind the beginning of the ring its fields lie.

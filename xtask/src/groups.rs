@@ -103,6 +103,20 @@ const STATIC_C: Need = Need {
     otherwise: "",
 };
 
+const OPEN_MPI: Need = Need {
+    tool: "Open MPI",
+    probe: "command -v mpicc.openmpi && command -v mpirun.openmpi",
+    packages: &["libopenmpi-dev", "openmpi-bin"],
+    otherwise: "",
+};
+
+const MPICH: Need = Need {
+    tool: "MPICH",
+    probe: "command -v mpicc.mpich && command -v mpirun.mpich",
+    packages: &["libmpich-dev", "mpich"],
+    otherwise: "",
+};
+
 const TSAN_RUNTIME: Need = Need {
     tool: "rustup's ThreadSanitizer runtime",
     probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
@@ -152,6 +166,12 @@ const GROUPS: &[Group] = &[
         what: "gdb, fork, setuid and dlopen beside a hundred thousand processes with storage of their own",
         needs: &[GDB, GXX],
         steps: &["CROWD=100000 cargo test --no-fail-fast --workspace --test crowd"],
+    },
+    Group {
+        name: "mpi",
+        what: "ranks of Open MPI and of MPICH: messages in every mode, and faults that end by name, nobody left behind",
+        needs: &[OPEN_MPI, MPICH],
+        steps: &["TEST_MPI=1 cargo test --no-fail-fast --workspace --test ranks"],
     },
     Group {
         name: "recipes",

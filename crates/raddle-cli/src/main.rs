@@ -13,6 +13,7 @@ mod dump;
 mod explain;
 mod info;
 mod lab;
+mod mpi;
 mod occam;
 mod program;
 mod project;
@@ -95,6 +96,10 @@ fn main() -> ExitCode {
             Err(error) => complain(&error),
         },
         Command::Info => show(&info::report()),
+        Command::Mpi(mpi) => match mpi.carry_out() {
+            Ok(text) => show(&text),
+            Err(error) => complain(&error),
+        },
     }
 }
 

@@ -217,8 +217,8 @@ const GROUPS: &[Group] = &[
         what: "every crate that is published can be made a package, without the network",
         needs: &[],
         steps: &["cargo package --quiet --offline --allow-dirty --no-verify --workspace \
-                  --exclude ledger --exclude raddle-measure --exclude raytrace --exclude warehouse --exclude xtask \
-                  --target-dir target/package"],
+                  --exclude ledger --exclude raddle-measure --exclude raytrace --exclude redblack3d \
+                  --exclude warehouse --exclude xtask --target-dir target/package"],
     },
     Group {
         name: "rayon",

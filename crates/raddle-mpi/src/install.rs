@@ -2,10 +2,10 @@
 // May use: `error`.
 // Never: guessing between two MPIs that are both possible.
 
-//! The shim: the library of a hundred lines through which MPI is called, compiled by the user's own `mpicc`.
+//! The shim: the library of some 150 lines through which MPI is called, compiled by the user's own `mpicc`.
 //!
-//! It lies in the folder [`folder`], one for each MPI: `libraddle_mpi_openmpi.so`, `libraddle_mpi_mpich.so`. The variables
-//! that choose are `MPI_SHIM` and `MPI_SHIM_DIR`; those that begin with `RADDLE_` are settings of the runtime.
+//! It lies in the folder [`folder`], one for each MPI: `libraddle_mpi_openmpi.so`, `libraddle_mpi_mpich.so`. The
+//! variables that choose are `MPI_SHIM` and `MPI_SHIM_DIR`; those that begin with `RADDLE_` are settings of the runtime.
 
 use crate::error::NetError;
 use std::env;
@@ -80,7 +80,8 @@ pub fn compilers() -> Vec<(PathBuf, Flavour)> {
     let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
     let in_path = |name: &str| folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
     let named = env::var_os("MPICC").map(PathBuf::from);
-    let candidates = named.into_iter().chain(["mpicc", "mpicc.openmpi", "mpicc.mpich"].into_iter().filter_map(in_path));
+    let candidates =
+        named.into_iter().chain(["mpicc", "mpicc.openmpi", "mpicc.mpich"].into_iter().filter_map(in_path));
     let mut found: Vec<(PathBuf, Flavour)> = Vec::new();
     for path in candidates {
         if let Ok(flavour) = flavour(&path)
@@ -128,10 +129,12 @@ pub fn build(mpicc: &Path) -> Result<PathBuf, NetError> {
 #[doc(hidden)]
 pub fn build_with(folder: &Path, mpicc: &Path, options: &[&str]) -> Result<PathBuf, NetError> {
     let library = folder.join(flavour(mpicc)?.file());
-    let unwritten = |error| NetError::NotInstalled(format!("`{}` cannot be written: {error}", folder.display()));
+    let unwritten =
+        |error| NetError::NotInstalled(format!("`{}` cannot be written: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(unwritten)?;
     // Under names of its own, so that two builds at a time do not meet, and nobody loads half a library.
-    let (source, built) = (folder.join(format!("{}.c", std::process::id())), library.with_extension(unique()));
+    let (source, built) =
+        (folder.join(format!("{}.c", std::process::id())), library.with_extension(unique()));
     fs::write(&source, SOURCE).map_err(unwritten)?;
     let mut command = Command::new(mpicc);
     command.args(["-std=c11", "-O2", "-shared", "-fPIC"]).args(options).arg("-o").arg(&built).arg(&source);
@@ -166,11 +169,7 @@ pub fn choose() -> Result<(Flavour, PathBuf), NetError> {
     Ok((flavour, path))
 }
 
-fn decide(
-    wanted: Option<&OsStr>,
-    launcher: Option<Flavour>,
-    built: &[Flavour],
-) -> Result<Flavour, NetError> {
+fn decide(wanted: Option<&OsStr>, launcher: Option<Flavour>, built: &[Flavour]) -> Result<Flavour, NetError> {
     let wanted = wanted.map(|name| {
         Flavour::named(name).ok_or_else(|| {
             NetError::Misuse(format!("MPI_SHIM is `{}`, not openmpi or mpich", name.to_string_lossy()))
@@ -185,7 +184,8 @@ fn decide(
         (Some(flavour), ..) | (None, Some(flavour), _) => Ok(flavour),
         (None, None, [flavour]) => Ok(*flavour),
         (None, None, []) => {
-            let text = "no shim of an MPI is built; `raddle mpi info` says what is there, `raddle mpi build` builds";
+            let text =
+                "no shim of an MPI is built; `raddle mpi info` says what is there, `raddle mpi build` builds";
             Err(NetError::NotInstalled(text.to_owned()))
         }
         (None, None, _) => {
@@ -200,7 +200,11 @@ fn decide(
 mod tests {
     use super::*;
 
-    fn asked(wanted: Option<&str>, launcher: Option<Flavour>, built: &[Flavour]) -> Result<Flavour, NetError> {
+    fn asked(
+        wanted: Option<&str>,
+        launcher: Option<Flavour>,
+        built: &[Flavour],
+    ) -> Result<Flavour, NetError> {
         decide(wanted.map(OsStr::new), launcher, built)
     }
 

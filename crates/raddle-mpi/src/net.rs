@@ -24,6 +24,8 @@ const NAP: Duration = Duration::from_micros(50);
 const COLLECTIVE_TAGS: u32 = 8000;
 pub(crate) const PLAN_TAGS: c_int = 16_000;
 const REFUSAL_BYTES: usize = 1024;
+/// Once a net has begun.
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 /// While there is a net.
 static IS_OPEN: AtomicBool = AtomicBool::new(false);
 
@@ -81,7 +83,7 @@ impl Net {
     pub fn start(config: NetConfig) -> Result<Net, NetError> {
         let (_, path) = install::choose()?;
         let shim = Shim::load(&path)?;
-        if shim.is_taken() {
+        if shim.is_taken() || HAS_BEGUN.swap(true, Ordering::Relaxed) {
             let text = "MPI is already in use in this program, or at its end: there is one net in a program";
             return Err(NetError::Misuse(text.to_owned()));
         }
@@ -166,7 +168,8 @@ impl Net {
     /// [`NetError::Mpi`] with the class `MPI_ERR_TRUNCATE` if it is longer; [`NetError::Late`] and others.
     pub fn receive(&self, peer: usize, tag: u16, room: &mut [u8]) -> Result<usize, NetError> {
         let address = self.address(peer, tag)?;
-        let post = self.run(format!("a receive from rank {peer}"), vec![Transfer::into(address, room.len())?])?;
+        let post =
+            self.run(format!("a receive from rank {peer}"), vec![Transfer::into(address, room.len())?])?;
         fill(&post, 0, room)
     }
 
@@ -244,7 +247,9 @@ impl Net {
                 }
                 let sizes = post.sizes()?;
                 let other = sizes.iter().position(|size| *size != bytes.len());
-                other.map(|at| format!("{what}: rank {} gives {} bytes, rank 0 {}", at + 1, sizes[at], bytes.len()))
+                other.map(|at| {
+                    format!("{what}: rank {} gives {} bytes, rank 0 {}", at + 1, sizes[at], bytes.len())
+                })
             }
             Err(NetError::Mpi { class, what, .. }) if class == "MPI_ERR_TRUNCATE" => {
                 Some(format!("{what}: it gives more than rank 0"))

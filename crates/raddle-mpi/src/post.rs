@@ -39,7 +39,8 @@ impl Buffer {
     }
 
     fn layout(bytes: usize) -> Layout {
-        Layout::from_size_align(bytes.max(1), ALIGN).expect("a message of less than half of the address space")
+        Layout::from_size_align(bytes.max(1), ALIGN)
+            .expect("a message of less than half of the address space")
     }
 
     /// For MPI: where it is, and how long.
@@ -169,8 +170,10 @@ impl Post {
 
     /// One of it is done, or refused.
     pub(crate) fn complete(&self, index: usize, result: Result<usize, Refusal>, now: u64) {
-        let result = result.map_err(|Refusal { class, text }| {
-            NetError::Mpi { what: format!("{}: {}", self.what, self.transfers[index].describe()), class, text }
+        let result = result.map_err(|Refusal { class, text }| NetError::Mpi {
+            what: format!("{}: {}", self.what, self.transfers[index].describe()),
+            class,
+            text,
         });
         lock(&self.results)[index] = Some(result);
         self.done_ns.fetch_max(now, Ordering::Relaxed);

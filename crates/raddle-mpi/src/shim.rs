@@ -104,7 +104,8 @@ impl Shim {
         // SAFETY: it only returns a number.
         let version = unsafe { (shim.version)() };
         if version != VERSION {
-            let text = format!("the shim has version {version}, not {VERSION}; build it anew: raddle mpi build");
+            let text =
+                format!("the shim has version {version}, not {VERSION}; build it anew: raddle mpi build");
             return Err(NetError::WrongLibrary(text));
         }
         Ok(shim)
@@ -175,8 +176,7 @@ impl Shim {
         (base, room): (*mut u8, c_int),
         Address { peer, tag, space }: Address,
     ) -> Result<u64, Refusal> {
-        let (mut word, post) =
-            (0, if direction == Direction::Out { self.send } else { self.receive });
+        let (mut word, post) = (0, if direction == Direction::Out { self.send } else { self.receive });
         // SAFETY: the caller's promise.
         self.check(unsafe { post(base.cast(), room, peer, tag, space, &raw mut word) })?;
         Ok(word)

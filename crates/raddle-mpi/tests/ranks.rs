@@ -48,7 +48,10 @@ fn messages() {
             let out: Vec<u8> = (0..size).map(|at| (at * 7 + rank) as u8).collect();
             let mut room = vec![0; size + 1];
             assert_eq!(net.exchange(peer, 3, &out, &mut room), Ok(size), "{mode:?}");
-            assert!(room[..size].iter().enumerate().all(|(at, byte)| *byte == (at * 7 + peer) as u8), "{mode:?}");
+            assert!(
+                room[..size].iter().enumerate().all(|(at, byte)| *byte == (at * 7 + peer) as u8),
+                "{mode:?}"
+            );
         }
         if rank == 0 {
             net.send(1, 4, b"there").expect("a send");

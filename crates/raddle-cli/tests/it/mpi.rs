@@ -6,7 +6,11 @@ use super::{raddle, text};
 fn without_an_mpi_it_says_what_to_install() {
     let without = |command: &str| {
         let mut raddle = raddle();
-        raddle.args(["mpi", command]).env("PATH", "/nowhere").env("MPI_SHIM_DIR", "/nowhere").env_remove("MPICC");
+        raddle
+            .args(["mpi", command])
+            .env("PATH", "/nowhere")
+            .env("MPI_SHIM_DIR", "/nowhere")
+            .env_remove("MPICC");
         raddle.output().expect("it starts")
     };
     let info = without("info");

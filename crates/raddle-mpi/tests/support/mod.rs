@@ -5,6 +5,7 @@
 use raddle_mpi::install::{Flavour, build_with, compilers};
 use std::collections::BTreeSet;
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 static BUILT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Under each MPI that is here; says why if nothing is done.
-pub fn each_mpi(test: impl Fn(Flavour)) {
+pub(crate) fn each_mpi(test: impl Fn(Flavour)) {
     if env::var_os("TEST_MPI").is_none() {
         println!("not run: `cargo xtask test mpi` does");
         return;
@@ -32,36 +33,52 @@ pub fn each_mpi(test: impl Fn(Flavour)) {
 }
 
 /// Two ranks of this program.
-pub struct Job {
+pub(crate) struct Job {
     mpi: Flavour,
     command: Command,
     mark: String,
 }
 
 /// How a job ended.
-pub struct Ended {
+pub(crate) struct Ended {
     status: ExitStatus,
     said: String,
 }
 
 impl Job {
-    pub fn new(mpi: Flavour, case: &str) -> Job {
+    /// Two ranks of this test program, whose test `as_a_rank` is to do what `case` names.
+    #[allow(dead_code, reason = "not every program that shares this starts itself")]
+    pub(crate) fn new(mpi: Flavour, case: &str) -> Job {
+        let program = env::current_exe().expect("its path");
+        let line = ["--exact", "as_a_rank", "--nocapture", "--test-threads", "1"];
+        Job::of(mpi, 2, program, &line).with("TEST_MPI_CASE", case)
+    }
+
+    /// So many ranks of a program.
+    pub(crate) fn of(mpi: Flavour, ranks: usize, program: impl AsRef<OsStr>, line: &[&str]) -> Job {
         let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(format!("mpirun.{}", mpi.name()));
         if mpi == Flavour::OpenMpi {
             command.args(["--oversubscribe", "--bind-to", "none"]);
-            // Both ranks are on one core, where need be; a container refuses to copy between processes.
+            // All ranks are on one core, where need be; a container refuses to copy between processes.
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-            command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+            command
+                .env("OMPI_MCA_mpi_yield_when_idle", "1")
+                .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
         }
-        command.args(["-np", "2"]).arg(env::current_exe().expect("its path"));
-        command.args(["--exact", "as_a_rank", "--nocapture", "--test-threads", "1"]);
-        command.env("TEST_MPI_CASE", case).env("TEST_MPI_MARK", &mark).env_remove("MPI_SHIM");
+        command.args(["-np", &ranks.to_string()]).arg(program.as_ref()).args(line);
+        command.env("TEST_MPI_MARK", &mark).env_remove("MPI_SHIM");
         Job { mpi, command, mark }.with_shim("plain", &[])
     }
 
+    /// With a variable in its environment.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Job {
+        self.command.env(name, value);
+        self
+    }
+
     /// With a shim that was compiled with these options.
-    pub fn with_shim(mut self, name: &str, options: &[&str]) -> Job {
+    pub(crate) fn with_shim(mut self, name: &str, options: &[&str]) -> Job {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shims").join(name);
         let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if built.insert(folder.join(self.mpi.name())) {
@@ -74,14 +91,15 @@ impl Job {
     }
 
     /// Asked to use the MPI that is not `mpirun`'s.
-    pub fn with_the_other(mut self) -> Job {
+    #[allow(dead_code, reason = "as above")]
+    pub(crate) fn with_the_other(mut self) -> Job {
         let other = Flavour::ALL.into_iter().find(|flavour| *flavour != self.mpi).expect("there are two");
         self.command.env("MPI_SHIM", other.name());
         self
     }
 
     /// Runs it to its end, and sees to it that nothing of it is left.
-    pub fn run(mut self) -> Ended {
+    pub(crate) fn run(mut self) -> Ended {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
         self.command.stdin(Stdio::null()).stdout(writer.try_clone().expect("the pipe")).stderr(writer);
         let mut child = self.command.spawn().expect("mpirun starts");
@@ -97,7 +115,8 @@ impl Job {
         });
         let ended = status.recv_timeout(WATCH);
         // The pipe is closed when nobody has it any more, no rank either.
-        let closed = if ended.is_ok() { said.recv_timeout(WATCH) } else { Err(mpsc::RecvTimeoutError::Timeout) };
+        let closed =
+            if ended.is_ok() { said.recv_timeout(WATCH) } else { Err(mpsc::RecvTimeoutError::Timeout) };
         let left = wait_for_none(&self.mark, ended.is_ok() && closed.is_ok());
         let said = closed.or_else(|_| said.recv_timeout(WATCH)).unwrap_or_default();
         let status = ended.unwrap_or_else(|_| panic!("the job hangs, and said:\n{said}"));
@@ -133,15 +152,15 @@ fn left(mark: &str) -> Vec<String> {
 }
 
 impl Ended {
-    pub fn expect_well(&self) {
+    pub(crate) fn expect_well(&self) {
         assert!(self.status.success(), "{}:\n{}", self.status, self.said);
     }
 
-    pub fn expect_ill(&self) {
+    pub(crate) fn expect_ill(&self) {
         assert!(!self.status.success(), "{}:\n{}", self.status, self.said);
     }
 
-    pub fn expect(&self, text: &str) {
+    pub(crate) fn expect(&self, text: &str) {
         assert!(self.said.contains(text), "`{text}` is not in:\n{}", self.said);
     }
 }

@@ -11,9 +11,9 @@ use crate::error::NetError;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const SOURCE: &str = include_str!("shim.c");
 const PROBE: &str = "#include <mpi.h>\n#if defined(OPEN_MPI)\nraddle_flavour openmpi\n\
@@ -99,12 +99,12 @@ pub fn compilers() -> Vec<(PathBuf, Flavour)> {
 /// [`NetError::NotInstalled`] if it does not run, or is for neither.
 pub fn flavour(mpicc: &Path) -> Result<Flavour, NetError> {
     let not = |why: String| NetError::NotInstalled(format!("`{}` {why}", mpicc.display()));
-    let mut command = Command::new(mpicc);
-    command.args(["-E", "-xc", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| not(format!("cannot be started: {error}")))?;
-    // A compiler that reads nothing says why itself.
-    let _unread = child.stdin.take().map(|mut input| input.write_all(PROBE.as_bytes()));
-    let output = child.wait_with_output().map_err(|error| not(format!("did not end: {error}")))?;
+    // A file, since Open MPI's compiler finds no headers for what comes in a pipe.
+    let source = env::temp_dir().join(format!("raddle-mpi-{}.c", unique()));
+    fs::write(&source, PROBE).map_err(|error| not(format!("is not asked: {}: {error}", source.display())))?;
+    let output = Command::new(mpicc).arg("-E").arg(&source).stdin(Stdio::null()).output();
+    let _left_over = fs::remove_file(&source);
+    let output = output.map_err(|error| not(format!("cannot be started: {error}")))?;
     if !output.status.success() {
         return Err(not(format!("fails: {}", String::from_utf8_lossy(&output.stderr).trim())));
     }
@@ -133,8 +133,7 @@ pub fn build_with(folder: &Path, mpicc: &Path, options: &[&str]) -> Result<PathB
         |error| NetError::NotInstalled(format!("`{}` cannot be written: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(unwritten)?;
     // Under names of its own, so that two builds at a time do not meet, and nobody loads half a library.
-    let (source, built) =
-        (folder.join(format!("{}.c", std::process::id())), library.with_extension(unique()));
+    let (source, built) = (folder.join(format!("{}.c", unique())), library.with_extension(unique()));
     fs::write(&source, SOURCE).map_err(unwritten)?;
     let mut command = Command::new(mpicc);
     command.args(["-std=c11", "-O2", "-shared", "-fPIC"]).args(options).arg("-o").arg(&built).arg(&source);
@@ -149,8 +148,10 @@ pub fn build_with(folder: &Path, mpicc: &Path, options: &[&str]) -> Result<PathB
     Ok(library)
 }
 
+/// A name that nobody else has at the time.
 fn unique() -> String {
-    format!("{}.new", std::process::id())
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Which shim the caller needs: `MPI_SHIM`, else the launcher's, else the only one there is.

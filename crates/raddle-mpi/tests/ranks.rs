@@ -4,6 +4,7 @@
 //!
 //! This program starts itself by `mpirun`; a rank is its test `as_a_rank`. The group `mpi` of tests sets
 //! `TEST_MPI`, without which nothing is done: `mpirun` is not everywhere.
+#![allow(clippy::print_stdout, reason = "a rank talks to the test that has started it")]
 
 mod support;
 

@@ -82,18 +82,20 @@ impl<T: Element> ColourPlane<'_, T> {
         self.rows.len()
     }
 
+    // PERF: by hand, not by `map` of an array, which is not inlined: apps/redblack3d took 27 ns a cell with it.
     #[inline(always)]
-    fn seven(&self, place: usize, at: [usize; 3]) -> Seven<T> {
-        let [_, row, plane] = self.strides;
+    fn seven(&self, place: usize, [column, row, plane]: [usize; 3]) -> Seven<T> {
+        let [_, south, below] = self.strides;
+        let [x, y, z] = self.offset;
         Seven {
-            at: [0, 1, 2].map(|axis| at[axis] + self.offset[axis] - 1),
+            at: [column + x - 1, row + y - 1, plane + z - 1],
             here: self.read(place),
             west: self.read(place - 1),
             east: self.read(place + 1),
-            south: self.read(place - row),
-            north: self.read(place + row),
-            below: self.read(place - plane),
-            above: self.read(place + plane),
+            south: self.read(place - south),
+            north: self.read(place + south),
+            below: self.read(place - below),
+            above: self.read(place + below),
         }
     }
 
@@ -153,7 +155,7 @@ pub(crate) fn seven_of<T: Element>(array: &DistArray<T>, at: [usize; 3]) -> Seve
     let (cells, place, own) = (array.cells(), array.linear(at), array.own());
     let [_, row, plane] = array.strides();
     Seven {
-        at: [0, 1, 2].map(|axis| at[axis] + own[axis].start - 1),
+        at: [at[0] + own[0].start - 1, at[1] + own[1].start - 1, at[2] + own[2].start - 1],
         here: cells[place],
         west: cells[place - 1],
         east: cells[place + 1],

@@ -64,13 +64,13 @@ pub struct Outcome {
 const OMEGA: f64 = 1.5;
 
 /// The right-hand side, times the square of the distance of two cells: a product of three tables.
-struct Source([Vec<f64>; 3]);
+struct Humps([Vec<f64>; 3]);
 
-impl Source {
-    fn new(size: [usize; 3]) -> Source {
+impl Humps {
+    fn new(size: [usize; 3]) -> Humps {
         // Not a sine of the library's: that may differ from machine to machine.
         let hump = |n: usize| (0..n).map(|at| ((at + 1) * (n - at)) as f64 / (n * n) as f64).collect();
-        Source(size.map(hump))
+        Humps(size.map(hump))
     }
 
     #[inline(always)]
@@ -90,7 +90,7 @@ fn neighbours(cell: &Seven<f64>) -> f64 {
 }
 
 /// Sweeps planes of one colour.
-fn sweep(net: &Net, source: &Source, planes: Vec<ColourPlane<'_, f64>>, by_workers: bool) {
+fn sweep(net: &Net, source: &Humps, planes: Vec<ColourPlane<'_, f64>>, by_workers: bool) {
     let one = |mut plane: ColourPlane<'_, f64>| {
         plane.relax(|cell| source.relaxed(cell));
         net.point();
@@ -113,7 +113,7 @@ pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
         Model::Shared => Mode::Shared,
         Model::Dedicated => Mode::Dedicated { core: setup.core },
     })?;
-    let source = Source::new(setup.size);
+    let source = Humps::new(setup.size);
     let mut u = DistArray::new("u", &cart, setup.size)?;
     let mut halo = net.plan_halo(&u)?;
     let mut times = Vec::with_capacity(setup.iterations);
@@ -136,7 +136,7 @@ pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
 /// Half an iteration.
 fn half(
     net: &Net,
-    source: &Source,
+    source: &Humps,
     mut exchange: Exchange<'_, f64>,
     colour: Colour,
     setup: &Setup,
@@ -151,7 +151,7 @@ fn half(
 }
 
 /// The residual and the checksum of all ranks.
-fn judge(net: &Net, u: &DistArray<f64>, source: &Source) -> Result<(f64, u64), NetError> {
+fn judge(net: &Net, u: &DistArray<f64>, source: &Humps) -> Result<(f64, u64), NetError> {
     let size = u.size();
     let own = u.fold((0.0_f64, 0_u64), |(residual, sum), cell| {
         let [x, y, z] = cell.at;

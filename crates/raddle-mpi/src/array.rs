@@ -4,31 +4,8 @@
 
 use crate::cart::Cart;
 use crate::error::NetError;
-use crate::sweep::{Colour, ColourPlane, Seven, planes, seven_of};
+use crate::sweep::{Block, Colour, ColourPlane, Element, Seven, planes};
 use std::ops::Range;
-
-/// A number that arrays are of.
-pub trait Element: Copy + Default + Send + Sync + PartialEq + sealed::Plain + 'static {
-    /// As plans compare it on both sides.
-    #[doc(hidden)]
-    const NAME: &'static str;
-}
-
-mod sealed {
-    /// Every pattern of bits is a value, and there is no padding.
-    pub trait Plain {}
-}
-
-macro_rules! elements {
-    ($($type:ident)*) => {
-        $(impl sealed::Plain for $type {}
-        impl Element for $type {
-            const NAME: &'static str = stringify!($type);
-        })*
-    };
-}
-
-elements!(f64 f32 i64 i32 u64 u32);
 
 /// A rank's part of an array that all ranks share, one layer of ghost cells around it: what it knows of its neighbours'
 /// parts, and at the ends of the array the values beyond, which begin as zero.
@@ -102,7 +79,7 @@ impl<T: Element> DistArray<T> {
     /// All cells of one colour, a plane of the last axis at a time.
     pub fn all(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
         let whole = self.inside();
-        planes(self, colour, &[whole])
+        planes(self.block(), colour, &[whole])
     }
 
     /// Those that depend on a neighbour's cells, or that a neighbour has a copy of.
@@ -119,13 +96,13 @@ impl<T: Element> DistArray<T> {
             }
             rest[axis] = inner[axis].clone();
         }
-        planes(self, colour, &boxes)
+        planes(self.block(), colour, &boxes)
     }
 
     /// Those that depend on no neighbour, and that no neighbour has a copy of.
     pub(crate) fn inner(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
         let inner = self.inner_box();
-        planes(self, colour, &[inner])
+        planes(self.block(), colour, &[inner])
     }
 
     /// Goes over all cells of this rank in order, each with its neighbours.
@@ -135,11 +112,34 @@ impl<T: Element> DistArray<T> {
         for z in z {
             for y in y.clone() {
                 for x in x.clone() {
-                    value = step(value, seven_of(self, [x, y, z]));
+                    value = step(value, self.seven([x, y, z]));
                 }
             }
         }
         value
+    }
+
+    /// A cell of this rank with its neighbours, counted from its ghosts.
+    #[inline]
+    fn seven(&self, at: [usize; 3]) -> Seven<T> {
+        let (cells, place, own) = (&self.cells, self.linear(at), &self.own);
+        let [_, row, plane] = self.strides();
+        Seven {
+            at: [at[0] + own[0].start - 1, at[1] + own[1].start - 1, at[2] + own[2].start - 1],
+            here: cells[place],
+            west: cells[place - 1],
+            east: cells[place + 1],
+            south: cells[place - row],
+            north: cells[place + row],
+            below: cells[place - plane],
+            above: cells[place + plane],
+        }
+    }
+
+    fn block(&mut self) -> Block<'_, T> {
+        let offset = [self.own[0].start, self.own[1].start, self.own[2].start];
+        let length = [self.own[0].len(), self.own[1].len(), self.own[2].len()];
+        Block::new(&mut self.cells, offset, length)
     }
 
     /// The cells of this rank, counted from its ghost cells, which are at 0.

@@ -9,7 +9,7 @@
 use crate::error::{Late, NetError};
 use crate::gate::lock;
 use crate::post::Post;
-use crate::shim::{Direction, Refusal, Shim};
+use crate::shim::{Direction, MpiRefusal, Shim};
 use raddle_core::door::futex::{self, WaitOptions};
 use raddle_core::door::poller::Poller;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -69,7 +69,7 @@ struct Entry {
 }
 
 #[derive(Default)]
-struct State {
+struct Underway {
     active: Vec<Entry>,
     poller: Option<Arc<Poller>>,
     is_over: bool,
@@ -77,7 +77,7 @@ struct State {
 
 pub(crate) struct Engine {
     pub(crate) shim: Shim,
-    state: Mutex<State>,
+    state: Mutex<Underway>,
     /// As many as `state.active` has.
     outstanding: AtomicUsize,
     waiting: AtomicUsize,
@@ -244,7 +244,7 @@ impl Engine {
     }
 
     /// Under the lock: has MPI begin one message.
-    fn launch(&self, post: &Arc<Post>, index: usize) -> Result<u64, Refusal> {
+    fn launch(&self, post: &Arc<Post>, index: usize) -> Result<u64, MpiRefusal> {
         let transfer = &post.transfers[index];
         if post.is_persistent {
             let mut word = transfer.request.load(Ordering::Relaxed);
@@ -268,7 +268,7 @@ impl Engine {
             let buffer = transfer.buffer.room();
             // SAFETY: the post has the buffer; whoever starts it keeps it, and lets nobody access it meanwhile.
             let made = unsafe { self.shim.prepare(transfer.direction, buffer, transfer.address) };
-            let word = made.map_err(|Refusal { class, text }| NetError::Mpi {
+            let word = made.map_err(|MpiRefusal { class, text }| NetError::Mpi {
                 what: format!("{}: {}", post.what, transfer.describe()),
                 class,
                 text,
@@ -295,7 +295,7 @@ impl Engine {
 
     /// Looks after what is under way, if nobody else does at the moment; whether anything was done.
     pub(crate) fn poll(&self) -> bool {
-        let mut state: MutexGuard<'_, State> = match self.state.try_lock() {
+        let mut state: MutexGuard<'_, Underway> = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
             Err(TryLockError::WouldBlock) => return false,

@@ -1,4 +1,4 @@
-//! Owns: `Gate`: a value that comes once, for which a process or an OS thread waits, up to a time.
+//! Owns: `Arrival`: a value that comes once, for which a process or an OS thread waits, up to a time.
 //! May use: `raddle-core`.
 //! Never: a wait without an end.
 
@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// A value that comes once.
-pub(crate) struct Gate<T> {
+pub(crate) struct Arrival<T> {
     /// 0 until the value is there, then 1.
     word: AtomicU32,
     value: Mutex<Option<T>>,
@@ -19,9 +19,9 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<T> Gate<T> {
-    pub(crate) fn new() -> Gate<T> {
-        Gate { word: AtomicU32::new(0), value: Mutex::new(None) }
+impl<T> Arrival<T> {
+    pub(crate) fn new() -> Arrival<T> {
+        Arrival { word: AtomicU32::new(0), value: Mutex::new(None) }
     }
 
     pub(crate) fn set(&self, value: T) {

@@ -4,8 +4,8 @@
 
 //! The shim: the library of some 150 lines through which MPI is called, compiled by the user's own `mpicc`.
 //!
-//! It lies in the folder [`folder`], one for each MPI: `libraddle_mpi_openmpi.so`, `libraddle_mpi_mpich.so`. The
-//! variables that choose are `MPI_SHIM` and `MPI_SHIM_DIR`; those that begin with `RADDLE_` are settings of the runtime.
+//! It lies in the folder [`folder`], one for each MPI: `libraddle_mpi_openmpi.so`, `libraddle_mpi_mpich.so`. Which is
+//! chosen by `MPI_SHIM` and `MPI_SHIM_DIR`; names that begin with `RADDLE_` are of the runtime's settings.
 
 use crate::error::NetError;
 use std::env;

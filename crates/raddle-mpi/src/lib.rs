@@ -52,10 +52,10 @@ mod post;
 mod shim;
 mod sweep;
 
-pub use array::{DistArray, Element};
+pub use array::DistArray;
 pub use cart::Cart;
 pub use engine::{Counters, Mode};
 pub use error::{Late, NetError};
 pub use net::{Net, NetConfig};
 pub use plan::{Exchange, HaloPlan, PlanReport};
-pub use sweep::{Colour, ColourPlane, Seven};
+pub use sweep::{Colour, ColourPlane, Element, Seven};

@@ -4,10 +4,10 @@
 
 use crate::engine::{Counters, Engine, Mode};
 use crate::error::{Late, NetError};
-use crate::gate::Gate;
+use crate::gate::Arrival;
 use crate::install;
 use crate::post::{Post, Transfer};
-use crate::shim::{Address, Refusal, Shim};
+use crate::shim::{Address, MpiRefusal, Shim};
 use std::env;
 use std::ffi::{c_int, c_void};
 use std::io::Write as _;
@@ -58,7 +58,7 @@ impl NetConfig {
 /// behind.
 pub struct Net {
     pub(crate) engine: Arc<Engine>,
-    ended: Arc<Gate<()>>,
+    ended: Arc<Arrival<()>>,
     facts: Facts,
     pub(crate) deadline: Duration,
     collectives: AtomicU32,
@@ -88,7 +88,7 @@ impl Net {
             return Err(NetError::Misuse(text.to_owned()));
         }
         let engine = Arc::new(Engine::new(shim));
-        let (opened, ended) = (Arc::new(Gate::new()), Arc::new(Gate::new()));
+        let (opened, ended) = (Arc::new(Arrival::new()), Arc::new(Arrival::new()));
         let keeper = (engine.clone(), opened.clone(), ended.clone());
         let thread = std::thread::Builder::new().name("raddle-mpi".to_owned());
         thread
@@ -341,7 +341,7 @@ fn watch_exit() {
 }
 
 /// The OS thread that begins MPI, polls in mode `Dedicated`, and ends MPI.
-fn keep(engine: &Engine, opened: &Gate<Result<Facts, NetError>>, ended: &Gate<()>) {
+fn keep(engine: &Engine, opened: &Arrival<Result<Facts, NetError>>, ended: &Arrival<()>) {
     let facts = match begin(&engine.shim) {
         Ok(facts) => facts,
         Err(error) => return opened.set(Err(error)),
@@ -359,7 +359,8 @@ fn keep(engine: &Engine, opened: &Gate<Result<Facts, NetError>>, ended: &Gate<()
 
 /// Begins MPI; if it is not as it must be, ends it again.
 fn begin(shim: &Shim) -> Result<Facts, NetError> {
-    let refused = |what: &str, Refusal { class, text }| NetError::Mpi { what: what.to_owned(), class, text };
+    let refused =
+        |what: &str, MpiRefusal { class, text }| NetError::Mpi { what: what.to_owned(), class, text };
     let serialized = shim.init().map_err(|refusal| refused("MPI_Init_thread", refusal))?;
     let library = shim.library();
     let facts = if serialized {

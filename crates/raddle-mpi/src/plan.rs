@@ -2,13 +2,13 @@
 //! May use: `array`, `engine`, `error`, `net`, `post`, `shim`, `sweep`.
 //! Never: an access to a message's memory while it is under way.
 
-use crate::array::{DistArray, Element};
+use crate::array::DistArray;
 use crate::engine::Engine;
 use crate::error::NetError;
 use crate::net::{Net, PLAN_TAGS, fill};
 use crate::post::{Post, Transfer};
 use crate::shim::Direction;
-use crate::sweep::{Colour, ColourPlane};
+use crate::sweep::{Colour, ColourPlane, Element};
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ops::Range;

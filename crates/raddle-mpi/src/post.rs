@@ -7,7 +7,7 @@
 
 use crate::error::NetError;
 use crate::gate::lock;
-use crate::shim::{Address, Direction, Refusal};
+use crate::shim::{Address, Direction, MpiRefusal};
 use raddle_core::door::futex;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_int;
@@ -169,8 +169,8 @@ impl Post {
     }
 
     /// One of it is done, or refused.
-    pub(crate) fn complete(&self, index: usize, result: Result<usize, Refusal>, now: u64) {
-        let result = result.map_err(|Refusal { class, text }| NetError::Mpi {
+    pub(crate) fn complete(&self, index: usize, result: Result<usize, MpiRefusal>, now: u64) {
+        let result = result.map_err(|MpiRefusal { class, text }| NetError::Mpi {
             what: format!("{}: {}", self.what, self.transfers[index].describe()),
             class,
             text,

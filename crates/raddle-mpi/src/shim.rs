@@ -69,7 +69,7 @@ pub(crate) enum Direction {
 }
 
 /// An error's class by its name, and the library's text.
-pub(crate) struct Refusal {
+pub(crate) struct MpiRefusal {
     pub(crate) class: String,
     pub(crate) text: String,
 }
@@ -111,7 +111,7 @@ impl Shim {
         Ok(shim)
     }
 
-    fn check(&self, code: c_int) -> Result<(), Refusal> {
+    fn check(&self, code: c_int) -> Result<(), MpiRefusal> {
         if code == 0 {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Shim {
         unsafe {
             (self.error)(code, class.as_mut_ptr().cast(), class_room, text.as_mut_ptr().cast(), text_room);
         }
-        Err(Refusal { class: text_of(&class), text: text_of(&text) })
+        Err(MpiRefusal { class: text_of(&class), text: text_of(&text) })
     }
 
     /// What the library calls itself.
@@ -139,7 +139,7 @@ impl Shim {
     }
 
     /// Initialises MPI; whether calls may come from one thread after another.
-    pub(crate) fn init(&self) -> Result<bool, Refusal> {
+    pub(crate) fn init(&self) -> Result<bool, MpiRefusal> {
         let mut serialized = 0;
         // SAFETY: called once in a program, by `is_taken`.
         self.check(unsafe { (self.init)(&raw mut serialized) })?;
@@ -147,14 +147,14 @@ impl Shim {
     }
 
     /// Rank, size and the largest tag.
-    pub(crate) fn open(&self) -> Result<(c_int, c_int, c_int), Refusal> {
+    pub(crate) fn open(&self) -> Result<(c_int, c_int, c_int), MpiRefusal> {
         let (mut rank, mut size, mut tag_max) = (0, 0, 0);
         // SAFETY: MPI is initialised; three numbers are written.
         self.check(unsafe { (self.open)(&raw mut rank, &raw mut size, &raw mut tag_max) })?;
         Ok((rank, size, tag_max))
     }
 
-    pub(crate) fn finalize(&self) -> Result<(), Refusal> {
+    pub(crate) fn finalize(&self) -> Result<(), MpiRefusal> {
         // SAFETY: MPI is initialised, and nobody calls it after that: the engine is over.
         self.check(unsafe { (self.finalize)() })
     }
@@ -175,7 +175,7 @@ impl Shim {
         direction: Direction,
         (base, room): (*mut u8, c_int),
         Address { peer, tag, space }: Address,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, MpiRefusal> {
         let (mut word, post) = (0, if direction == Direction::Out { self.send } else { self.receive });
         // SAFETY: the caller's promise.
         self.check(unsafe { post(base.cast(), room, peer, tag, space, &raw mut word) })?;
@@ -191,7 +191,7 @@ impl Shim {
         direction: Direction,
         (base, room): (*mut u8, c_int),
         Address { peer, tag, space }: Address,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, MpiRefusal> {
         let (mut word, post) =
             (0, if direction == Direction::Out { self.send_init } else { self.receive_init });
         // SAFETY: the caller's promise.
@@ -200,19 +200,19 @@ impl Shim {
     }
 
     /// Starts a persistent request that is not under way.
-    pub(crate) fn start(&self, word: &mut u64) -> Result<(), Refusal> {
+    pub(crate) fn start(&self, word: &mut u64) -> Result<(), MpiRefusal> {
         // SAFETY: the word is of `prepare`, whose caller vouches for the buffer.
         self.check(unsafe { (self.start)(word) })
     }
 
     /// Frees a persistent request that is not under way.
-    pub(crate) fn free(&self, word: &mut u64) -> Result<(), Refusal> {
+    pub(crate) fn free(&self, word: &mut u64) -> Result<(), MpiRefusal> {
         // SAFETY: the word is of `prepare`.
         self.check(unsafe { (self.free)(word) })
     }
 
     /// The size of the message if the request is done.
-    pub(crate) fn test(&self, word: &mut u64) -> Result<Option<usize>, Refusal> {
+    pub(crate) fn test(&self, word: &mut u64) -> Result<Option<usize>, MpiRefusal> {
         let (mut done, mut bytes) = (0, 0);
         // SAFETY: the word is of `post` or `prepare`; two numbers are written.
         self.check(unsafe { (self.test)(word, &raw mut done, &raw mut bytes) })?;

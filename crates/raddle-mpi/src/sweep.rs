@@ -1,13 +1,35 @@
 //! Owns: `ColourPlane`: the cells of one colour of a plane, to be changed by what their neighbours are.
-//! May use: `array`.
+//! May use: nothing.
 //! Never: two planes of two colours at a time.
 //!
 //! Cells are coloured as a chessboard. Who changes cells of one colour reads besides only cells of the other one, and
 //! those nobody changes meanwhile: so several planes of *one* colour may be changed at a time, by several workers.
 
-use crate::array::{DistArray, Element};
 use std::marker::PhantomData;
 use std::ops::Range;
+
+/// A number that arrays are of.
+pub trait Element: Copy + Default + Send + Sync + PartialEq + sealed::Plain + 'static {
+    /// As plans compare it on both sides.
+    #[doc(hidden)]
+    const NAME: &'static str;
+}
+
+mod sealed {
+    /// Every pattern of bits is a value, and there is no padding.
+    pub trait Plain {}
+}
+
+macro_rules! elements {
+    ($($type:ident)*) => {
+        $(impl sealed::Plain for $type {}
+        impl Element for $type {
+            const NAME: &'static str = stringify!($type);
+        })*
+    };
+}
+
+elements!(f64 f32 i64 i32 u64 u32);
 
 /// A half of the cells: by the sum of their three places in the whole array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,22 +137,41 @@ impl<T: Element> ColourPlane<'_, T> {
     }
 }
 
+/// Cells of a rank with one layer of ghosts around them, in one piece of memory.
+pub(crate) struct Block<'a, T> {
+    cells: &'a mut [T],
+    /// The place of its first cell in the whole array.
+    offset: [usize; 3],
+    /// Without the ghosts.
+    length: [usize; 3],
+}
+
+impl<'a, T: Element> Block<'a, T> {
+    pub(crate) fn new(cells: &'a mut [T], offset: [usize; 3], length: [usize; 3]) -> Block<'a, T> {
+        assert_eq!(
+            cells.len(),
+            length.iter().map(|length| length + 2).product::<usize>(),
+            "a block with its ghosts"
+        );
+        Block { cells, offset, length }
+    }
+}
+
 /// The planes of boxes that have no cell in common; empty ones are left out.
 pub(crate) fn planes<'a, T: Element>(
-    array: &'a mut DistArray<T>,
+    block: Block<'a, T>,
     colour: Colour,
     boxes: &[[Range<usize>; 3]],
 ) -> Vec<ColourPlane<'a, T>> {
-    let (strides, own) = (array.strides(), array.own());
-    let inside = array.inside();
-    let (count, base) = (array.cells().len(), array.cells_mut().as_mut_ptr());
+    let Block { cells, offset, length } = block;
+    let strides = [1, length[0] + 2, (length[0] + 2) * (length[1] + 2)];
+    let (count, base) = (cells.len(), cells.as_mut_ptr());
     let mut planes = Vec::new();
-    for [columns, rows, deep] in boxes {
-        let is_within = [columns, rows, deep]
-            .iter()
-            .zip(&inside)
-            .all(|(part, whole)| part.end <= whole.end && part.start >= 1);
+    for part in boxes {
+        let is_within =
+            part.iter().zip(length).all(|(part, length)| part.start >= 1 && part.end <= length + 1);
         assert!(is_within, "a box beyond the array");
+        let [columns, rows, deep] = part;
         if columns.is_empty() || rows.is_empty() {
             continue;
         }
@@ -138,7 +179,7 @@ pub(crate) fn planes<'a, T: Element>(
             base,
             count,
             strides,
-            offset: own.clone().map(|range| range.start),
+            offset,
             colour,
             plane,
             columns: columns.clone(),
@@ -147,21 +188,4 @@ pub(crate) fn planes<'a, T: Element>(
         }));
     }
     planes
-}
-
-/// A cell of this rank with its neighbours, counted from its ghosts.
-#[inline]
-pub(crate) fn seven_of<T: Element>(array: &DistArray<T>, at: [usize; 3]) -> Seven<T> {
-    let (cells, place, own) = (array.cells(), array.linear(at), array.own());
-    let [_, row, plane] = array.strides();
-    Seven {
-        at: [at[0] + own[0].start - 1, at[1] + own[1].start - 1, at[2] + own[2].start - 1],
-        here: cells[place],
-        west: cells[place - 1],
-        east: cells[place + 1],
-        south: cells[place - row],
-        north: cells[place + row],
-        below: cells[place - plane],
-        above: cells[place + plane],
-    }
 }

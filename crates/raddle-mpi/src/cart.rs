@@ -70,7 +70,11 @@ fn fitting(count: usize, size: [usize; 3]) -> Option<[usize; 3]> {
     let cells = |axis: usize, ranks: [usize; 3]| size[axis].div_ceil(ranks[axis]);
     let faces = |ranks: &[usize; 3]| -> usize {
         let cut = (0..3).filter(|axis| ranks[*axis] > 1);
-        cut.map(|axis| cells((axis + 1) % 3, *ranks) * cells((axis + 2) % 3, *ranks)).sum()
+        // A rank in the middle has two neighbours.
+        let both = |axis: usize| {
+            cells((axis + 1) % 3, *ranks) * cells((axis + 2) % 3, *ranks) * (ranks[axis] - 1).min(2)
+        };
+        cut.map(both).sum()
     };
     // Of equals the one that cuts the last axis: its faces are whole planes.
     grids.min_by_key(|ranks| (faces(ranks), ranks[0], ranks[1]))

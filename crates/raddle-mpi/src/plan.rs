@@ -202,18 +202,14 @@ fn face<T: Element>(array: &DistArray<T>, axis: usize, after: bool, beyond: usiz
 }
 
 /// The rows of a box, as ranges of the array's cells.
-fn rows<'a, T: Element>(
-    array: &DistArray<T>,
-    cells: &'a [Range<usize>; 3],
-) -> impl Iterator<Item = Range<usize>> + use<'a, T> {
-    let [x, y, z] = cells;
-    let strides = array.strides();
-    z.clone().flat_map(move |z| {
-        y.clone().map(move |y| {
-            let start = x.start + y * strides[1] + z * strides[2];
-            start..start + x.len()
-        })
-    })
+fn rows<T: Element>(array: &DistArray<T>, [x, y, z]: &[Range<usize>; 3]) -> Vec<Range<usize>> {
+    let [_, south, below] = array.strides();
+    let mut rows = Vec::with_capacity(y.len() * z.len());
+    for plane in z.clone() {
+        let starts = y.clone().map(|row| x.start + row * south + plane * below);
+        rows.extend(starts.map(|start| start..start + x.len()));
+    }
+    rows
 }
 
 impl<T: Element> HaloPlan<T> {

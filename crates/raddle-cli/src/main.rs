@@ -14,6 +14,7 @@ mod exec;
 mod explain;
 mod info;
 mod lab;
+mod mpi;
 mod occam;
 mod program;
 mod project;
@@ -100,6 +101,10 @@ fn main() -> ExitCode {
             Err(error) => complain(&error),
         },
         Command::Info => show(&info::report()),
+        Command::Mpi(mpi) => match mpi.carry_out() {
+            Ok(text) => show(&text),
+            Err(error) => complain(&error),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `exec`, `explain`, `lab`, `native`, `occam`, `program`, `refusal`, `settings`, `top`,
-//! `trace`, `clap`.
+//! May use: `check`, `dump`, `exec`, `explain`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`, `settings`,
+//! `top`, `trace`, `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;
@@ -13,6 +13,7 @@ use crate::dump::Dump;
 use crate::exec::Exec;
 use crate::explain::Explain;
 use crate::lab::Lab;
+use crate::mpi::Mpi;
 use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::Executable;
 use crate::refusal::Error;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Dump(Dump),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
+    /// Show which MPIs are found, and build the library through which programs call them
+    Mpi(Mpi),
 }
 
 const RUN_HELP: &str = "\

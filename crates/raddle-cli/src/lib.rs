@@ -16,6 +16,7 @@ mod exec;
 mod explain;
 mod info;
 mod lab;
+mod mpi;
 mod native;
 mod occam;
 mod program;
@@ -104,6 +105,10 @@ pub fn main() -> ExitCode {
             Err(error) => complain(&error),
         },
         Command::Info => show(&info::report()),
+        Command::Mpi(mpi) => match mpi.carry_out() {
+            Ok(text) => show(&text),
+            Err(error) => complain(&error),
+        },
     }
 }
 

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const PLATE: [&str; 3] = ["Owns: ", OPENING, "Never: "];
 
 /// The crates that programs name. What the first one exports of others under its own name is its own, too.
-const NAMED_BY_PROGRAMS: [&str; 6] =
-    ["raddle", "raddle-alloc", "raddle-net", "raddle-sync", "raddle-stm", "raddle-tracing"];
+const NAMED_BY_PROGRAMS: [&str; 7] =
+    ["raddle", "raddle-alloc", "raddle-mpi", "raddle-net", "raddle-sync", "raddle-stm", "raddle-tracing"];
 
 /// The first lines must be the plate, of which only the second may break; a story is set off by an empty line.
 fn check(path: &str, text: &str, for_users: bool) -> Vec<Finding> {

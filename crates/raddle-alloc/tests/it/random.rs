@@ -88,9 +88,8 @@ impl Held {
         self.block = unsafe { reallocate(self.block, size, self.align.max(16)) };
         assert!(!self.block.is_null() && self.block.addr().is_multiple_of(self.align));
         // SAFETY: as above.
-        assert!(
-            kept.iter().all(|at| unsafe { self.block.wrapping_add(*at).read() } == self.seed ^ *at as u8)
-        );
+        let byte = |at: usize| unsafe { self.block.wrapping_add(at).read() };
+        assert!(kept.iter().all(|at| byte(*at) == self.seed ^ *at as u8));
         self.size = size;
         self.write();
     }

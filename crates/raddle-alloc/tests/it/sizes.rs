@@ -119,10 +119,8 @@ fn a_block_keeps_its_contents_when_it_grows_and_shrinks() {
             assert!(!block.is_null() && block.addr().is_multiple_of(align), "{next} at {align}");
             let mut kept = (0..size.min(next)).step_by(997);
             // SAFETY: ours, of both sizes.
-            assert!(
-                kept.all(|at| unsafe { block.wrapping_add(at).read() } == (at % 251) as u8),
-                "{size} {next}"
-            );
+            let byte = |at: usize| unsafe { block.wrapping_add(at).read() };
+            assert!(kept.all(|at| byte(at) == (at % 251) as u8), "{size} {next}");
             // SAFETY: ours.
             assert!(unsafe { usable_size(block) } >= next);
             size = next;

@@ -7,6 +7,7 @@ mod full;
 mod hostile;
 mod info;
 mod lab;
+mod mpi;
 mod pages;
 mod process;
 mod programs;

@@ -1,0 +1,223 @@
+//! Owns: the solver: sweeps, exchanges of faces in one of four models, and what they have taken.
+//! May use: `raddle`, `raddle-mpi`.
+//! Never: a result that depends on the model, on the number of ranks, or on that of workers.
+//!
+//! Poisson's equation with seven points and zero at the border. A sweep changes the cells of one colour, from those of
+//! the other one; so the result is the same bit by bit however the cells are shared out, and so are the residual, which
+//! is a maximum, and the checksum, which is a sum of whole numbers.
+
+use raddle_mpi::{
+    Cart, Colour, ColourPlane, Counters, DistArray, Exchange, Mode, Net, NetError, PlanReport, Seven,
+};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// When faces move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Before a sweep; nothing is computed meanwhile.
+    Sync,
+    /// They are posted before the inner cells are computed; who waits for them moves them.
+    Async,
+    /// As `Async`, and the workers look after them between two planes.
+    Shared,
+    /// As `Async`, and an OS thread does nothing but look after them.
+    Dedicated,
+}
+
+/// What is to be computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Cells along each axis.
+    pub size: [usize; 3],
+    /// How many pairs of sweeps.
+    pub iterations: usize,
+    /// When faces move.
+    pub model: Model,
+    /// Ranks along each axis; none has the smallest faces.
+    pub ranks: Option<[usize; 3]>,
+    /// The processor of the dedicated proxy.
+    pub core: Option<usize>,
+    /// Whether planes are shared out among the workers.
+    pub by_workers: bool,
+}
+
+/// What came out, on this rank.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The largest absolute residual of all ranks.
+    pub residual: f64,
+    /// Of all cells of all ranks.
+    pub checksum: u64,
+    /// Ranks along each axis.
+    pub ranks: [usize; 3],
+    /// The time of each iteration, shortest first.
+    pub times: Vec<Duration>,
+    /// What the exchanges have taken.
+    pub report: PlanReport,
+    /// What this rank sends in an exchange.
+    pub bytes: usize,
+    /// What the proxy has done.
+    pub counters: Counters,
+}
+
+const OMEGA: f64 = 1.5;
+
+/// The right-hand side, times the square of the distance of two cells: a product of three tables.
+struct Humps([Vec<f64>; 3]);
+
+impl Humps {
+    fn new(size: [usize; 3]) -> Humps {
+        // Not a sine of the library's: that may differ from machine to machine.
+        let hump = |n: usize| (0..n).map(|at| ((at + 1) * (n - at)) as f64 / (n * n) as f64).collect();
+        Humps(size.map(hump))
+    }
+
+    #[inline(always)]
+    fn at(&self, [x, y, z]: [usize; 3]) -> f64 {
+        self.0[0][x] * self.0[1][y] * self.0[2][z]
+    }
+
+    #[inline(always)]
+    fn relaxed(&self, cell: Seven<f64>) -> f64 {
+        cell.here + OMEGA * ((neighbours(&cell) + self.at(cell.at)) / 6.0 - cell.here)
+    }
+}
+
+#[inline(always)]
+fn neighbours(cell: &Seven<f64>) -> f64 {
+    (cell.west + cell.east) + (cell.south + cell.north) + (cell.below + cell.above)
+}
+
+/// Sweeps planes of one colour.
+fn sweep(net: &Net, source: &Humps, planes: Vec<ColourPlane<'_, f64>>, by_workers: bool) {
+    let one = |mut plane: ColourPlane<'_, f64>| {
+        plane.relax(|cell| source.relaxed(cell));
+        net.point();
+    };
+    if by_workers {
+        raddle::scope(|scope| planes.into_iter().for_each(|plane| scope.spawn(move |_| one(plane))));
+    } else {
+        planes.into_iter().for_each(one);
+    }
+}
+
+/// Solves, together with all other ranks.
+///
+/// # Errors
+/// What exchanges answer.
+pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
+    let cart = setup.ranks.map_or_else(|| Cart::fitting(net, setup.size), |ranks| Cart::new(net, ranks))?;
+    net.set_mode(match setup.model {
+        Model::Sync | Model::Async => Mode::Inline,
+        Model::Shared => Mode::Shared,
+        Model::Dedicated => Mode::Dedicated { core: setup.core },
+    })?;
+    let source = Humps::new(setup.size);
+    let mut u = DistArray::new("u", &cart, setup.size)?;
+    let mut halo = net.plan_halo(&u)?;
+    let mut times = Vec::with_capacity(setup.iterations);
+    net.barrier()?;
+    for _ in 0..setup.iterations {
+        let began = Instant::now();
+        for colour in [Colour::Red, Colour::Black] {
+            let exchange = halo.start(&mut u)?;
+            half(net, &source, exchange, colour, setup)?;
+        }
+        times.push(began.elapsed());
+    }
+    let (report, bytes) = (halo.report(), halo.bytes());
+    let u = halo.start(&mut u)?.wait()?;
+    let (residual, checksum) = judge(net, u, &source)?;
+    times.sort_unstable();
+    Ok(Outcome { residual, checksum, ranks: cart.ranks(), times, report, bytes, counters: net.counters() })
+}
+
+/// Half an iteration.
+fn half(
+    net: &Net,
+    source: &Humps,
+    mut exchange: Exchange<'_, f64>,
+    colour: Colour,
+    setup: &Setup,
+) -> Result<(), NetError> {
+    if setup.model == Model::Sync {
+        sweep(net, source, exchange.wait()?.all(colour), setup.by_workers);
+        return Ok(());
+    }
+    sweep(net, source, exchange.inner(colour), setup.by_workers);
+    sweep(net, source, exchange.wait()?.annulus(colour), setup.by_workers);
+    Ok(())
+}
+
+/// The residual and the checksum of all ranks.
+fn judge(net: &Net, u: &DistArray<f64>, source: &Humps) -> Result<(f64, u64), NetError> {
+    let size = u.size();
+    let own = u.fold((0.0_f64, 0_u64), |(residual, sum), cell| {
+        let [x, y, z] = cell.at;
+        let place = (x + size[0] * (y + size[1] * z)) as u64;
+        let left = (neighbours(&cell) + source.at(cell.at) - 6.0 * cell.here).abs();
+        (residual.max(left), sum.wrapping_add(mixed(place, cell.here.to_bits())))
+    });
+    let bytes = [own.0.to_bits().to_le_bytes(), own.1.to_le_bytes()].concat();
+    let all = net.all_gather(&bytes)?;
+    let words = all.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+    let words: Vec<u64> = words.collect();
+    let residual = words.iter().step_by(2).map(|bits| f64::from_bits(*bits)).fold(0.0, f64::max);
+    Ok((residual, words.iter().skip(1).step_by(2).fold(0, |sum, one| sum.wrapping_add(*one))))
+}
+
+/// A number that depends on the place of a cell and on each bit of it.
+pub fn mixed(place: u64, bits: u64) -> u64 {
+    // The mixer of SplitMix64 (Steele, Lea, Flood 2014).
+    let mut word = bits ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+impl Outcome {
+    /// The median time of an iteration.
+    pub fn median(&self) -> Duration {
+        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each = |time: Duration| time.as_secs_f64() * 1e3 / self.times.len().max(1) as f64;
+        let (wait, under_way) = (each(self.report.waited), each(self.report.under_way));
+        let hidden = if under_way > 0.0 { 100.0 * (1.0 - wait / under_way).max(0.0) } else { 0.0 };
+        let ends =
+            (self.times.first().copied().unwrap_or_default(), self.times.last().copied().unwrap_or_default());
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+        writeln!(
+            f,
+            "an iteration takes {:.2} ms (median; {:.2} to {:.2}), of which waiting {wait:.2}, copying faces {:.2}",
+            milliseconds(self.median()),
+            milliseconds(ends.0),
+            milliseconds(ends.1),
+            each(self.report.copying),
+        )?;
+        writeln!(
+            f,
+            "messages of {} bytes are under way {under_way:.2} ms an iteration, {hidden:.0} % of it hidden",
+            self.bytes
+        )?;
+        writeln!(
+            f,
+            "the proxy looked {} times, {} for nothing, {:.2} ms an iteration; the longest gap was {:.2} ms",
+            self.counters.polls,
+            self.counters.empty,
+            each(self.counters.polling),
+            milliseconds(self.counters.longest_gap)
+        )?;
+        writeln!(
+            f,
+            "residual {:016x} ({:e}), checksum {:016x}",
+            self.residual.to_bits(),
+            self.residual,
+            self.checksum
+        )
+    }
+}

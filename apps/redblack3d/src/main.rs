@@ -1,0 +1,111 @@
+//! Owns: the command line of the solver.
+//! May use: `clap`, `raddle`, `raddle-mpi`.
+//! Never: a setting of the runtime; those come from the environment (`RADDLE_WORKERS`, ...).
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use raddle::Runtime;
+use raddle_mpi::{Net, NetConfig, NetError};
+use redblack3d::{Model, Setup, run};
+
+/// Stacks of processes: MPI runs on them.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Poisson's equation in three dimensions over ranks of MPI, by red-black over-relaxation
+///
+/// To be started by mpirun; `raddle mpi build` comes first. Rank 0 prints what it has measured, and the residual and a
+/// checksum, which are the same for all models, ranks and workers.
+#[derive(Parser)]
+#[command(name = "redblack3d")]
+struct CommandLine {
+    /// Cells along each axis
+    #[arg(long, default_value = "128x128x128", value_parser = three)]
+    size: [usize; 3],
+    /// Pairs of sweeps
+    #[arg(long, default_value_t = 20)]
+    iterations: usize,
+    /// When faces move
+    #[arg(long, value_enum, default_value_t = ModelName::Shared)]
+    model: ModelName,
+    /// Ranks along each axis; by default those with the smallest faces
+    #[arg(long, value_parser = three)]
+    ranks: Option<[usize; 3]>,
+    /// The processor of the dedicated proxy
+    #[arg(long)]
+    core: Option<usize>,
+    /// Seconds after which a message is late
+    #[arg(long, default_value_t = 30)]
+    deadline: u64,
+    /// On rank 1, make another array than the others do: a fault, which is named
+    #[arg(long, hide = true)]
+    disagree: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ModelName {
+    Sync,
+    Async,
+    Shared,
+    Dedicated,
+}
+
+fn three(text: &str) -> Result<[usize; 3], String> {
+    let numbers: Result<Vec<usize>, _> = text.split('x').map(str::parse).collect();
+    let numbers = numbers.map_err(|error| error.to_string())?;
+    numbers.try_into().map_err(|_| "three numbers, as in 64x64x32".to_owned())
+}
+
+impl CommandLine {
+    fn setup(&self, by_workers: bool) -> Setup {
+        let model = match self.model {
+            ModelName::Sync => Model::Sync,
+            ModelName::Async => Model::Async,
+            ModelName::Shared => Model::Shared,
+            ModelName::Dedicated => Model::Dedicated,
+        };
+        let (size, iterations, ranks, core) = (self.size, self.iterations, self.ranks, self.core);
+        Setup { size, iterations, model, ranks, core, by_workers }
+    }
+}
+
+fn solve(line: &CommandLine, by_workers: bool) -> Result<(), NetError> {
+    let net = Net::start(NetConfig::default().deadline(Duration::from_secs(line.deadline)))?;
+    let mut setup = line.setup(by_workers);
+    if line.disagree && net.rank() == 1 {
+        setup.size[0] += 1;
+    }
+    let outcome = run(&net, &setup)?;
+    if net.rank() == 0 {
+        println!(
+            "{:?} cells on {:?} ranks of {}, {:?}",
+            setup.size,
+            outcome.ranks,
+            net.library(),
+            setup.model
+        );
+        print!("{outcome}");
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let line = CommandLine::parse();
+    let runtime = match Runtime::builder().stack_size(STACK_BYTES).build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("redblack3d: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let by_workers = runtime.workers() > 1;
+    match runtime.run(move || solve(&line, by_workers)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("redblack3d: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Owns: the solver under each MPI: results equal bit by bit over models, ranks and workers, and to another program's.
+//! May use: `raddle-mpi`, `redblack3d`.
+//! Never: expecting that something takes less than a time.
+
+#[path = "../../../crates/raddle-mpi/tests/support/mod.rs"]
+mod support;
+
+use support::{Job, each_mpi};
+
+const SIZE: [usize; 3] = [18, 13, 11];
+const ITERATIONS: usize = 5;
+
+fn job(
+    mpi: raddle_mpi::install::Flavour,
+    ranks: usize,
+    workers: usize,
+    arguments: &[&str],
+) -> support::Ended {
+    let mut line = vec!["--size", "18x13x11", "--iterations", "5", "--deadline", "120"];
+    line.extend(arguments);
+    Job::of(mpi, ranks, env!("CARGO_BIN_EXE_redblack3d"), &line)
+        .with("RADDLE_WORKERS", &workers.to_string())
+        .run()
+}
+
+/// The same by plain loops, on one array that knows nothing of ranks.
+fn alone() -> (f64, u64) {
+    let [nx, ny, nz] = SIZE;
+    let place = |x: usize, y: usize, z: usize| x + (nx + 2) * (y + (ny + 2) * z);
+    let mut u = vec![0.0_f64; (nx + 2) * (ny + 2) * (nz + 2)];
+    let hump = |at: usize, n: usize| (at * (n + 1 - at)) as f64 / (n * n) as f64;
+    let source = |x, y, z| hump(x, nx) * hump(y, ny) * hump(z, nz);
+    let around = |u: &[f64], x: usize, y: usize, z: usize| {
+        (u[place(x - 1, y, z)] + u[place(x + 1, y, z)])
+            + (u[place(x, y - 1, z)] + u[place(x, y + 1, z)])
+            + (u[place(x, y, z - 1)] + u[place(x, y, z + 1)])
+    };
+    let cells = || (1..=nz).flat_map(move |z| (1..=ny).flat_map(move |y| (1..=nx).map(move |x| (x, y, z))));
+    for colour in (0..2 * ITERATIONS).map(|half| half % 2) {
+        for (x, y, z) in cells().filter(|(x, y, z)| (x + y + z - 3) % 2 == colour) {
+            let here = u[place(x, y, z)];
+            u[place(x, y, z)] = here + 1.5 * ((around(&u, x, y, z) + source(x, y, z)) / 6.0 - here);
+        }
+    }
+    cells().fold((0.0, 0), |(residual, sum), (x, y, z)| {
+        let here = u[place(x, y, z)];
+        let left = (around(&u, x, y, z) + source(x, y, z) - 6.0 * here).abs();
+        let number = (x - 1 + nx * (y - 1 + ny * (z - 1))) as u64;
+        (f64::max(residual, left), u64::wrapping_add(sum, redblack3d::mixed(number, here.to_bits())))
+    })
+}
+
+#[test]
+fn results_are_equal_over_models_ranks_and_workers() {
+    let (residual, checksum) = alone();
+    let told = format!("residual {:016x} ({residual:e}), checksum {checksum:016x}", residual.to_bits());
+    each_mpi(|mpi| {
+        for (ranks, workers, arguments) in [
+            (1, 1, &["--model", "shared"][..]),
+            (2, 1, &["--model", "sync"]),
+            (2, 1, &["--model", "async"]),
+            (2, 2, &["--model", "shared"]),
+            (2, 1, &["--model", "dedicated"]),
+            (2, 1, &["--model", "shared", "--ranks", "1x1x2"]),
+            (4, 1, &["--model", "shared", "--ranks", "2x2x1"]),
+        ] {
+            let ended = job(mpi, ranks, workers, arguments);
+            ended.expect_well();
+            ended.expect(&told);
+        }
+    });
+}
+
+#[test]
+fn a_plan_that_differs_on_two_ranks_is_named() {
+    each_mpi(|mpi| {
+        let ended = job(mpi, 2, 1, &["--disagree", "--ranks", "1x1x2"]);
+        ended.expect_ill();
+        ended.expect("`u`, face z+: rank 0 has 1872 bytes of f64, `u` of [18, 13, 11], cells [0..18, 0..13]");
+        ended.expect("rank 1 has 1976 bytes of f64, `u` of [19, 13, 11], cells [0..19, 0..13]");
+    });
+}

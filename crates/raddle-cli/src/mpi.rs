@@ -1,0 +1,80 @@
+//! Owns: `raddle mpi`: what is there of MPI, and the shim for it.
+//! May use: `refusal`, `raddle-mpi`, `clap`.
+//! Never: a call of MPI.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use raddle_mpi::install::{self, Flavour};
+
+use crate::refusal::Error;
+
+/// `raddle mpi`.
+#[derive(clap::Args)]
+pub(crate) struct Mpi {
+    #[command(subcommand)]
+    command: MpiCommand,
+}
+
+#[derive(Subcommand)]
+enum MpiCommand {
+    /// Show which MPIs are found, whether their shims are built, and what to install
+    Info,
+    /// Build the shim: the library through which programs call MPI
+    Build {
+        /// The MPI's compiler; by default those that are found, one for each MPI
+        #[arg(long, value_name = "PATH")]
+        mpicc: Option<PathBuf>,
+    },
+}
+
+impl Mpi {
+    /// Does it; returns what to show.
+    pub(crate) fn carry_out(self) -> Result<String, Error> {
+        match self.command {
+            MpiCommand::Info => Ok(info()),
+            MpiCommand::Build { mpicc: Some(mpicc) } => build(&[mpicc]),
+            MpiCommand::Build { mpicc: None } => {
+                let found: Vec<_> = install::compilers().into_iter().map(|(path, _)| path).collect();
+                if found.is_empty() {
+                    return Err(Error::NotFound(format!("there is no mpicc; {}", advice())));
+                }
+                build(&found)
+            }
+        }
+    }
+}
+
+fn build(compilers: &[PathBuf]) -> Result<String, Error> {
+    let mut text = String::new();
+    for mpicc in compilers {
+        let library = install::build(mpicc).map_err(|error| Error::Build(error.to_string()))?;
+        let _ = writeln!(text, "{} (by {})", library.display(), mpicc.display());
+    }
+    Ok(text)
+}
+
+fn info() -> String {
+    let found = install::compilers();
+    let mut text = String::new();
+    for flavour in Flavour::ALL {
+        let compiler = found.iter().find(|(_, other)| *other == flavour);
+        let compiler = compiler.map_or("not found".to_owned(), |(path, _)| path.display().to_string());
+        let shim = flavour.shim();
+        let state = if shim.is_file() { "built" } else { "not built" };
+        let _ = writeln!(text, "{:<8} compiler: {compiler}", flavour.name());
+        let _ = writeln!(text, "{:<8} shim: {state}, {}", "", shim.display());
+    }
+    if found.is_empty() {
+        let _ = writeln!(text, "\nTo use MPI, {}", advice());
+    } else {
+        text.push_str("\n`raddle mpi build` builds the shims anew, `--mpicc PATH` by another compiler.\n");
+    }
+    text
+}
+
+fn advice() -> &'static str {
+    "install one and build its shim; on Debian: apt-get install libopenmpi-dev openmpi-bin (or libmpich-dev mpich), \
+     then raddle mpi build; or name its compiler by MPICC"
+}

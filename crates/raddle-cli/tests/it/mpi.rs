@@ -1,0 +1,29 @@
+//! `raddle mpi`, where there is no MPI; where there is one, the tests of raddle-mpi call what it calls.
+
+use super::{raddle, text};
+
+#[test]
+fn without_an_mpi_it_says_what_to_install() {
+    let without = |command: &str| {
+        let mut raddle = raddle();
+        raddle
+            .args(["mpi", command])
+            .env("PATH", "/nowhere")
+            .env("MPI_SHIM_DIR", "/nowhere")
+            .env_remove("MPICC");
+        raddle.output().expect("it starts")
+    };
+    let info = without("info");
+    assert!(info.status.success());
+    assert!(text(&info.stdout).contains("apt-get install libopenmpi-dev"), "{}", text(&info.stdout));
+    let build = without("build");
+    assert_eq!(build.status.code(), Some(127));
+    assert!(text(&build.stderr).contains("raddle: there is no mpicc"), "{}", text(&build.stderr));
+}
+
+#[test]
+fn what_is_no_compiler_of_an_mpi_is_refused() {
+    let output = raddle().args(["mpi", "build", "--mpicc", "/bin/true"]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("is for neither Open MPI nor MPICH"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,176 @@
+//! Owns: `DistArray`: a rank's part of an array of three axes, with one layer of ghost cells around it.
+//! May use: `cart`, `error`, `sweep`.
+//! Never: a message.
+
+use crate::cart::Cart;
+use crate::error::NetError;
+use crate::sweep::{Block, Colour, ColourPlane, Element, Seven, planes};
+use std::ops::Range;
+
+/// A rank's part of an array that all ranks share, one layer of ghost cells around it: what it knows of its neighbours'
+/// parts, and at the ends of the array the values beyond, which begin as zero.
+pub struct DistArray<T> {
+    name: String,
+    cart: Cart,
+    size: [usize; 3],
+    /// The cells of this rank.
+    own: [Range<usize>; 3],
+    cells: Vec<T>,
+}
+
+impl<T: Element> DistArray<T> {
+    /// This rank's part of an array of `size` cells, all zero.
+    ///
+    /// # Errors
+    /// [`NetError::Misuse`] if a rank would have no cells.
+    pub fn new(name: &str, cart: &Cart, size: [usize; 3]) -> Result<DistArray<T>, NetError> {
+        if (0..3).any(|axis| size[axis] < cart.ranks()[axis]) {
+            let text = format!("`{name}`: {size:?} cells for {:?} ranks: some would have none", cart.ranks());
+            return Err(NetError::Misuse(text));
+        }
+        let own = [0, 1, 2].map(|axis| cart.part(axis, size[axis]));
+        let count = own.iter().map(|range| range.len() + 2).product();
+        Ok(DistArray { name: name.to_owned(), cart: *cart, size, own, cells: vec![T::default(); count] })
+    }
+
+    /// What plans call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The cells of the whole array along each axis.
+    pub fn size(&self) -> [usize; 3] {
+        self.size
+    }
+
+    /// Which of them are this rank's.
+    pub fn own(&self) -> [Range<usize>; 3] {
+        self.own.clone()
+    }
+
+    /// The ranks among which it is shared.
+    pub fn cart(&self) -> &Cart {
+        &self.cart
+    }
+
+    /// One of this rank's cells, by its place in the whole array.
+    ///
+    /// # Panics
+    /// If it is another rank's.
+    pub fn get(&self, at: [usize; 3]) -> T {
+        self.cells[self.place(at)]
+    }
+
+    /// Sets one of this rank's cells.
+    ///
+    /// # Panics
+    /// If it is another rank's.
+    pub fn set(&mut self, at: [usize; 3], value: T) {
+        let place = self.place(at);
+        self.cells[place] = value;
+    }
+
+    fn place(&self, at: [usize; 3]) -> usize {
+        let is_own = (0..3).all(|axis| self.own[axis].contains(&at[axis]));
+        assert!(is_own, "`{}`: cell {at:?} is not of this rank, which has {:?}", self.name, self.own);
+        self.linear([0, 1, 2].map(|axis| at[axis] - self.own[axis].start + 1))
+    }
+
+    /// All cells of one colour, a plane of the last axis at a time.
+    pub fn all(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
+        let whole = self.inside();
+        planes(self.block(), colour, &[whole])
+    }
+
+    /// Those that depend on a neighbour's cells, or that a neighbour has a copy of.
+    pub fn annulus(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
+        let [whole, inner] = [self.inside(), self.inner_box()];
+        // Along the last axis first: whole planes; then whole rows of what is left; then what is left of rows.
+        let mut boxes = Vec::new();
+        let mut rest = whole;
+        for axis in [2, 1, 0] {
+            for cut in [rest[axis].start..inner[axis].start, inner[axis].end..rest[axis].end] {
+                let mut slab = rest.clone();
+                slab[axis] = cut;
+                boxes.push(slab);
+            }
+            rest[axis] = inner[axis].clone();
+        }
+        planes(self.block(), colour, &boxes)
+    }
+
+    /// Those that depend on no neighbour, and that no neighbour has a copy of.
+    pub(crate) fn inner(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
+        let inner = self.inner_box();
+        planes(self.block(), colour, &[inner])
+    }
+
+    /// Goes over all cells of this rank in order, each with its neighbours.
+    pub fn fold<A>(&self, first: A, mut step: impl FnMut(A, Seven<T>) -> A) -> A {
+        let [x, y, z] = self.inside();
+        let mut value = first;
+        for z in z {
+            for y in y.clone() {
+                for x in x.clone() {
+                    value = step(value, self.seven([x, y, z]));
+                }
+            }
+        }
+        value
+    }
+
+    /// A cell of this rank with its neighbours, counted from its ghosts.
+    #[inline]
+    fn seven(&self, at: [usize; 3]) -> Seven<T> {
+        let (cells, place, own) = (&self.cells, self.linear(at), &self.own);
+        let [_, row, plane] = self.strides();
+        Seven {
+            at: [at[0] + own[0].start - 1, at[1] + own[1].start - 1, at[2] + own[2].start - 1],
+            here: cells[place],
+            west: cells[place - 1],
+            east: cells[place + 1],
+            south: cells[place - row],
+            north: cells[place + row],
+            below: cells[place - plane],
+            above: cells[place + plane],
+        }
+    }
+
+    fn block(&mut self) -> Block<'_, T> {
+        let offset = [self.own[0].start, self.own[1].start, self.own[2].start];
+        let length = [self.own[0].len(), self.own[1].len(), self.own[2].len()];
+        Block::new(&mut self.cells, offset, length)
+    }
+
+    /// The cells of this rank, counted from its ghost cells, which are at 0.
+    pub(crate) fn inside(&self) -> [Range<usize>; 3] {
+        [0, 1, 2].map(|axis| 1..self.own[axis].len() + 1)
+    }
+
+    fn inner_box(&self) -> [Range<usize>; 3] {
+        [0, 1, 2].map(|axis| {
+            let before = usize::from(self.cart.neighbour(axis, false).is_some());
+            let after = usize::from(self.cart.neighbour(axis, true).is_some());
+            let start = 1 + before;
+            start..(self.own[axis].len() + 1 - after).max(start)
+        })
+    }
+
+    /// So far apart are neighbours along each axis.
+    pub(crate) fn strides(&self) -> [usize; 3] {
+        let row = self.own[0].len() + 2;
+        [1, row, row * (self.own[1].len() + 2)]
+    }
+
+    pub(crate) fn linear(&self, at: [usize; 3]) -> usize {
+        self.strides().iter().zip(at).map(|(stride, at)| stride * at).sum()
+    }
+
+    pub(crate) fn cells(&self) -> &[T] {
+        &self.cells
+    }
+
+    pub(crate) fn cells_mut(&mut self) -> &mut [T] {
+        &mut self.cells
+    }
+}

@@ -1,0 +1,416 @@
+//! Owns: the proxy: what is under way, the lock under which MPI is called, and who looks after it.
+//! May use: `error`, `gate`, `post`, `shim`, `raddle-core`, `raddle-syscall`.
+//! Never: a switch of stacks, or a wait, while the lock is held.
+//!
+//! Any OS thread may poll, one at a time (`MPI_THREAD_SERIALIZED`). Who does depends on the [`Mode`]. Polls that come
+//! too soon after one that has found nothing are left out: the gap begins with 200 us, doubles after each poll that
+//! finds nothing, up to 2 ms, and halves when something is done. While somebody waits, nothing is left out.
+
+use crate::error::{Late, NetError};
+use crate::gate::lock;
+use crate::post::Post;
+use crate::shim::{Direction, MpiRefusal, Shim};
+use raddle_core::door::futex::{self, WaitOptions};
+use raddle_core::door::poller::Poller;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::{Duration, Instant};
+
+const GAP_MIN_NS: u64 = 200_000;
+const GAP_MAX_NS: u64 = 2_000_000;
+/// How soon an idle worker looks again while somebody waits.
+const IDLE: Duration = Duration::from_micros(20);
+/// A wait looks itself after so long, whoever else is to look.
+const DISTRUST: Duration = Duration::from_millis(100);
+/// In mode `Inline`: so many looks without a pause, and then how long to pause, up to the tenth of a millisecond.
+const LOOKS: u32 = 20;
+
+/// Who looks after what is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Who waits, while it waits: nothing of a large message moves before.
+    #[default]
+    Inline,
+    /// The workers of the runtime, between two tasks, when they are idle, and at [`Net::point`](crate::Net::point).
+    Shared,
+    /// An OS thread that does nothing else; it sleeps while nothing is under way.
+    Dedicated {
+        /// The processor that it stays on.
+        core: Option<usize>,
+    },
+}
+
+/// What the proxy has done since the net began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// How often somebody looked.
+    pub polls: u64,
+    /// How often for nothing.
+    pub empty: u64,
+    /// The longest time between two looks while something was under way.
+    pub longest_gap: Duration,
+    /// The time that all looks took.
+    pub polling: Duration,
+}
+
+#[derive(Default)]
+struct Tally {
+    polls: AtomicU64,
+    empty: AtomicU64,
+    longest_gap_ns: AtomicU64,
+    polling_ns: AtomicU64,
+}
+
+/// A message under way.
+struct Entry {
+    word: u64,
+    index: usize,
+    post: Arc<Post>,
+}
+
+#[derive(Default)]
+struct Underway {
+    active: Vec<Entry>,
+    poller: Option<Arc<Poller>>,
+    is_over: bool,
+}
+
+pub(crate) struct Engine {
+    pub(crate) shim: Shim,
+    state: Mutex<Underway>,
+    /// As many as `state.active` has.
+    outstanding: AtomicUsize,
+    waiting: AtomicUsize,
+    mode: AtomicU8,
+    core: AtomicI32,
+    gap_ns: AtomicU64,
+    next_ns: AtomicU64,
+    last_ns: AtomicU64,
+    tally: Tally,
+    epoch: Instant,
+    /// Changed whenever the keeper has something to look at; its lowest bit says that it is to end.
+    pub(crate) doorbell: AtomicU32,
+    /// Something came too late: the job cannot end in good order any more.
+    pub(crate) is_broken: AtomicBool,
+}
+
+/// One who waits, as long as it does; a cancellation may unwind it.
+struct Waiting<'e>(&'e Engine);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(shim: Shim) -> Engine {
+        Engine {
+            shim,
+            state: Mutex::default(),
+            outstanding: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            mode: AtomicU8::new(0),
+            core: AtomicI32::new(-1),
+            gap_ns: AtomicU64::new(GAP_MIN_NS),
+            next_ns: AtomicU64::new(0),
+            last_ns: AtomicU64::new(0),
+            tally: Tally::default(),
+            epoch: Instant::now(),
+            doorbell: AtomicU32::new(0),
+            is_broken: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match self.mode.load(Ordering::Relaxed) {
+            0 => Mode::Inline,
+            1 => Mode::Shared,
+            _ => Mode::Dedicated { core: usize::try_from(self.core.load(Ordering::Relaxed)).ok() },
+        }
+    }
+
+    pub(crate) fn is_outstanding(&self) -> bool {
+        self.outstanding.load(Ordering::Relaxed) != 0
+    }
+
+    /// From now on these look after what is under way.
+    pub(crate) fn set_mode(self: &Arc<Engine>, mode: Mode) -> Result<(), NetError> {
+        let poller = match mode {
+            Mode::Shared => Some(Arc::new(self.poller()?)),
+            _ => None,
+        };
+        if let Mode::Dedicated { core } = mode {
+            let core = core.map_or(Ok(-1), i32::try_from);
+            let core = core.map_err(|_| NetError::Misuse("there is no such processor".to_owned()))?;
+            self.core.store(core, Ordering::Relaxed);
+        }
+        let mut state = lock(&self.state);
+        if let Some(poller) = &poller {
+            poller.begin(state.active.len());
+        }
+        let former = std::mem::replace(&mut state.poller, poller);
+        let number = match mode {
+            Mode::Inline => 0,
+            Mode::Shared => 1,
+            Mode::Dedicated { .. } => 2,
+        };
+        self.mode.store(number, Ordering::Relaxed);
+        drop(state);
+        // It may wait for a call that is under way, and that wants the lock.
+        drop(former);
+        self.ring(0);
+        Ok(())
+    }
+
+    fn poller(self: &Arc<Engine>) -> Result<Poller, NetError> {
+        let engine: Weak<Engine> = Arc::downgrade(self);
+        let poller = Poller::new("mpi", IDLE, move |_| {
+            engine.upgrade().map_or(Duration::MAX, |engine| engine.asked())
+        });
+        poller.map_err(|error| NetError::Misuse(format!("no runtime to share with: {error}")))
+    }
+
+    /// A worker is at a boundary, or idle: looks, if it is time. When to ask again.
+    fn asked(&self) -> Duration {
+        if !self.is_due() {
+            let due = self.next_ns.load(Ordering::Relaxed);
+            return Duration::from_nanos(due.saturating_sub(self.now()).max(1000));
+        }
+        self.poll();
+        let someone_waits = self.waiting.load(Ordering::Relaxed) != 0;
+        if someone_waits { IDLE } else { Duration::from_nanos(self.gap_ns.load(Ordering::Relaxed)) }
+    }
+
+    fn is_due(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) != 0 || self.now() >= self.next_ns.load(Ordering::Relaxed)
+    }
+
+    /// A point in a long task.
+    #[inline]
+    pub(crate) fn point(&self) {
+        if self.is_outstanding() && self.mode.load(Ordering::Relaxed) == 1 && self.is_due() {
+            self.poll();
+        }
+    }
+
+    /// Has the keeper look at what has changed.
+    pub(crate) fn ring(&self, quit: u32) {
+        // Release pairs with the keeper's acquire: it sees what was changed before.
+        self.doorbell.fetch_add(2, Ordering::Release);
+        self.doorbell.fetch_or(quit, Ordering::Release); // pairs with the same
+        raddle_syscall::futex_wake(&raw const self.doorbell, 1);
+    }
+
+    /// Posts all of it.
+    pub(crate) fn start(&self, post: &Arc<Post>) -> Result<(), NetError> {
+        let mut refused = Vec::new();
+        let mut state = lock(&self.state);
+        if state.is_over {
+            return Err(NetError::Over);
+        }
+        if !post.begin(self.now()) {
+            let text = format!("{} is still under way: its exchange was leaked", post.what);
+            return Err(NetError::Misuse(text));
+        }
+        if state.active.is_empty() {
+            self.last_ns.store(self.now(), Ordering::Relaxed);
+        }
+        let before = state.active.len();
+        for index in 0..post.transfers.len() {
+            match self.launch(post, index) {
+                Ok(word) => state.active.push(Entry { word, index, post: post.clone() }),
+                Err(refusal) => refused.push((index, refusal)),
+            }
+        }
+        self.outstanding.store(state.active.len(), Ordering::Relaxed);
+        self.gap_ns.store(GAP_MIN_NS, Ordering::Relaxed);
+        self.next_ns.store(self.now() + GAP_MIN_NS, Ordering::Relaxed);
+        if let Some(poller) = &state.poller {
+            poller.begin(state.active.len() - before);
+        }
+        drop(state);
+        for (index, refusal) in refused {
+            post.complete(index, Err(refusal), self.now());
+        }
+        if matches!(self.mode(), Mode::Dedicated { .. }) {
+            self.ring(0);
+        }
+        Ok(())
+    }
+
+    /// Under the lock: has MPI begin one message.
+    fn launch(&self, post: &Arc<Post>, index: usize) -> Result<u64, MpiRefusal> {
+        let transfer = &post.transfers[index];
+        if post.is_persistent {
+            let mut word = transfer.request.load(Ordering::Relaxed);
+            self.shim.start(&mut word)?;
+            transfer.request.store(word, Ordering::Relaxed);
+            return Ok(word);
+        }
+        let buffer = transfer.buffer.room();
+        // SAFETY: the post has the buffer, the entry of the message the post; who reads what has come in waits for
+        // the end, and what goes out is not written any more.
+        unsafe { self.shim.post(transfer.direction, buffer, transfer.address) }
+    }
+
+    /// Makes the persistent requests of a post.
+    pub(crate) fn prepare(&self, post: &Arc<Post>) -> Result<(), NetError> {
+        let state = lock(&self.state);
+        if state.is_over {
+            return Err(NetError::Over);
+        }
+        for transfer in &post.transfers {
+            let buffer = transfer.buffer.room();
+            // SAFETY: the post has the buffer; whoever starts it keeps it, and lets nobody access it meanwhile.
+            let made = unsafe { self.shim.prepare(transfer.direction, buffer, transfer.address) };
+            let word = made.map_err(|MpiRefusal { class, text }| NetError::Mpi {
+                what: format!("{}: {}", post.what, transfer.describe()),
+                class,
+                text,
+            })?;
+            transfer.request.store(word, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Frees the persistent requests of a post that is not under way.
+    pub(crate) fn forget(&self, post: &Post) {
+        let state = lock(&self.state);
+        if state.is_over || !post.is_done() {
+            return;
+        }
+        for transfer in &post.transfers {
+            let mut word = transfer.request.swap(0, Ordering::Relaxed);
+            if word != 0 {
+                // A request that MPI does not want to free stays until the end.
+                let _refused = self.shim.free(&mut word);
+            }
+        }
+    }
+
+    /// Looks after what is under way, if nobody else does at the moment; whether anything was done.
+    pub(crate) fn poll(&self) -> bool {
+        let mut state: MutexGuard<'_, Underway> = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        if state.is_over || state.active.is_empty() {
+            return false;
+        }
+        let began = self.now();
+        let mut done = Vec::new();
+        let mut index = 0;
+        while index < state.active.len() {
+            match self.shim.test(&mut state.active[index].word) {
+                Ok(None) => index += 1,
+                Ok(Some(bytes)) => done.push((state.active.swap_remove(index), Ok(bytes))),
+                Err(refusal) => done.push((state.active.swap_remove(index), Err(refusal))),
+            }
+        }
+        self.outstanding.store(state.active.len(), Ordering::Relaxed);
+        let poller = state.poller.clone();
+        self.note_poll(began, !done.is_empty());
+        drop(state);
+        let (count, now) = (done.len(), self.now());
+        for (entry, result) in done {
+            entry.post.complete(entry.index, result, now);
+        }
+        if let Some(poller) = poller {
+            poller.end(count);
+        }
+        count != 0
+    }
+
+    /// Under the lock.
+    fn note_poll(&self, began: u64, progress: bool) {
+        let (relaxed, now) = (Ordering::Relaxed, self.now());
+        self.tally.polls.fetch_add(1, relaxed);
+        self.tally.empty.fetch_add(u64::from(!progress), relaxed);
+        self.tally.longest_gap_ns.fetch_max(began.saturating_sub(self.last_ns.swap(now, relaxed)), relaxed);
+        self.tally.polling_ns.fetch_add(now - began, relaxed);
+        let gap = self.gap_ns.load(relaxed);
+        let gap = if progress { gap / 2 } else { gap * 2 }.clamp(GAP_MIN_NS, GAP_MAX_NS);
+        self.gap_ns.store(gap, relaxed);
+        self.next_ns.store(now + gap, relaxed);
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counters {
+            polls: of(&self.tally.polls),
+            empty: of(&self.tally.empty),
+            longest_gap: Duration::from_nanos(of(&self.tally.longest_gap_ns)),
+            polling: Duration::from_nanos(of(&self.tally.polling_ns)),
+        }
+    }
+
+    /// Waits for all of a post that was started; parks the caller.
+    pub(crate) fn wait(&self, post: &Post, deadline: Duration) -> Result<(), NetError> {
+        let (began, mut looks) = (Instant::now(), 0);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(self);
+        loop {
+            let is_inline = self.mode() == Mode::Inline;
+            if is_inline {
+                self.poll();
+            }
+            // Acquire pairs with the release in `Post::complete`.
+            let left = post.left.load(Ordering::Acquire);
+            if left == 0 {
+                return post.sizes().map(drop);
+            }
+            let waited = began.elapsed();
+            if waited >= deadline {
+                return Err(self.late(post, waited));
+            }
+            looks += 1;
+            if is_inline && looks <= LOOKS {
+                continue;
+            }
+            let pause = if is_inline { Duration::from_micros(u64::from(looks.min(100))) } else { DISTRUST };
+            let options = WaitOptions {
+                until: Some(Instant::now() + pause.min(deadline - waited)),
+                ..WaitOptions::default()
+            };
+            let ended = futex::wait(&post.left, left, &options);
+            if !is_inline && ended == futex::WaitOutcome::TimedOut {
+                self.poll();
+            }
+        }
+    }
+
+    /// What has not come, and what has come instead.
+    fn late(&self, post: &Post, waited: Duration) -> NetError {
+        self.is_broken.store(true, Ordering::Relaxed);
+        let pending = post.pending();
+        let mut strays = Vec::new();
+        let _state = lock(&self.state);
+        for transfer in pending.iter().filter(|transfer| transfer.direction == Direction::In) {
+            let (peer, space) = (transfer.address.peer, transfer.address.space);
+            if let Some((tag, bytes)) = self.shim.probe(peer, space) {
+                let text = format!("a message of rank {peer}, tag {tag}, {bytes} bytes");
+                if !strays.contains(&text) {
+                    strays.push(text);
+                }
+            }
+        }
+        let pending = pending.into_iter().map(|transfer| transfer.describe()).collect();
+        NetError::Late(Late { what: post.what.clone(), waited, pending, strays })
+    }
+
+    /// Nobody calls MPI after this but the keeper.
+    pub(crate) fn end(&self) {
+        let mut state = lock(&self.state);
+        state.is_over = true;
+        let poller = state.poller.take();
+        self.outstanding.store(0, Ordering::Relaxed);
+        drop(state);
+        drop(poller);
+    }
+}

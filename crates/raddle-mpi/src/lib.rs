@@ -1,0 +1,61 @@
+// Owns: messages between ranks of MPI, and halos of distributed arrays, that move while the ranks compute.
+// May use: nothing.
+// Never: a network layer of its own; a call of MPI without the one lock.
+
+//! Messages between ranks of MPI that move while the ranks compute.
+//!
+//! MPI moves a large message only while somebody calls it: a program that sends, computes and then waits has its
+//! message moved in the wait. Raddle knows the boundaries between tasks, and lets the workers look after MPI there.
+//!
+//! ```no_run
+//! use raddle_mpi::{Cart, Colour, DistArray, Mode, Net, NetConfig};
+//!
+//! # fn main() -> Result<(), raddle_mpi::NetError> {
+//! let net = Net::start(NetConfig::default())?;
+//! net.set_mode(Mode::Shared)?;
+//! let cart = Cart::new(&net, [1, 1, net.size()])?;
+//! let mut u = DistArray::<f64>::new("u", &cart, [512, 512, 128])?;
+//! let mut halo = net.plan_halo(&u)?; // collective: both sides of each face compare what they expect
+//! for colour in [Colour::Red, Colour::Black] {
+//!     let mut exchange = halo.start(&mut u)?;
+//!     for mut plane in exchange.inner(colour) {
+//!         plane.relax(|cell| (cell.west + cell.east) / 2.0);
+//!         net.point(); // may look after MPI; costs a load while nothing is under way
+//!     }
+//!     let u = exchange.wait()?; // parks the process, not the worker
+//!     for mut plane in u.annulus(colour) {
+//!         plane.relax(|cell| (cell.west + cell.east) / 2.0);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! MPI itself is reached through a small library that the user's own `mpicc` compiles (`raddle mpi build`) and that is
+//! loaded when a [`Net`] starts: one build of a program serves Open MPI and MPICH, and a machine without MPI builds and
+//! tests everything else. Every wait has a deadline ([`NetConfig::deadline`]); what has not come by then is an error
+//! that names it. `docs/MPI.md` says more, with figures.
+//!
+//! # Stacks
+//! A call that posts or polls runs on the caller's stack. MPI libraries are not frugal: give processes that call a
+//! [`Net`] 256 KiB or more (`raddle::csp::Builder::stack_size`). The first process of `#[raddle::main]` has 8 MiB.
+
+mod array;
+mod cart;
+mod engine;
+mod error;
+mod gate;
+pub mod install;
+mod net;
+mod plan;
+mod post;
+mod shim;
+mod sweep;
+
+pub use array::DistArray;
+pub use cart::Cart;
+pub use engine::{Counters, Mode};
+pub use error::{Late, NetError};
+pub use net::{Net, NetConfig};
+pub use plan::{Exchange, HaloPlan, PlanReport};
+pub use sweep::{Colour, ColourPlane, Element, Seven};

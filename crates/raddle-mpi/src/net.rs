@@ -1,0 +1,432 @@
+//! Owns: `Net`: the ranks, plain messages between them, and the OS thread that begins and ends MPI.
+//! May use: `engine`, `error`, `gate`, `install`, `post`, `shim`, `libc`, `raddle-syscall`.
+//! Never: a wait without a deadline.
+
+use crate::engine::{Counters, Engine, Mode};
+use crate::error::{Late, NetError};
+use crate::gate::Arrival;
+use crate::install;
+use crate::post::{Post, Transfer};
+use crate::shim::{Address, MpiRefusal, Shim};
+use std::env;
+use std::ffi::{c_int, c_void};
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Once};
+use std::time::{Duration, Instant};
+
+/// The code by which a job ends in which something came too late; `sysexits.h` calls it an internal error.
+const LATE_CODE: i32 = 70;
+/// How long a dedicated proxy looks without a pause, and how long it pauses then.
+const SPIN: Duration = Duration::from_micros(20);
+const NAP: Duration = Duration::from_micros(50);
+/// Tags of what ranks tell each other.
+const COLLECTIVE_TAGS: u32 = 8000;
+pub(crate) const PLAN_TAGS: c_int = 16_000;
+const REFUSAL_BYTES: usize = 1024;
+/// Once a net has begun.
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+/// While there is a net.
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// How a net is to be.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NetConfig {
+    /// What has not come after so long is [late](NetError::Late).
+    pub deadline: Duration,
+}
+
+impl Default for NetConfig {
+    /// 30 seconds.
+    fn default() -> Self {
+        NetConfig { deadline: Duration::from_secs(30) }
+    }
+}
+
+impl NetConfig {
+    /// With another deadline.
+    pub fn deadline(self, deadline: Duration) -> NetConfig {
+        NetConfig { deadline }
+    }
+}
+
+/// The ranks of this job, one of which is the caller. One in a program.
+///
+/// Dropped, it waits until all ranks have come to their end, and ends MPI. If something was [late](NetError::Late)
+/// before, if not all come, or in a panic, it ends the whole job (`MPI_Abort`, code 70), so that no rank is left
+/// behind.
+pub struct Net {
+    pub(crate) engine: Arc<Engine>,
+    ended: Arc<Arrival<()>>,
+    facts: Facts,
+    pub(crate) deadline: Duration,
+    collectives: AtomicU32,
+    pub(crate) plans: AtomicU32,
+}
+
+/// What a net knows of itself.
+#[derive(Clone)]
+struct Facts {
+    rank: usize,
+    size: usize,
+    tag_max: c_int,
+    library: String,
+}
+
+impl Net {
+    /// Loads MPI and begins it: to be called by all ranks.
+    ///
+    /// # Errors
+    /// If there is no MPI, none that is `mpirun`'s, none that lets one OS thread after another call it; if MPI is used
+    /// by somebody else in this program; if it does not begin in time. MPI is at its end again then.
+    pub fn start(config: NetConfig) -> Result<Net, NetError> {
+        let (_, path) = install::choose()?;
+        let shim = Shim::load(&path)?;
+        if shim.is_taken() || HAS_BEGUN.swap(true, Ordering::Relaxed) {
+            let text = "MPI is already in use in this program, or at its end: there is one net in a program";
+            return Err(NetError::Misuse(text.to_owned()));
+        }
+        let engine = Arc::new(Engine::new(shim));
+        let (opened, ended) = (Arc::new(Arrival::new()), Arc::new(Arrival::new()));
+        let keeper = (engine.clone(), opened.clone(), ended.clone());
+        let thread = std::thread::Builder::new().name("raddle-mpi".to_owned());
+        thread
+            .spawn(move || keep(&keeper.0, &keeper.1, &keeper.2))
+            .map_err(|error| NetError::Misuse(format!("no OS thread for MPI: {error}")))?;
+        let facts = opened.wait(Instant::now() + config.deadline).unwrap_or_else(|| {
+            Err(NetError::Late(Late {
+                what: "the beginning of MPI".to_owned(),
+                waited: config.deadline,
+                pending: vec!["MPI_Init: perhaps not all ranks have started".to_owned()],
+                strays: Vec::new(),
+            }))
+        })?;
+        watch_exit();
+        IS_OPEN.store(true, Ordering::Relaxed);
+        let (collectives, plans) = (AtomicU32::new(0), AtomicU32::new(0));
+        Ok(Net { engine, ended, facts, deadline: config.deadline, collectives, plans })
+    }
+
+    /// The number of the caller's rank, from 0.
+    pub fn rank(&self) -> usize {
+        self.facts.rank
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        self.facts.size
+    }
+
+    /// From now on, what has not come after so long is late.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = deadline;
+    }
+
+    /// What the MPI calls itself.
+    pub fn library(&self) -> &str {
+        &self.facts.library
+    }
+
+    /// Who looks after what is under way.
+    pub fn mode(&self) -> Mode {
+        self.engine.mode()
+    }
+
+    /// Changes who looks after what is under way; at any time.
+    ///
+    /// # Errors
+    /// [`NetError::Misuse`] if there can be no runtime whose workers would.
+    pub fn set_mode(&self, mode: Mode) -> Result<(), NetError> {
+        self.engine.set_mode(mode)
+    }
+
+    /// In a long task in mode [`Shared`](Mode::Shared): looks after what is under way, if it is time. A load and a
+    /// branch while nothing is.
+    #[inline]
+    pub fn point(&self) {
+        self.engine.point();
+    }
+
+    /// What the proxy has done.
+    pub fn counters(&self) -> Counters {
+        self.engine.counters()
+    }
+
+    /// Sends a message. It goes on when the bytes may be changed: the message is perhaps not received yet.
+    ///
+    /// # Errors
+    /// [`NetError::Late`] and others.
+    pub fn send(&self, peer: usize, tag: u16, bytes: &[u8]) -> Result<(), NetError> {
+        let address = self.address(peer, tag)?;
+        self.run(format!("a send to rank {peer}"), vec![Transfer::out(address, bytes)?]).map(drop)
+    }
+
+    /// Receives a message of `peer` with that tag, of at most as many bytes as there is room for; returns how many.
+    ///
+    /// # Errors
+    /// [`NetError::Mpi`] with the class `MPI_ERR_TRUNCATE` if it is longer; [`NetError::Late`] and others.
+    pub fn receive(&self, peer: usize, tag: u16, room: &mut [u8]) -> Result<usize, NetError> {
+        let address = self.address(peer, tag)?;
+        let post =
+            self.run(format!("a receive from rank {peer}"), vec![Transfer::into(address, room.len())?])?;
+        fill(&post, 0, room)
+    }
+
+    /// Sends a message to `peer` and receives one of it, both at a time.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send) and [`receive`](Self::receive).
+    pub fn exchange(&self, peer: usize, tag: u16, bytes: &[u8], room: &mut [u8]) -> Result<usize, NetError> {
+        let address = self.address(peer, tag)?;
+        let transfers = vec![Transfer::into(address, room.len())?, Transfer::out(address, bytes)?];
+        let post = self.run(format!("an exchange with rank {peer}"), transfers)?;
+        fill(&post, 0, room)
+    }
+
+    /// Waits until all ranks have come here.
+    ///
+    /// # Errors
+    /// [`NetError::Late`]: rank 0 names those that have not come.
+    pub fn barrier(&self) -> Result<(), NetError> {
+        self.gather("a barrier", &[]).map(drop)
+    }
+
+    /// What all ranks give, in their order; all give as many bytes, and make their collective calls in one order.
+    ///
+    /// # Errors
+    /// [`NetError::Disagree`] if not all give as many; [`NetError::Late`] and others.
+    pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<u8>, NetError> {
+        self.gather("a gather", bytes)
+    }
+
+    fn address(&self, peer: usize, tag: u16) -> Result<Address, NetError> {
+        if peer >= self.size() || peer == self.rank() {
+            let text = format!("rank {} has no peer {peer} of {} ranks", self.rank(), self.size());
+            return Err(NetError::Misuse(text));
+        }
+        if c_int::from(tag) > self.facts.tag_max || tag >= 1 << 15 {
+            return Err(NetError::Misuse(format!("tag {tag} is not below 32768, which every MPI has")));
+        }
+        Ok(self.private(peer, c_int::from(tag), 0))
+    }
+
+    pub(crate) fn private(&self, peer: usize, tag: c_int, space: c_int) -> Address {
+        Address { peer: c_int::try_from(peer).expect("MPI counts ranks in an int"), tag, space }
+    }
+
+    /// Posts messages and waits for them.
+    pub(crate) fn run(&self, what: String, transfers: Vec<Transfer>) -> Result<Arc<Post>, NetError> {
+        let post = Arc::new(Post::new(what, transfers, false));
+        self.engine.start(&post)?;
+        self.engine.wait(&post, self.deadline)?;
+        Ok(post)
+    }
+
+    /// Rank 0 collects, and answers: so it knows who is late.
+    fn gather(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, NetError> {
+        let number = self.collectives.fetch_add(1, Ordering::Relaxed);
+        let tag = c_int::try_from(number % COLLECTIVE_TAGS * 2).expect("below 16000");
+        let what = format!("{what} (the {}. collective call)", number + 1);
+        if self.rank() == 0 { self.collect(what, tag, bytes) } else { self.contribute(what, tag, bytes) }
+    }
+
+    fn collect(&self, what: String, tag: c_int, bytes: &[u8]) -> Result<Vec<u8>, NetError> {
+        let peers = 1..self.size();
+        let room = |peer| Transfer::into(self.private(peer, tag, 1), bytes.len());
+        let transfers: Vec<_> = peers.clone().map(room).collect::<Result<_, _>>()?;
+        let came = self.run(what.clone(), transfers);
+        let mut all = Vec::with_capacity(1 + bytes.len() * self.size());
+        let refusal = match &came {
+            Ok(post) => {
+                all.push(0);
+                all.extend_from_slice(bytes);
+                for transfer in &post.transfers {
+                    // SAFETY: the message is done.
+                    all.extend_from_slice(unsafe { transfer.buffer.bytes() });
+                }
+                let sizes = post.sizes()?;
+                let other = sizes.iter().position(|size| *size != bytes.len());
+                other.map(|at| {
+                    format!("{what}: rank {} gives {} bytes, rank 0 {}", at + 1, sizes[at], bytes.len())
+                })
+            }
+            Err(NetError::Mpi { class, what, .. }) if class == "MPI_ERR_TRUNCATE" => {
+                Some(format!("{what}: it gives more than rank 0"))
+            }
+            Err(error) => return Err(error.clone()),
+        };
+        if let Some(refusal) = &refusal {
+            all = [&[1], refusal.as_bytes()].concat();
+            all.truncate(1 + REFUSAL_BYTES);
+        }
+        let answer = |peer| Transfer::out(self.private(peer, tag + 1, 1), &all);
+        self.run(what, peers.map(answer).collect::<Result<_, _>>()?)?;
+        all.remove(0);
+        refusal.map_or(Ok(all), |refusal| Err(NetError::Disagree(refusal)))
+    }
+
+    fn contribute(&self, what: String, tag: c_int, bytes: &[u8]) -> Result<Vec<u8>, NetError> {
+        let room = 1 + REFUSAL_BYTES.max(bytes.len() * self.size());
+        let answer = Transfer::into(self.private(0, tag + 1, 1), room)?;
+        let post = self.run(what, vec![answer, Transfer::out(self.private(0, tag, 1), bytes)?])?;
+        let mut all = vec![0; room];
+        let size = fill(&post, 0, &mut all)?;
+        all.truncate(size);
+        match all.split_first() {
+            Some((0, all)) => Ok(all.to_vec()),
+            told => {
+                let text = told.map_or(&[][..], |(_, text)| text);
+                Err(NetError::Disagree(String::from_utf8_lossy(text).into_owned()))
+            }
+        }
+    }
+
+    /// Says on standard error why the job ends.
+    fn say(&self, text: &str) {
+        let _unwritable = writeln!(std::io::stderr(), "raddle-mpi: rank {}: {text}", self.rank());
+    }
+}
+
+/// Copies what has come.
+pub(crate) fn fill(post: &Post, index: usize, room: &mut [u8]) -> Result<usize, NetError> {
+    let size = post.sizes()?[index].min(room.len());
+    // SAFETY: the message is done, or there would be no sizes.
+    room[..size].copy_from_slice(&unsafe { post.transfers[index].buffer.bytes() }[..size]);
+    Ok(size)
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        if !self.engine.is_broken.load(Ordering::Relaxed) {
+            if std::thread::panicking() {
+                self.engine.is_broken.store(true, Ordering::Relaxed);
+                self.say("a panic ends the job");
+            } else if let Err(error) = self.gather("the end of the net", &[]) {
+                self.engine.is_broken.store(true, Ordering::Relaxed);
+                self.say(&format!("{error}; the job ends"));
+            }
+        } else {
+            self.say("something was late; the job ends");
+        }
+        IS_OPEN.store(false, Ordering::Relaxed);
+        self.engine.end();
+        self.engine.ring(1);
+        if self.ended.wait(Instant::now() + self.deadline).is_none() {
+            self.say("MPI does not come to its end; this rank ends without");
+            // SAFETY: it ends the process, whose threads stand in MPI: nothing else could.
+            unsafe { libc::_exit(LATE_CODE) };
+        }
+    }
+}
+
+/// A rank that leaves with code 0 while others wait for it is no failure to every `mpirun`: so it does not.
+fn watch_exit() {
+    unsafe extern "C" {
+        fn on_exit(call: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+    }
+    extern "C" fn leaves(code: c_int, _: *mut c_void) {
+        if IS_OPEN.load(Ordering::Relaxed) {
+            let text = "raddle-mpi: the program ends, and its net is open: other ranks may wait for it";
+            let _unwritable = writeln!(std::io::stderr(), "{text}");
+            // SAFETY: it ends the process, which was about to end.
+            unsafe { libc::_exit(if code == 0 { LATE_CODE } else { code }) };
+        }
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the function may be called whenever the program ends, and by any thread.
+        unsafe { on_exit(leaves, std::ptr::null_mut()) };
+    });
+}
+
+/// The OS thread that begins MPI, polls in mode `Dedicated`, and ends MPI.
+fn keep(engine: &Engine, opened: &Arrival<Result<Facts, NetError>>, ended: &Arrival<()>) {
+    let facts = match begin(&engine.shim) {
+        Ok(facts) => facts,
+        Err(error) => return opened.set(Err(error)),
+    };
+    opened.set(Ok(facts));
+    look_after(engine);
+    if engine.is_broken.load(Ordering::Relaxed) {
+        engine.shim.abort(LATE_CODE);
+    } else {
+        // What it refuses now nobody could mend.
+        let _refused = engine.shim.finalize();
+    }
+    ended.set(());
+}
+
+/// Begins MPI; if it is not as it must be, ends it again.
+fn begin(shim: &Shim) -> Result<Facts, NetError> {
+    let refused =
+        |what: &str, MpiRefusal { class, text }| NetError::Mpi { what: what.to_owned(), class, text };
+    let serialized = shim.init().map_err(|refusal| refused("MPI_Init_thread", refusal))?;
+    let library = shim.library();
+    let facts = if serialized {
+        let opened = shim.open().map_err(|refusal| refused("the communicators of the net", refusal));
+        opened.and_then(|(rank, size, tag_max)| {
+            let (rank, size) = (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1));
+            check_size(size, &library)?;
+            Ok(Facts { rank, size, tag_max, library })
+        })
+    } else {
+        let text = format!("{library} does not let one thread after another call it (MPI_THREAD_SERIALIZED)");
+        Err(NetError::ThreadLevel(text))
+    };
+    if facts.is_err() {
+        // The error is what the caller is told.
+        let _refused = shim.finalize();
+    }
+    facts
+}
+
+/// A launcher that has started several ranks, each of which is alone, is another MPI's.
+fn check_size(size: usize, library: &str) -> Result<(), NetError> {
+    let number = |name| env::var(name).ok()?.parse::<usize>().ok();
+    let told = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].into_iter().find_map(number);
+    match told {
+        Some(told) if told != size => Err(NetError::WrongLibrary(format!(
+            "mpirun has started {told} ranks, and {library} sees {size}: it is not that mpirun's MPI"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn look_after(engine: &Engine) {
+    let former = raddle_syscall::affinity().ok();
+    let (mut pinned, mut since) = (None, Instant::now());
+    loop {
+        // Acquire pairs with the release in `Engine::ring`.
+        let seen = engine.doorbell.load(Ordering::Acquire);
+        if seen & 1 != 0 {
+            return;
+        }
+        let core = if let Mode::Dedicated { core } = engine.mode() { core } else { None };
+        if core != pinned {
+            pin(core, former.as_ref());
+            pinned = core;
+        }
+        if !matches!(engine.mode(), Mode::Dedicated { .. }) || !engine.is_outstanding() {
+            raddle_syscall::futex_wait(&engine.doorbell, seen, None);
+            since = Instant::now();
+        } else if engine.poll() {
+            since = Instant::now();
+        } else if since.elapsed() > SPIN {
+            raddle_syscall::sleep(NAP);
+        }
+    }
+}
+
+/// Keeps the calling OS thread on a processor, or lets it go where it might before. Where the kernel refuses, it roams.
+fn pin(core: Option<usize>, former: Option<&libc::cpu_set_t>) {
+    let Some(former) = former else { return };
+    let mut set = *former;
+    if let Some(core) = core.filter(|core| *core < 8 * size_of::<libc::cpu_set_t>()) {
+        // SAFETY: a set of processors is plain bits, none of them set.
+        set = unsafe { std::mem::zeroed() };
+        // SAFETY: the number is within the set.
+        unsafe { libc::CPU_SET(core, &mut set) };
+    }
+    let _refused = raddle_syscall::set_affinity(&set);
+}

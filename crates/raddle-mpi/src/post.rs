@@ -1,0 +1,204 @@
+//! Owns: `Post`: messages that are posted together, with their memory and what came of them.
+//! May use: `error`, `gate`, `shim`, `raddle-core`.
+//! Never: a call of MPI.
+//!
+//! The memory of a message is the post's own, and whatever is under way keeps its post alive: so a wait that is given
+//! up, or an exchange that is leaked, leaves MPI writing into memory that is still there.
+
+use crate::error::NetError;
+use crate::gate::lock;
+use crate::shim::{Address, Direction, MpiRefusal};
+use raddle_core::door::futex;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ffi::c_int;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+const ALIGN: usize = 64;
+
+/// Memory that MPI reads or writes.
+pub(crate) struct Buffer {
+    base: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: it is plain memory; who may access it when is said by the functions that do.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    pub(crate) fn new(bytes: usize) -> Buffer {
+        let layout = Buffer::layout(bytes);
+        // SAFETY: the layout is not empty.
+        let base = unsafe { alloc_zeroed(layout) };
+        if base.is_null() {
+            handle_alloc_error(layout);
+        }
+        Buffer { base, bytes }
+    }
+
+    fn layout(bytes: usize) -> Layout {
+        Layout::from_size_align(bytes.max(1), ALIGN)
+            .expect("a message of less than half of the address space")
+    }
+
+    /// For MPI: where it is, and how long.
+    pub(crate) fn room(&self) -> (*mut u8, c_int) {
+        (self.base, c_int::try_from(self.bytes).expect("the size was looked at when the post was made"))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// What is in it.
+    ///
+    /// # Safety
+    /// Nobody writes it meanwhile: its message is not under way, and nobody has [`bytes_mut`](Self::bytes_mut).
+    pub(crate) unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: it is initialised memory of that length; the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.base, self.bytes) }
+    }
+
+    /// To fill it.
+    ///
+    /// # Safety
+    /// Nobody else accesses it meanwhile: its message is not under way, and the caller alone may start it.
+    #[expect(clippy::mut_from_ref, reason = "the caller vouches for it, as in a cell")]
+    pub(crate) unsafe fn bytes_mut(&self) -> &mut [u8] {
+        // SAFETY: it is initialised memory of that length; the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.base, self.bytes) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with that layout, and what is under way keeps its post.
+        unsafe { dealloc(self.base, Buffer::layout(self.bytes)) };
+    }
+}
+
+/// One message.
+pub(crate) struct Transfer {
+    pub(crate) direction: Direction,
+    pub(crate) address: Address,
+    pub(crate) buffer: Buffer,
+    /// What it carries, in words; empty for a plain message.
+    pub(crate) label: String,
+    /// The persistent request; accessed under the engine's lock.
+    pub(crate) request: AtomicU64,
+}
+
+impl Transfer {
+    pub(crate) fn new(
+        direction: Direction,
+        address: Address,
+        bytes: usize,
+        label: String,
+    ) -> Result<Transfer, NetError> {
+        if c_int::try_from(bytes).is_err() {
+            return Err(NetError::Misuse(format!("a message of {bytes} bytes: MPI takes less than 2^31")));
+        }
+        Ok(Transfer { direction, address, buffer: Buffer::new(bytes), label, request: AtomicU64::new(0) })
+    }
+
+    /// A plain message out, with what it carries.
+    pub(crate) fn out(address: Address, bytes: &[u8]) -> Result<Transfer, NetError> {
+        let transfer = Transfer::new(Direction::Out, address, bytes.len(), String::new())?;
+        // SAFETY: it is new.
+        unsafe { transfer.buffer.bytes_mut() }.copy_from_slice(bytes);
+        Ok(transfer)
+    }
+
+    /// A plain message in.
+    pub(crate) fn into(address: Address, room: usize) -> Result<Transfer, NetError> {
+        Transfer::new(Direction::In, address, room, String::new())
+    }
+
+    /// In words, for errors.
+    pub(crate) fn describe(&self) -> String {
+        let Address { peer, tag, .. } = self.address;
+        let (verb, bytes) = match self.direction {
+            Direction::Out => ("send to", self.buffer.len()),
+            Direction::In => ("receive from", self.buffer.len()),
+        };
+        let label = if self.label.is_empty() { String::new() } else { format!("{}: ", self.label) };
+        format!("{label}{verb} rank {peer}, tag {tag}, {bytes} bytes")
+    }
+}
+
+/// Messages that are posted, and waited for, together.
+pub(crate) struct Post {
+    /// In words, for errors.
+    pub(crate) what: String,
+    pub(crate) transfers: Box<[Transfer]>,
+    pub(crate) is_persistent: bool,
+    /// How many are under way: at this word one waits.
+    pub(crate) left: AtomicU32,
+    results: Mutex<Vec<Option<Result<usize, NetError>>>>,
+    /// When it was posted, and when its last message was done, on the engine's clock.
+    pub(crate) posted_ns: AtomicU64,
+    pub(crate) done_ns: AtomicU64,
+}
+
+impl Post {
+    pub(crate) fn new(what: String, transfers: Vec<Transfer>, is_persistent: bool) -> Post {
+        Post {
+            what,
+            transfers: transfers.into(),
+            is_persistent,
+            left: AtomicU32::new(0),
+            results: Mutex::new(Vec::new()),
+            posted_ns: AtomicU64::new(0),
+            done_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// From now on all of it is under way; false if some of it still is.
+    pub(crate) fn begin(&self, now: u64) -> bool {
+        let count = u32::try_from(self.transfers.len()).expect("few messages");
+        // Acquire pairs with the release in `complete`.
+        if self.left.compare_exchange(0, count, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        *lock(&self.results) = (0..count).map(|_| None).collect();
+        self.posted_ns.store(now, Ordering::Relaxed);
+        self.done_ns.store(now, Ordering::Relaxed);
+        true
+    }
+
+    /// One of it is done, or refused.
+    pub(crate) fn complete(&self, index: usize, result: Result<usize, MpiRefusal>, now: u64) {
+        let result = result.map_err(|MpiRefusal { class, text }| NetError::Mpi {
+            what: format!("{}: {}", self.what, self.transfers[index].describe()),
+            class,
+            text,
+        });
+        lock(&self.results)[index] = Some(result);
+        self.done_ns.fetch_max(now, Ordering::Relaxed);
+        // Release pairs with the acquire of who waits: it sees what the message has brought.
+        if self.left.fetch_sub(1, Ordering::Release) == 1 {
+            futex::wake(&raw const self.left, u32::MAX, futex::ANY);
+        }
+    }
+
+    /// Whether nothing of it is under way.
+    pub(crate) fn is_done(&self) -> bool {
+        // Acquire pairs with the release in `complete`.
+        self.left.load(Ordering::Acquire) == 0
+    }
+
+    /// The sizes of all messages, once all are done.
+    pub(crate) fn sizes(&self) -> Result<Vec<usize>, NetError> {
+        let results = lock(&self.results);
+        results.iter().map(|result| result.clone().unwrap_or(Err(NetError::Over))).collect()
+    }
+
+    /// What is still under way.
+    pub(crate) fn pending(&self) -> Vec<&Transfer> {
+        let results = lock(&self.results);
+        let indexed = self.transfers.iter().zip(results.iter());
+        indexed.filter(|(_, result)| result.is_none()).map(|(transfer, _)| transfer).collect()
+    }
+}

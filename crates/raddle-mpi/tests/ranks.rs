@@ -1,0 +1,225 @@
+//! Owns: jobs of several ranks, under each MPI that is here: messages, modes, and faults that end by name.
+//! May use: `raddle`, `raddle-mpi`.
+//! Never: expecting that something takes less than a time.
+//!
+//! This program starts itself by `mpirun`; a rank is its test `as_a_rank`. The group `mpi` of tests sets
+//! `TEST_MPI`, without which nothing is done: `mpirun` is not everywhere.
+#![allow(clippy::print_stdout, reason = "a rank talks to the test that has started it")]
+
+mod support;
+
+use raddle::Runtime;
+use raddle_mpi::{Mode, Net, NetConfig, NetError};
+use std::process::Command;
+use std::time::Duration;
+use support::{Job, each_mpi};
+
+const PATIENT: Duration = Duration::from_secs(120);
+/// What a fault is given.
+const BRIEF: Duration = Duration::from_millis(500);
+
+fn start() -> Net {
+    Net::start(NetConfig::default().deadline(PATIENT)).expect("a net")
+}
+
+/// One rank of a job; as a test by itself it does nothing.
+#[test]
+fn as_a_rank() {
+    let Ok(case) = std::env::var("TEST_MPI_CASE") else { return };
+    let runtime = Runtime::builder().workers(1).stack_size(1 << 20).build().expect("a runtime");
+    runtime.run(move || match case.as_str() {
+        "messages" => messages(),
+        "truncated" => truncated(),
+        "wrong tag" => wrong_tag(),
+        "missing" => missing(),
+        "killed" => signalled("-KILL"),
+        "stopped" => signalled("-STOP"),
+        "leaves" => leaves(),
+        "refused" => refused(),
+        other => panic!("no case {other}"),
+    });
+}
+
+fn messages() {
+    let net = start();
+    let (rank, peer) = (net.rank(), 1 - net.rank());
+    for mode in [Mode::Inline, Mode::Shared, Mode::Dedicated { core: None }, Mode::Shared, Mode::Inline] {
+        net.set_mode(mode).expect("a mode");
+        for size in [0, 1, 1000, 300_000] {
+            let out: Vec<u8> = (0..size).map(|at| (at * 7 + rank) as u8).collect();
+            let mut room = vec![0; size + 1];
+            assert_eq!(net.exchange(peer, 3, &out, &mut room), Ok(size), "{mode:?}");
+            assert!(
+                room[..size].iter().enumerate().all(|(at, byte)| *byte == (at * 7 + peer) as u8),
+                "{mode:?}"
+            );
+        }
+        if rank == 0 {
+            net.send(1, 4, b"there").expect("a send");
+        } else {
+            let mut room = [0; 5];
+            assert_eq!((net.receive(0, 4, &mut room), &room), (Ok(5), b"there"));
+        }
+        net.barrier().expect("a barrier");
+        assert_eq!(net.all_gather(&[rank as u8, 9]), Ok(vec![0, 9, 1, 9]));
+    }
+    // Other processes run while one waits.
+    net.set_mode(Mode::Shared).expect("a mode");
+    if rank == 0 {
+        let (sender, ready) = raddle::channel::bounded(0);
+        let other = raddle::csp::spawn(move || ready.recv());
+        sender.send(7).expect("somebody receives");
+        assert_eq!(other.join().expect("no panic"), Ok(7));
+        net.send(1, 5, &[1; 200_000]).expect("a send");
+    } else {
+        net.receive(0, 5, &mut [0; 200_000]).expect("a receive");
+    }
+    let given = net.all_gather(&vec![0; rank]);
+    assert!(matches!(given, Err(NetError::Disagree(_))), "{given:?}");
+    assert!(matches!(net.send(2, 0, &[]), Err(NetError::Misuse(_))));
+    assert!(net.counters().polls > 0);
+    println!("rank {rank} is done");
+}
+
+fn truncated() {
+    let net = start();
+    if net.rank() == 0 {
+        net.send(1, 1, &[7; 100]).expect("a small message goes at once");
+    } else {
+        let error = net.receive(0, 1, &mut [0; 10]).expect_err("it is longer");
+        println!("rank 1: {error}");
+    }
+}
+
+fn wrong_tag() {
+    let mut net = start();
+    if net.rank() == 0 {
+        net.send(1, 9, &[7; 8]).expect("a small message goes at once");
+        net.send(1, 1, &[]).expect("as this one");
+        println!("{:?}", net.receive(1, 2, &mut []));
+    } else {
+        net.receive(0, 1, &mut []).expect("what was sent later");
+        net.set_deadline(BRIEF);
+        println!("rank 1: {}", net.receive(0, 5, &mut [0; 8]).expect_err("nobody sends it"));
+    }
+}
+
+fn missing() {
+    let mut net = start();
+    net.barrier().expect("all are there");
+    if net.rank() == 0 {
+        net.set_deadline(BRIEF);
+        println!("rank 0: {}", net.barrier().expect_err("rank 1 does not come"));
+    } else {
+        println!("{:?}", net.receive(0, 2, &mut []));
+    }
+}
+
+/// Rank 1 gets a signal and rank 0 waits for it.
+fn signalled(signal: &str) {
+    let mut net = start();
+    net.barrier().expect("all are there");
+    if net.rank() == 0 {
+        net.set_deadline(BRIEF);
+        println!("rank 0: {}", net.receive(1, 6, &mut [0; 8]).expect_err("it does not come"));
+    } else {
+        let sent = Command::new("kill").args([signal, &std::process::id().to_string()]).status();
+        println!("{sent:?} {:?}", net.receive(0, 2, &mut []));
+    }
+}
+
+fn leaves() {
+    let mut net = start();
+    net.barrier().expect("all are there");
+    if net.rank() == 1 {
+        std::process::exit(0);
+    }
+    net.set_deadline(BRIEF);
+    println!("rank 0: {}", net.receive(1, 6, &mut [0; 8]).expect_err("it does not come"));
+}
+
+fn refused() {
+    let error = Net::start(NetConfig::default().deadline(PATIENT)).err().expect("it cannot be had");
+    println!("refused: {error}");
+    // MPI is at its end: it may not be used again, which is another refusal.
+    let again = Net::start(NetConfig::default().deadline(PATIENT)).err().expect("nor again");
+    println!("again: {again}");
+}
+
+#[test]
+fn messages_arrive_in_every_mode() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "messages").run();
+        ended.expect_well();
+        ended.expect("rank 0 is done");
+        ended.expect("rank 1 is done");
+    });
+}
+
+#[test]
+fn a_message_that_is_too_long_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "truncated").run();
+        ended.expect_well();
+        ended.expect("rank 1: a receive from rank 0: receive from rank 0, tag 1, 10 bytes: MPI_ERR_TRUNCATE");
+    });
+}
+
+#[test]
+fn a_wrong_tag_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "wrong tag").run();
+        ended.expect_ill();
+        ended.expect("outstanding: receive from rank 0, tag 5, 8 bytes");
+        ended.expect("nobody asks for it: a message of rank 0, tag 9, 8 bytes");
+    });
+}
+
+#[test]
+fn who_does_not_come_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "missing").run();
+        ended.expect_ill();
+        ended.expect("rank 0: a barrier (the 2. collective call) is not done");
+        ended.expect("receive from rank 1");
+    });
+}
+
+/// Whether it is this library or `mpirun` that finds it is a matter of who is faster.
+#[test]
+fn a_killed_peer_ends_the_job() {
+    each_mpi(|mpi| Job::new(mpi, "killed").run().expect_ill());
+}
+
+#[test]
+fn a_stopped_peer_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "stopped").run();
+        ended.expect_ill();
+        ended.expect("rank 0: a receive from rank 1 is not done");
+    });
+}
+
+#[test]
+fn who_leaves_early_ends_the_job() {
+    each_mpi(|mpi| Job::new(mpi, "leaves").run().expect_ill());
+}
+
+#[test]
+fn an_mpi_without_the_thread_level_is_refused_and_at_its_end() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "refused").with_shim("level", &["-DRADDLE_TEST_THREAD_LEVEL=0"]).run();
+        ended.expect_well();
+        ended.expect("does not let one thread after another call it (MPI_THREAD_SERIALIZED)");
+        ended.expect("again: MPI is already in use in this program, or at its end");
+    });
+}
+
+#[test]
+fn the_shim_of_another_mpi_than_mpiruns_is_refused() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "refused").with_the_other().run();
+        ended.expect_well();
+        ended.expect("but this program was started by the mpirun of");
+    });
+}

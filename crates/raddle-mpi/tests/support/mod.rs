@@ -1,0 +1,167 @@
+//! Owns: `Job`: this test program, started by `mpirun`, watched to its end.
+//! May use: `raddle-mpi`.
+//! Never: a process that is left behind.
+#![allow(clippy::print_stdout, reason = "who asks for these tests is told why they do nothing")]
+
+use raddle_mpi::install::{Flavour, build_with, compilers};
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+/// After so long a job hangs.
+const WATCH: Duration = Duration::from_secs(300);
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+/// The shims that are built, once each.
+static BUILT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Under each MPI that is here; says why if nothing is done.
+pub(crate) fn each_mpi(test: impl Fn(Flavour)) {
+    if env::var_os("TEST_MPI").is_none() {
+        println!("not run: `cargo xtask test mpi` does");
+        return;
+    }
+    let found = compilers();
+    assert_eq!(found.len(), Flavour::ALL.len(), "TEST_MPI is set, and not every MPI is here: {found:?}");
+    found.into_iter().for_each(|(_, flavour)| test(flavour));
+}
+
+/// Two ranks of this program.
+pub(crate) struct Job {
+    mpi: Flavour,
+    command: Command,
+    mark: String,
+}
+
+/// How a job ended.
+pub(crate) struct Ended {
+    status: ExitStatus,
+    said: String,
+}
+
+impl Job {
+    /// Two ranks of this test program, whose test `as_a_rank` is to do what `case` names.
+    #[allow(dead_code, reason = "not every program that shares this starts itself")]
+    pub(crate) fn new(mpi: Flavour, case: &str) -> Job {
+        let program = env::current_exe().expect("its path");
+        let line = ["--exact", "as_a_rank", "--nocapture", "--test-threads", "1"];
+        Job::of(mpi, 2, program, &line).with("TEST_MPI_CASE", case)
+    }
+
+    /// So many ranks of a program.
+    pub(crate) fn of(mpi: Flavour, ranks: usize, program: impl AsRef<OsStr>, line: &[&str]) -> Job {
+        let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let mut command = Command::new(format!("mpirun.{}", mpi.name()));
+        if mpi == Flavour::OpenMpi {
+            command.args(["--oversubscribe", "--bind-to", "none"]);
+            // All ranks are on one core, where need be; a container refuses to copy between processes.
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            command
+                .env("OMPI_MCA_mpi_yield_when_idle", "1")
+                .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+        }
+        command.args(["-np", &ranks.to_string()]).arg(program.as_ref()).args(line);
+        command.env("TEST_MPI_MARK", &mark).env_remove("MPI_SHIM");
+        Job { mpi, command, mark }.with_shim("plain", &[])
+    }
+
+    /// With a variable in its environment.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Job {
+        self.command.env(name, value);
+        self
+    }
+
+    /// With a shim that was compiled with these options.
+    pub(crate) fn with_shim(mut self, name: &str, options: &[&str]) -> Job {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shims").join(name);
+        let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if built.insert(folder.join(self.mpi.name())) {
+            let mpicc = PathBuf::from(format!("mpicc.{}", self.mpi.name()));
+            build_with(&folder, &mpicc, options).expect("the shim is built");
+        }
+        drop(built);
+        self.command.env("MPI_SHIM_DIR", folder);
+        self
+    }
+
+    /// Asked to use the MPI that is not `mpirun`'s.
+    #[allow(dead_code, reason = "as above")]
+    pub(crate) fn with_the_other(mut self) -> Job {
+        let other = Flavour::ALL.into_iter().find(|flavour| *flavour != self.mpi).expect("there are two");
+        self.command.env("MPI_SHIM", other.name());
+        self
+    }
+
+    /// Runs it to its end, and sees to it that nothing of it is left.
+    pub(crate) fn run(mut self) -> Ended {
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        self.command.stdin(Stdio::null()).stdout(writer.try_clone().expect("the pipe")).stderr(writer);
+        let mut child = self.command.spawn().expect("mpirun starts");
+        // Its ends of the pipe.
+        drop(self.command);
+        let (told, status) = mpsc::channel();
+        std::thread::spawn(move || told.send(child.wait().expect("a status")));
+        let (told, said) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            let _closed = reader.read_to_end(&mut all);
+            told.send(String::from_utf8_lossy(&all).into_owned())
+        });
+        let ended = status.recv_timeout(WATCH);
+        // The pipe is closed when nobody has it any more, no rank either.
+        let closed =
+            if ended.is_ok() { said.recv_timeout(WATCH) } else { Err(mpsc::RecvTimeoutError::Timeout) };
+        let left = wait_for_none(&self.mark, ended.is_ok() && closed.is_ok());
+        let said = closed.or_else(|_| said.recv_timeout(WATCH)).unwrap_or_default();
+        let status = ended.unwrap_or_else(|_| panic!("the job hangs, and said:\n{said}"));
+        assert!(left.is_empty(), "left behind: {left:?}; the job said:\n{said}");
+        Ended { status, said }
+    }
+}
+
+/// The job's processes that are still there after a while, now killed; without the while if the job hangs.
+fn wait_for_none(mark: &str, patiently: bool) -> Vec<String> {
+    let until = Instant::now() + if patiently { WATCH } else { Duration::ZERO };
+    loop {
+        let left = left(mark);
+        if left.is_empty() || Instant::now() >= until {
+            for process in &left {
+                let _gone = Command::new("kill").args(["-KILL", process]).status();
+            }
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The processes that have this mark in their environment and are no zombies.
+fn left(mark: &str) -> Vec<String> {
+    let entry = format!("TEST_MPI_MARK={mark}\0");
+    let folders = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+    let has = |folder: &fs::DirEntry| {
+        let environment = fs::read(folder.path().join("environ")).unwrap_or_default();
+        environment.windows(entry.len()).any(|at| at == entry.as_bytes())
+    };
+    folders.filter(has).map(|folder| folder.file_name().to_string_lossy().into_owned()).collect()
+}
+
+impl Ended {
+    pub(crate) fn expect_well(&self) {
+        assert!(self.status.success(), "{}:\n{}", self.status, self.said);
+    }
+
+    pub(crate) fn expect_ill(&self) {
+        assert!(!self.status.success(), "{}:\n{}", self.status, self.said);
+    }
+
+    pub(crate) fn expect(&self, text: &str) {
+        assert!(self.said.contains(text), "`{text}` is not in:\n{}", self.said);
+    }
+}

@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `exec`, `explain`, `lab`, `mpi`, `occam`, `program`, `refusal`, `settings`, `top`, `trace`,
-//! `clap`.
+//! May use: `check`, `dump`, `exec`, `explain`, `lab`, `mpi`, `occam`, `program`, `refusal`, `settings`, `top`,
+//! `trace`, `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;

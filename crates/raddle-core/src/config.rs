@@ -340,17 +340,21 @@ impl Config {
 
     /// Holds what the program has set in code to the bounds of the environment.
     pub(crate) fn in_bounds(&self) -> Result<(), ConfigError> {
-        let workers = self.workers.filter(|n| !(1..=WORKERS_MAX).contains(n)).map(|n| n.to_string());
-        let queues = self.queues.filter(|q| *q == Queues::PerGroup(0)).map(|_| "group:0".to_owned());
-        let tick = self.tick.filter(|d| !tick_fits(d)).map(|d| format!("{d:?}"));
-        let spin = self.spin.filter(|d| !spin_fits(d)).map(|d| format!("{d:?}"));
-        let names = ["RADDLE_WORKERS", "RADDLE_QUEUES", "RADDLE_TICK", "RADDLE_SPIN"];
-        for (variable, found) in names.into_iter().zip([workers, queues, tick, spin]) {
-            if let (Some(found), Some(setting)) = (found, SETTINGS.iter().find(|s| s.variable == variable)) {
-                return Err(ConfigError::Value { variable, found, allowed: setting.allowed });
-            }
-        }
-        Ok(())
+        let (variable, found) = if let Some(workers) = self.workers.filter(|n| !(1..=WORKERS_MAX).contains(n))
+        {
+            ("RADDLE_WORKERS", workers.to_string())
+        } else if self.queues == Some(Queues::PerGroup(0)) {
+            ("RADDLE_QUEUES", "group:0".to_owned())
+        } else if let Some(tick) = self.tick.filter(|d| !tick_fits(d)) {
+            ("RADDLE_TICK", format!("{tick:?}"))
+        } else if let Some(spin) = self.spin.filter(|d| !spin_fits(d)) {
+            ("RADDLE_SPIN", format!("{spin:?}"))
+        } else {
+            return Ok(());
+        };
+        let setting = SETTINGS.iter().find(|setting| setting.variable == variable);
+        setting
+            .map_or(Ok(()), |setting| Err(ConfigError::Value { variable, found, allowed: setting.allowed }))
     }
 
     /// The policy, if the settings do not contradict each other.

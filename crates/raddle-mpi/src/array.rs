@@ -4,7 +4,7 @@
 
 use crate::cart::Cart;
 use crate::error::NetError;
-use crate::sweep::{Block, Colour, ColourPlane, Element, Seven, planes};
+use crate::sweep::{CellBlock, Colour, ColourPlane, Element, Seven, planes};
 use std::ops::Range;
 
 /// A rank's part of an array that all ranks share, one layer of ghost cells around it: what it knows of its neighbours'
@@ -136,10 +136,10 @@ impl<T: Element> DistArray<T> {
         }
     }
 
-    fn block(&mut self) -> Block<'_, T> {
+    fn block(&mut self) -> CellBlock<'_, T> {
         let offset = [self.own[0].start, self.own[1].start, self.own[2].start];
         let length = [self.own[0].len(), self.own[1].len(), self.own[2].len()];
-        Block::new(&mut self.cells, offset, length)
+        CellBlock::new(&mut self.cells, offset, length)
     }
 
     /// The cells of this rank, counted from its ghost cells, which are at 0.

@@ -62,7 +62,7 @@ struct Tally {
 }
 
 /// A message under way.
-struct Entry {
+struct ActiveRequest {
     word: u64,
     index: usize,
     post: Arc<Post>,
@@ -70,7 +70,7 @@ struct Entry {
 
 #[derive(Default)]
 struct Underway {
-    active: Vec<Entry>,
+    active: Vec<ActiveRequest>,
     poller: Option<Arc<Poller>>,
     is_over: bool,
 }
@@ -223,7 +223,7 @@ impl Engine {
         let before = state.active.len();
         for index in 0..post.transfers.len() {
             match self.launch(post, index) {
-                Ok(word) => state.active.push(Entry { word, index, post: post.clone() }),
+                Ok(word) => state.active.push(ActiveRequest { word, index, post: post.clone() }),
                 Err(refusal) => refused.push((index, refusal)),
             }
         }

@@ -138,7 +138,7 @@ impl<T: Element> ColourPlane<'_, T> {
 }
 
 /// Cells of a rank with one layer of ghosts around them, in one piece of memory.
-pub(crate) struct Block<'a, T> {
+pub(crate) struct CellBlock<'a, T> {
     cells: &'a mut [T],
     /// The place of its first cell in the whole array.
     offset: [usize; 3],
@@ -146,24 +146,24 @@ pub(crate) struct Block<'a, T> {
     length: [usize; 3],
 }
 
-impl<'a, T: Element> Block<'a, T> {
-    pub(crate) fn new(cells: &'a mut [T], offset: [usize; 3], length: [usize; 3]) -> Block<'a, T> {
+impl<'a, T: Element> CellBlock<'a, T> {
+    pub(crate) fn new(cells: &'a mut [T], offset: [usize; 3], length: [usize; 3]) -> CellBlock<'a, T> {
         assert_eq!(
             cells.len(),
             length.iter().map(|length| length + 2).product::<usize>(),
             "a block with its ghosts"
         );
-        Block { cells, offset, length }
+        CellBlock { cells, offset, length }
     }
 }
 
 /// The planes of boxes that have no cell in common; empty ones are left out.
 pub(crate) fn planes<'a, T: Element>(
-    block: Block<'a, T>,
+    block: CellBlock<'a, T>,
     colour: Colour,
     boxes: &[[Range<usize>; 3]],
 ) -> Vec<ColourPlane<'a, T>> {
-    let Block { cells, offset, length } = block;
+    let CellBlock { cells, offset, length } = block;
     let strides = [1, length[0] + 2, (length[0] + 2) * (length[1] + 2)];
     let (count, base) = (cells.len(), cells.as_mut_ptr());
     let mut planes = Vec::new();

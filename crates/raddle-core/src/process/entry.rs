@@ -88,6 +88,17 @@ unsafe fn refuse<F, T>(block: &'static Block, payload: Box<dyn Any + Send>) {
     let payload = dropped.err().unwrap_or(payload);
     // SAFETY: the closure has been taken, and the block is still its holder's alone.
     unsafe { block.payload.put::<Result<T>>(Err(payload)) };
+    // SAFETY: passed on to the caller.
+    unsafe { end_refused(block) };
+}
+
+/// What is the same for all results. Alone, so that a program has it once.
+///
+/// # Safety
+/// As [`refuse`]; the result has been put.
+#[cold]
+#[inline(never)]
+unsafe fn end_refused(block: &'static Block) {
     // SAFETY: passed on to the caller; this is the worker's own stack, which nothing leaves.
     let worker = unsafe { Here::of(&block.header) };
     end(&worker, block);

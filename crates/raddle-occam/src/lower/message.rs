@@ -139,7 +139,7 @@ impl Lowerer<'_> {
                 self.f.code.bind(right);
                 self.input_items(at, items, &types);
             }
-            InputKind::Case(variants) => self.variants(channel, at, variants),
+            InputKind::Case(variants) => self.variants(channel, at, variants, false),
             InputKind::After(_) => {}
         }
     }
@@ -169,33 +169,9 @@ impl Lowerer<'_> {
                 self.f.code.bind(right);
                 self.behind_tag(at, items, &types, (during, after));
             }
-            InputKind::Case(variants) => self.extended_variants(channel, at, variants),
+            InputKind::Case(variants) => self.variants(channel, at, variants, true),
             InputKind::After(_) => {}
         }
-    }
-
-    fn extended_variants(&mut self, channel: ExprId, at: Slot, variants: &[Variant]) {
-        let slot = self.slot();
-        self.f.code.input_x(at, slot, 1);
-        let done = self.f.code.label();
-        let mut labels = Vec::new();
-        for variant in variants {
-            let (number, types) = self.form(channel, Some(variant.tag.symbol));
-            let label = self.f.code.label();
-            self.f.code.jeq_i(slot, number, label);
-            labels.push((label, types));
-        }
-        self.trap(Trap::Tag);
-        for (variant, (label, types)) in variants.iter().zip(labels) {
-            self.f.code.bind(label);
-            let mark = self.mark();
-            self.at(variant.tag.span);
-            self.specs(&variant.specs);
-            self.behind_tag(at, &variant.items, &types, (variant.body, variant.after));
-            self.release(mark);
-            self.f.code.jump(done);
-        }
-        self.f.code.bind(done);
     }
 
     /// The sender waits with its tag, which is the last of its message if nothing follows.
@@ -268,9 +244,13 @@ impl Lowerer<'_> {
         }
     }
 
-    fn variants(&mut self, channel: ExprId, at: Slot, variants: &[Variant]) {
+    /// A CASE by the tag that comes; if the input is extended, its sender stays until the branch lets it go.
+    fn variants(&mut self, channel: ExprId, at: Slot, variants: &[Variant], extended: bool) {
         let slot = self.slot();
-        self.f.code.input(at, slot, 1);
+        match extended {
+            true => self.f.code.input_x(at, slot, 1),
+            false => self.f.code.input(at, slot, 1),
+        }
         let done = self.f.code.label();
         let mut labels = Vec::new();
         for variant in variants {
@@ -285,8 +265,12 @@ impl Lowerer<'_> {
             let mark = self.mark();
             self.at(variant.tag.span);
             self.specs(&variant.specs);
-            self.input_items(at, &variant.items, &types);
-            self.process(variant.body);
+            if extended {
+                self.behind_tag(at, &variant.items, &types, (variant.body, variant.after));
+            } else {
+                self.input_items(at, &variant.items, &types);
+                self.process(variant.body);
+            }
             self.release(mark);
             self.f.code.jump(done);
         }

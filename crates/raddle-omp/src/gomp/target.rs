@@ -76,35 +76,27 @@ extern "C-unwind" fn GOMP_target_end_data() {}
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_target_update() {}
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_target_update_ext(
-    _: i32,
-    _: usize,
-    _: *mut u8,
-    _: *mut u8,
-    _: *mut u8,
-    _: u32,
-    depend: At<usize>,
-) {
-    if !depend.is_null() {
-        super::tasks::wait_for(depend);
-    }
+/// Data that is where it is wanted: only its dependences are waited for.
+macro_rules! data_with_dependences {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C-unwind" fn $name(
+            _: i32,
+            _: usize,
+            _: *mut u8,
+            _: *mut u8,
+            _: *mut u8,
+            _: u32,
+            depend: At<usize>,
+        ) {
+            if !depend.is_null() {
+                super::tasks::wait_for(depend);
+            }
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_target_enter_exit_data(
-    _: i32,
-    _: usize,
-    _: *mut u8,
-    _: *mut u8,
-    _: *mut u8,
-    _: u32,
-    depend: At<usize>,
-) {
-    if !depend.is_null() {
-        super::tasks::wait_for(depend);
-    }
-}
+data_with_dependences! { GOMP_target_update_ext GOMP_target_enter_exit_data }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_offload_register() {}

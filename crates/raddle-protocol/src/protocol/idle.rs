@@ -292,7 +292,7 @@ impl IdleSet {
     }
 
     /// Gets up again without having slept, or when the doze is over.
-    #[inline]
+    #[inline(never)]
     pub fn cancel(&self, worker: usize, watch: Watch) -> Woken {
         let word = &self.sleep_words[worker].0;
         let state = word.swap(AWAKE, Ordering::Relaxed);
@@ -320,7 +320,7 @@ impl IdleSet {
 
     /// Sleeps until woken, or until `at_most` has passed. The caller has marked its inbox asleep and takes the mark
     /// back afterwards.
-    #[inline]
+    #[inline(never)]
     pub fn sleep(&self, worker: usize, watch: Watch, at_most: Option<Duration>) -> Woken {
         let word = &self.sleep_words[worker].0;
         if word.load(Ordering::Relaxed) == ASLEEP {

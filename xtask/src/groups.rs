@@ -385,17 +385,6 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: "native",
-        what: "compiled occam programs do what the interpreter does; the command that has the compiler runs one",
-        needs: &[],
-        steps: &[
-            "cargo test --release --no-fail-fast --manifest-path crates/raddle-jit/Cargo.toml",
-            "cargo build --release --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native",
-            "crates/raddle-jit/target/release/raddle-native run --native --workers 2 corpus/run/forks.occ \
-                  | cmp - corpus/run/forks.expected",
-        ],
-    },
-    Group {
         name: "bare",
         what: "the virtual machine in binaries without operating system, for a microcontroller and for aarch64",
         needs: &[QEMU, LLD, RUST_WITH_SOURCE],
@@ -429,6 +418,18 @@ const GROUPS: &[Group] = &[
 /// Groups that run if they are named, and with `--long`: more of what other groups do, for changes that concern them. A
 /// run of all groups is to end within 25 minutes on two cores.
 const LONG_GROUPS: &[Group] = &[
+    Group {
+        name: "native",
+        what: "compiled occam programs do what the interpreter does; the command that has the compiler runs one",
+        // Cranelift alone takes minutes of processor time to build.
+        needs: &[],
+        steps: &[
+            "cargo test --release --no-fail-fast --manifest-path crates/raddle-jit/Cargo.toml",
+            "cargo build --release --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native",
+            "crates/raddle-jit/target/release/raddle-native run --native --workers 2 corpus/run/forks.occ \
+                  | cmp - corpus/run/forks.expected",
+        ],
+    },
     Group {
         name: "release-more",
         what: "the tests of the runtime's observers again, optimised",

@@ -22,11 +22,18 @@ pub(crate) fn parts(output: &str) -> String {
         all.last_mut().into_iter().for_each(|part| part.push(line));
     }
     let last = all.len() - 1;
+    // A test program may show the results of its children, and documentation is tested in two steps.
     let failed = |(at, part): &(usize, Vec<&str>)| {
-        let result = part.iter().find(|line| line.starts_with("test result: "));
-        result.map_or(*at == last || tells_of_an_error(part), |line| !line.starts_with("test result: ok"))
+        let mut results = part.iter().filter(|line| line.starts_with("test result: ")).peekable();
+        let says_nothing = results.peek().is_none() && (*at == last || tells_of_an_error(part));
+        says_nothing || results.any(|line| !line.starts_with("test result: ok")) || is_to_be_rerun(part)
     };
     all.into_iter().enumerate().filter(failed).map(|(_, part)| shown(&part)).collect()
+}
+
+/// Cargo says so of a test program that failed, whatever that printed.
+fn is_to_be_rerun(part: &[&str]) -> bool {
+    part.iter().any(|line| line.starts_with("error: ") && line.contains(", to rerun pass "))
 }
 
 fn tells_of_an_error(part: &[&str]) -> bool {
@@ -63,6 +70,16 @@ mod tests {
         let shown = parts(output);
         assert!(shown.contains("tests/b.rs\ntest z ... FAILED\nfailures:\n    z\n"), "{shown}");
         assert!(!shown.contains("tests/a.rs") && !shown.contains("y ... ok"), "{shown}");
+    }
+
+    #[test]
+    fn a_good_result_among_others_hides_no_failure() {
+        let end = "test result: ok. 1 passed\n";
+        let child = format!("     Running tests/a.rs\n{end}error: test failed, to rerun pass `-p a`\n");
+        let documentation = format!("   Doc-tests a\n{end}test result: FAILED. 0 passed; 1 failed\n");
+        for part in [child, documentation] {
+            assert_eq!(parts(&format!("{part}     Running tests/b.rs\n{end}")), part);
+        }
     }
 
     #[test]

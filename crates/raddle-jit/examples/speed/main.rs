@@ -43,7 +43,7 @@ fn program(text: &str) -> Verified {
 }
 
 /// How long it runs, and how long it took to compile.
-fn run(program: &Verified, native: bool) -> (Duration, Duration) {
+fn run(program: &Verified, native: bool) -> Times {
     let mut local = WorkerLocal::default();
     let mut machine: Machine<()> =
         Machine::new(program.clone(), 64 << 20, &mut local).expect("there is memory");
@@ -66,6 +66,9 @@ fn run(program: &Verified, native: bool) -> (Duration, Duration) {
     (begun.elapsed(), compiled)
 }
 
+/// How long a run takes, and what of it is compiling.
+type Times = (Duration, Duration);
+
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
     let all = [
@@ -85,7 +88,7 @@ fn main() {
         }
         let program = program(text);
         let rounds: Vec<_> = (0..3).map(|_| (run(&program, false), run(&program, true))).collect();
-        let least = |of: fn(&((Duration, Duration), (Duration, Duration))) -> Duration| {
+        let least = |of: fn(&(Times, Times)) -> Duration| {
             rounds.iter().map(of).min().unwrap_or_default().as_secs_f64()
         };
         let count = program.module().code.len();

@@ -139,7 +139,11 @@ fn waits_for_time_are_counted_as_they_are_recorded() {
         let said = traced("sleepers", SLEEPERS, workers, 0);
         assert!(said.contains(": sound\n"), "{said}");
         let counted = said.lines().find(|line| line.starts_with("idle_incidents"));
-        assert!(counted.is_some_and(|line| line.split_whitespace().nth(1) != Some("0")), "{said}");
+        // By whichever worker runs the machine.
+        assert!(
+            counted.is_some_and(|line| line.split_whitespace().skip(1).any(|count| count != "0")),
+            "{said}"
+        );
     }
 }
 

@@ -62,7 +62,9 @@ impl WakeWord {
 
 #[test]
 fn no_poke_is_lost() {
-    loom::model(|| {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
         let shared = Arc::new((WakeWord::default(), AtomicUsize::new(0)));
         let pokers: Vec<_> = (0..2)
             .map(|_| {

@@ -1,5 +1,5 @@
 //! Owns: the observation that some go round: they wake each other, or yield, and nothing comes of it.
-//! May use: `age`, `kernel`, `process_table`, `runtimes`, `raddle-core`.
+//! May use: `age`, `kernel`, `process_table`, `runtimes`, `stand`, `raddle-core`, `raddle-syscall`.
 //! Never: the word *livelock* as a claim, or an end of the program: a server's idle ping-pong looks the same.
 //!
 //! What is measured, each tick, from outside. A runtime *goes round* since the last moment at which one of these was
@@ -12,7 +12,8 @@
 //! 3. its workers made no system call that reads or writes, by the kernel's count, but for the pages of `raddle top`;
 //! 4. a turn took two microseconds of a processor at most, on average: who computes between two switches has longer
 //!    ones. If its worker falls asleep after it, and another wakes that, it may take fifty more, ten of them outside of
-//!    the kernel: where each of those who wake each other has a worker of its own, that is most of it.
+//!    the kernel: where each of those who wake each other has a worker of its own, that is most of it;
+//! 5. the same holds of each worker by itself, its idle time aside: beside one who only yields, another may compute.
 //!
 //! A dump says since when, and who had a turn lately. When it has lasted for ten seconds (`RADDLE_LIVELOCK`), the
 //! watcher stops the workers for three looks or some more, a tick apart, and tells once for each place who was at it in
@@ -22,6 +23,7 @@ use crate::age;
 use crate::kernel;
 use crate::process_table::{How, ProcessState, ProcessTable};
 use crate::runtimes::Watched;
+use crate::stand::os_thread_of;
 use raddle_core::message;
 use raddle_core::os_thread::{self, Role};
 use raddle_core::runtime::Shared;
@@ -69,6 +71,40 @@ pub(crate) fn rounds() -> Vec<Round> {
 /// What is another when something has come of it.
 type Outcomes = ([u64; 4], Option<u64>, u64);
 
+/// What one worker had used of a processor, and what for, as far as that is nobody's work.
+#[derive(Clone, Copy)]
+struct Used {
+    on_processor: Duration,
+    turns: u64,
+    sleeps: u64,
+    idle: Duration,
+}
+
+impl Used {
+    fn by(worker: &Worker) -> Option<Used> {
+        let os_thread = os_thread_of(std::ptr::from_ref(worker).addr());
+        Some(Used {
+            on_processor: raddle_syscall::processor_time(os_thread)?,
+            turns: worker.turns(),
+            sleeps: worker.progress()[2],
+            idle: Duration::from_nanos(worker.idle_ns()),
+        })
+    }
+
+    /// Whether what was used since `then` is more than turns, sleeps and idleness take by themselves.
+    fn is_work(&self, then: &Used) -> bool {
+        let beside = NONE + self.idle.saturating_sub(then.idle);
+        let took = self.on_processor.saturating_sub(then.on_processor).saturating_sub(beside);
+        !are_short(took, self.turns - then.turns, (self.sleeps - then.sleeps, SLEEP_MAX_IN_ALL))
+    }
+}
+
+/// What each worker of a runtime has used, by its address.
+fn used(shared: &Shared) -> HashMap<usize, Used> {
+    let of = |worker: &Worker| Some((std::ptr::from_ref(worker).addr(), Used::by(worker)?));
+    shared.everybody().filter_map(of).collect()
+}
+
 /// One runtime, since something came of it.
 struct Going {
     outcomes: Outcomes,
@@ -79,6 +115,8 @@ struct Going {
     turns: u64,
     /// What its workers had used at a time, and how many turns, sleeps, and pages for `raddle top`, there had been.
     work: Option<(kernel::Work, [u64; 3])>,
+    /// What each of them had used then.
+    used: HashMap<usize, Used>,
     /// What its workers had used, and the turns and sleeps, at the first of the last ticks that had no turn.
     paused: Option<(Duration, [u64; 2])>,
     seen: Vec<HashSet<u64>>,
@@ -175,6 +213,7 @@ impl Going {
             turns_then: turns,
             turns,
             work: None,
+            used: HashMap::new(),
             paused: None,
             seen: Vec::new(),
             is_told: false,
@@ -204,6 +243,7 @@ impl Going {
         let counts = [turns, times_asleep(shared), shared.pages_written()];
         let Some((then, before)) = &self.work else {
             self.work = Some((now, counts));
+            self.used = used(shared);
             return None;
         };
         let [turns, sleeps, pages] = std::array::from_fn(|at| counts[at] - before[at]);
@@ -212,7 +252,9 @@ impl Going {
         let [took, outside_kernel] = now.since(then);
         let is_short = are_short(took, turns, (sleeps, SLEEP_MAX_IN_ALL))
             && are_short(outside_kernel, turns, (sleeps, SLEEP_MAX));
-        if now.calls > then.calls + own || !is_short {
+        let is_work =
+            |(worker, now): (&usize, &Used)| self.used.get(worker).is_some_and(|then| now.is_work(then));
+        if now.calls > then.calls + own || !is_short || used(shared).iter().any(is_work) {
             *self = Going::new(shared);
             return None;
         }

@@ -16,6 +16,12 @@
 //! no more signals than ever. Then what is movable of the batch is laid out in the worker's window, and the worker may
 //! go on.
 //!
+//! *The forks* of the process that runs there are private, too, until they are promoted, which is seldom done: what the
+//! call waits for may be one of them. Where a fork has been left private, as its worker's queue of jobs says, a worker
+//! that stands is stopped for these as for its batch, and up to 64 of a list and 8 of a bag are promoted at a time. The
+//! records of those in a bag are brought along, since the OS thread that stands may hold the lock of whoever gives
+//! memory.
+//!
 //! A call that is interrupted may fail with `EINTR`. So a worker is asked only where somebody could take what is found,
 //! only if it would answer at once (not in an uninterruptible sleep), and once for each stand; if that was of no use,
 //! not again for a time that doubles, from [`PAUSE_MIN`] to [`PAUSE_MAX`], whatever stands there meanwhile.
@@ -26,7 +32,10 @@ use crate::stop;
 use raddle_core::os_thread::{self, Record, Role};
 use raddle_core::runtime::{Shared, extra};
 use raddle_core::worker::Worker;
+use raddle_core::worker::jobs::SpareSlot;
 use std::collections::HashMap;
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// So long a worker stands before it is helped, and so often is looked.
@@ -39,6 +48,9 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// To stop takes so much of its processor at most.
 const STOP_TAKES: Duration = Duration::from_micros(300);
+
+/// So many forks that lie in a bag are promoted at a time for a worker that stands.
+const SPARES: usize = 8;
 
 /// What a worker was at when it was last seen to move.
 struct Standing {
@@ -67,10 +79,11 @@ impl Asked {
         Asked { searched: None, next: Instant::now(), pause: PAUSE_MIN }
     }
 
-    /// Now; and whether something for others was found, and what was left at which progress, if it could be looked at.
-    fn note(&mut self, looked: Option<(bool, ([u64; 3], usize))>) {
-        self.searched = looked.map(|(_, left)| left);
-        if looked.is_some_and(|(found, _)| found) {
+    /// Now; and whether something for others was found, and what was left in the batch at which progress, if it could be
+    /// looked at.
+    fn note(&mut self, found: bool, left: Option<([u64; 3], usize)>) {
+        self.searched = left;
+        if found {
             return *self = Asked { searched: self.searched, ..Asked::never() };
         }
         self.next = Instant::now() + self.pause;
@@ -146,10 +159,19 @@ impl Stands {
         if moved {
             let os_thread = if processor.is_none() { os_thread_of(key) } else { os_thread };
             let (since, is_helped) = (Instant::now(), false);
-            let asked = before.map_or_else(Asked::never, |seen| seen.asked);
-            let was_stopped = false;
-            let now =
-                Standing { os_thread, progress, processor, taken, since, is_helped, was_stopped, asked };
+            // Without its OS thread it is gone: another lies at its address, of which nothing is known.
+            let same = before.filter(|seen| seen.os_thread == os_thread);
+            let asked = same.map_or_else(Asked::never, |seen| seen.asked);
+            let now = Standing {
+                os_thread,
+                progress,
+                processor,
+                taken,
+                since,
+                is_helped,
+                was_stopped: false,
+                asked,
+            };
             self.seen.insert(key, now);
             return None;
         }
@@ -169,8 +191,8 @@ impl Stands {
 }
 
 impl Stands {
-    /// What waits in the batch of a worker that stands is its OS thread's only, which is stopped for it. True if
-    /// something was found, which now waits for others.
+    /// What waits in the batch of a worker that stands, and the forks of what runs there, are its OS thread's only, which
+    /// is stopped for them. True if something was found, which now waits for others.
     fn search_batch(&mut self, shared: &Shared, worker: &Worker) -> bool {
         let key = std::ptr::from_ref(worker).addr();
         let is_to_search = |seen: &&mut Standing| seen.is_helped && seen.is_to_search(worker);
@@ -179,21 +201,32 @@ impl Stands {
         if !shared.takes_batch_of(worker) || kernel::state(seen.os_thread) != Some('S') {
             return false;
         }
-        let mut looked = None;
+        let (mut found, mut left) = (false, None);
+        // Before it stands still: it may hold the lock of whoever gives memory.
+        let mut spares: Vec<SpareSlot> = Vec::new();
+        if worker.jobs.has_left() {
+            spares.extend(std::iter::repeat_with(SpareSlot::take).take(SPARES));
+        }
         let records = os_thread::records();
         let own = records.iter().find(|record| record.tid() == seen.os_thread);
         let lay_out = || {
             // SAFETY: it stands there while this is called.
-            let found = unsafe { shared.lay_out_batch(worker) };
+            found = unsafe { shared.lay_out_batch(worker) };
+            let running = own.map_or(null_mut(), |record| record.running.load(Ordering::Relaxed));
+            // SAFETY: as above, and it was noted there what runs.
+            found |= unsafe { worker.promote_for_standing(running.cast(), &mut spares) };
             // As long as it stands: when it goes on it may come to its next stand before this has noted of which one
             // it knows what is left.
-            looked = Some((found, (worker.progress(), worker.waiting_in_batch())));
+            left = Some((worker.progress(), worker.waiting_in_batch()));
         };
         seen.was_stopped = true;
         let _stood = own.is_some_and(|record| stop::while_in_system_call(record, lay_out));
         drop(records);
-        seen.asked.note(looked);
-        looked.is_some_and(|(found, _)| found)
+        seen.asked.note(found, left);
+        if found {
+            shared.call_idle();
+        }
+        found
     }
 }
 
@@ -204,11 +237,12 @@ impl Standing {
         processor.zip(self.processor).is_some_and(|(now, then)| now.saturating_sub(then) <= most)
     }
 
-    /// Whether there is something in the worker's batch, and it has not been looked at yet, or in vain.
+    /// Whether there may be something in the worker's batch, or forks of what runs there, and it has not been looked at
+    /// yet, or in vain.
     fn is_to_search(&self, worker: &Worker) -> bool {
         let waiting = worker.waiting_in_batch();
-        let is_new = self.asked.searched != Some((worker.progress(), waiting));
-        waiting > 0 && is_new && Instant::now() >= self.asked.next
+        let has_batch = waiting > 0 && self.asked.searched != Some((worker.progress(), waiting));
+        (has_batch || worker.jobs.has_left()) && Instant::now() >= self.asked.next
     }
 }
 

@@ -789,7 +789,7 @@ impl Flow {
 
     /// Promotes the oldest fork, if there is one.
     pub fn promote(&self, queue: &JobQueue) -> bool {
-        self.0.promote_oldest(&queue.0)
+        self.0.promote_oldest(&queue.0, std::ptr::null())
     }
 
     /// Comes back to a fork: runs it here, or waits for its taker. Once for each fork. True if it was taken.
@@ -853,7 +853,7 @@ impl Frame {
 /// # Safety
 /// `node` begins a `Frame`.
 unsafe fn run_taken(node: *mut jobs::Node, how: jobs::How) {
-    if matches!(how, jobs::How::Promote) {
+    if matches!(how, jobs::How::Promote(_)) {
         return;
     }
     let frame = node.cast::<Frame>();

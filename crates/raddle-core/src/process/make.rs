@@ -152,7 +152,7 @@ pub unsafe fn inject_job(runtime: &Shared, job: *mut Node, site: &'static Locati
     // SAFETY: passed on to the caller.
     let act = unsafe { &*job }.act();
     // SAFETY: as above.
-    unsafe { act(job, How::Promote) };
+    unsafe { act(job, How::Promote(std::ptr::null())) };
     let job = PromotedJob(NonNull::new(job).expect("a job has an address"));
     // SAFETY: as above.
     drop(unsafe { spawn_roomy(runtime, None, site, move || drop(job)) });

@@ -255,6 +255,13 @@ impl Shared {
         true
     }
 
+    /// Something was laid open to everybody for a worker that stands: one of the others may come for it.
+    pub fn call_idle(&self) {
+        if self.policy.steals() && self.idle.sleepers() > 0 {
+            self.idle.notify_if_room();
+        }
+    }
+
     /// The calling OS thread, which is to be an extra worker's, blocks the signals that the workers do. It was made by
     /// whoever watches, who blocks all.
     pub(crate) fn block_signals_as_workers(&self) {

@@ -253,6 +253,14 @@ impl Worker {
         unsafe { &*self.own.0.handoff.as_ptr() }.as_ref()
     }
 
+    /// Whether a worker whose OS thread stands still is at promoting a fork of a bag.
+    ///
+    /// # Safety
+    /// It does not go on before this has returned.
+    pub(super) unsafe fn is_promoting_of_standing(&self) -> bool {
+        self.own.0.heart.is_promoting()
+    }
+
     /// How many are in the batch, and how many of those that have come there had been woken: at a glance, from any
     /// thread.
     pub(super) fn glance_at_batch(&self) -> (usize, usize) {

@@ -15,21 +15,24 @@
 //! *Who waits lets go.* A flow that parks or yields promotes all that it has: what it waits for may be behind one of
 //! its own forks, and its worker, too, takes from its own queue.
 //!
+//! *Who stands in the kernel is helped.* A flow whose call blocks its OS thread, unknown to the scheduler, forks no more
+//! and lets nothing go. Whoever watches stops that OS thread and promotes the forks in its place.
+//!
 //! *A taken job is a process.* It gets a block and a roomy stack, may wait like any process, and stands on no stack
 //! of anybody else: a thief that waits is simply not running. That is what keeps recursion of steals, and a job that
 //! takes a lock which the frame below it holds, from ever happening.
 
-use super::{Here, LocalWorker, Worker};
+use super::{Here, LocalWorker, Worker, current_header};
 use crate::counters::Counters;
 use crate::orphan;
 use crate::tracer::number_of_job;
-use crate::worker::jobs;
-use raddle_protocol::header::{Header, Runnable};
+use crate::worker::jobs::{self, SpareSlot};
+use raddle_protocol::header::{Header, Kind, Runnable};
 use raddle_protocol::protocol::jobs::{Forks, Node};
 use raddle_trace::Event;
 use std::cell::Cell;
 use std::hint::spin_loop;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null};
 
 /// One promotion in so many nanoseconds, in the long run.
 const PERIOD_NS: u64 = 10_000;
@@ -54,6 +57,8 @@ pub(super) struct Heart {
     roused_ns: Cell<u64>,
     rouse_every_ns: Cell<u64>,
     taken: Cell<usize>,
+    /// A fork is on its way out of a bag: by a call that may ask for memory.
+    is_promoting: Cell<bool>,
 }
 
 impl Heart {
@@ -66,6 +71,7 @@ impl Heart {
             roused_ns: Cell::new(0),
             rouse_every_ns: Cell::new(ROUSE_NS),
             taken: Cell::new(0),
+            is_promoting: Cell::new(false),
         }
     }
 
@@ -92,7 +98,7 @@ impl LocalWorker {
             return self.promote_all(forks);
         }
         if heart.forks.get() < heart.next_look.get() || std::thread::panicking() {
-            return;
+            return self.jobs.note_left();
         }
         let now = self.shared().clock.now_ns();
         let spent = heart.spent_ns.get().max(now.saturating_sub(BURST * PERIOD_NS));
@@ -102,7 +108,7 @@ impl LocalWorker {
                 heart.start_over();
                 self.jobs.ignore_requests();
             }
-            return;
+            return self.jobs.note_left();
         }
         heart.start_over();
         heart.futures_turn.set(!heart.futures_turn.get());
@@ -115,8 +121,16 @@ impl LocalWorker {
 
     /// Promotes the oldest fork of the list or of the bag, that of the kind whose turn it is if there are both.
     pub(super) fn promote_one(&self, forks: &Forks, futures_first: bool) -> bool {
-        let future_first = futures_first && jobs::promote_oldest(self, forks);
-        future_first || self.promote_oldest_fork(forks) || jobs::promote_oldest(self, forks)
+        let future_first = futures_first && self.promote_oldest_future(forks);
+        future_first || self.promote_oldest_fork(forks) || self.promote_oldest_future(forks)
+    }
+
+    fn promote_oldest_future(&self, forks: &Forks) -> bool {
+        let is_promoting = &self.own().heart.is_promoting;
+        is_promoting.set(true);
+        let some = jobs::promote_oldest(self, forks);
+        is_promoting.set(false);
+        some
     }
 
     fn promote_oldest_fork(&self, forks: &Forks) -> bool {
@@ -124,12 +138,15 @@ impl LocalWorker {
             .oldest()
             .into_iter()
             .for_each(|fork| self.trace_job(Event::Promoted, number_of_job(fork.as_ptr()), 0));
-        forks.promote_oldest(&self.jobs)
+        forks.promote_oldest(&self.jobs, current_header())
     }
 
     /// Child stealing: every fork is open at once, and whoever is idle is called at once.
     fn promote_all(&self, forks: &Forks) {
-        while !std::thread::panicking() && self.promote_one(forks, false) {
+        if std::thread::panicking() {
+            return self.jobs.note_left();
+        }
+        while self.promote_one(forks, false) {
             Counters::add(&self.counters.children_open, 1);
             if self.shared().idle.sleepers() > 0 {
                 self.shared().idle.notify_if_room();
@@ -205,7 +222,7 @@ impl LocalWorker {
     pub unsafe fn promote_new(&self, node: *mut Node) {
         self.trace_job(Event::Promoted, number_of_job(node), 0);
         // SAFETY: passed on to the caller.
-        unsafe { self.jobs.promote(node) };
+        unsafe { self.jobs.promote(node, null()) };
         Counters::add(&self.counters.promoted, 1);
         if self.shared().policy.steals() && self.shared().idle.sleepers() > 0 {
             self.shared().idle.notify_if_room();
@@ -254,11 +271,60 @@ impl LocalWorker {
 #[cold]
 #[inline(never)]
 pub(crate) fn end_of_flow(header: &Header) {
-    let forks = header.forks.replace(std::ptr::null()).cast_mut();
+    let forks = header.forks.replace(null()).cast_mut();
     // SAFETY: not null, and no call of `with_list` is on its stack any more: it was made by the flow itself, in a box.
     let forks = unsafe { Box::from_raw(forks) };
     // SAFETY: it runs, and this is its worker's OS thread.
     unsafe { Here::of(header) }.promote_rest(&forks);
+}
+
+/// So many forks of one list are promoted at a time for a worker that stands.
+const OF_A_LIST: usize = 64;
+
+impl Worker {
+    /// Promotes forks of what runs on this worker, `running`, which stands in a call that the scheduler does not know.
+    /// `spares` are for those that lie in a bag. True if there were any; some may be left (`JobQueue::has_left`).
+    ///
+    /// It takes no lock but those of queues and allocates nothing: the one that stands may hold any other.
+    ///
+    /// # Safety
+    /// The worker's OS thread stands in a system call, with all that it did before to be seen, and does not go on
+    /// before this has returned: so it is in the midst of no change of a list. `running` is what runs there, or null.
+    pub unsafe fn promote_for_standing(&self, running: *const Header, spares: &mut Vec<SpareSlot>) -> bool {
+        // SAFETY: passed on to the caller: what runs there lives.
+        let flow = unsafe { running.as_ref() }.filter(|flow| flow.kind == Kind::Process);
+        // SAFETY: null, or the list of that flow, which is open.
+        let Some(forks) = flow.and_then(|flow| unsafe { flow.forks.get().as_ref() }) else {
+            self.jobs.none_left();
+            return false;
+        };
+        let mut count = 0;
+        while count < OF_A_LIST && forks.promote_oldest(&self.jobs, running) {
+            count += 1;
+        }
+        let mut more = count == OF_A_LIST;
+        // SAFETY: passed on to the caller.
+        more |= unsafe { self.is_promoting_of_standing() };
+        while !more && forks.bag.oldest::<Header>().is_some() {
+            let Some(slot) = spares.pop() else {
+                more = true;
+                break;
+            };
+            jobs::promote_oldest_into(slot, forks, &self.jobs);
+            count += 1;
+        }
+        if !more {
+            self.jobs.none_left();
+        }
+        count > 0
+    }
+}
+
+impl Heart {
+    /// Whether a fork is on its way out of a bag.
+    pub(super) fn is_promoting(&self) -> bool {
+        self.is_promoting.get()
+    }
 }
 
 /// Whether the same job stays the oldest for as long as a steal should pay for.

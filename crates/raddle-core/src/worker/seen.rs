@@ -20,6 +20,11 @@ impl Worker {
         self.counters.dispatches.load(Ordering::Relaxed)
     }
 
+    /// For how long it has been idle, without the time since it last became so.
+    pub fn idle_ns(&self) -> u64 {
+        self.counters.idle_ns.load(Ordering::Relaxed)
+    }
+
     /// Whether an alarm is set here.
     pub fn has_alarm(&self) -> bool {
         self.timers.next_ns().is_some()

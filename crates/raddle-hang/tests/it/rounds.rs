@@ -113,9 +113,9 @@ fn compute() {
 }
 
 /// Each of these runtimes is as busy as can be, and something comes of it: one computes between two yields, one begins
-/// processes, one has alarms, one reads.
+/// processes, one has alarms, one reads; and of the last, two workers of three do nothing but yield, and one computes.
 pub(super) fn not_going_round() {
-    let rts = [runtime(1), runtime(1), runtime(1), runtime(1)];
+    let rts = [runtime(1), runtime(1), runtime(1), runtime(1), runtime(3)];
     let for_ever = |n: usize, f: fn()| {
         drop(rts[n].spawn(move || {
             loop {
@@ -131,6 +131,17 @@ pub(super) fn not_going_round() {
         csp::sleep(Duration::from_millis(1));
     });
     for_ever(3, || drop(std::fs::read("/dev/null").unwrap()));
+    rts[4].run(|| {
+        let fs: [fn(); 3] = [csp::yield_now, csp::yield_now, || (0..100).for_each(|_| compute())];
+        for (worker, f) in fs.into_iter().enumerate() {
+            drop(Builder::new().worker(worker).spawn(move || {
+                loop {
+                    f();
+                    csp::yield_now();
+                }
+            }));
+        }
+    });
     // Not to wait for anybody: this is the time in which a false alarm would come.
     std::thread::sleep(Duration::from_secs(4));
     eprintln!("{}that is all", dump());

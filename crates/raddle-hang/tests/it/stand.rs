@@ -54,6 +54,106 @@ fn what_has_not_begun_begins_elsewhere() {
     });
 }
 
+/// Forks so much that the next forks are asked for in vain: at most one in 10 us is promoted.
+fn use_up_promotions() {
+    (0..300).for_each(|_| {
+        raddle::join(|| (), || ());
+    });
+}
+
+#[test]
+fn a_fork_that_a_standing_call_waits_for_runs_elsewhere() {
+    for workers in [1, 2] {
+        ends(workers, || {
+            use_up_promotions();
+            let (sender, receiver) = channel();
+            raddle::join(move || receiver.recv().unwrap(), move || sender.send(()).unwrap());
+        });
+    }
+}
+
+#[test]
+fn each_stand_of_a_flow_that_forks_between_them_is_helped() {
+    for workers in [1, 2] {
+        ends(workers, || {
+            use_up_promotions();
+            let (sender, receiver) = channel();
+            for number in 0..10 {
+                let sender = sender.clone();
+                let fork = raddle::fork(move || sender.send(number).unwrap());
+                assert_eq!(receiver.recv().unwrap(), number);
+                fork.join();
+            }
+        });
+    }
+}
+
+#[test]
+fn jobs_of_a_scope_that_a_standing_call_waits_for_run_elsewhere() {
+    for workers in [1, 2] {
+        ends(workers, || {
+            use_up_promotions();
+            let (sender, receiver) = channel();
+            raddle::scope(move |s| {
+                for number in 0..200 {
+                    let sender = sender.clone();
+                    s.spawn(move |s| s.spawn(move |_| sender.send(number).unwrap()));
+                }
+                assert_eq!((0..200).map(|_| receiver.recv().unwrap()).sum::<i32>(), 199 * 100);
+                s.spawn(|_| use_up_promotions());
+            });
+        });
+    }
+}
+
+/// Closures of one word, of three, and of more: where each lies in its flow's bag is another matter.
+#[test]
+fn forks_with_a_handle_that_a_standing_call_waits_for_run_elsewhere() {
+    for workers in [1, 2] {
+        ends(workers, || {
+            use_up_promotions();
+            let (sender, receiver) = channel();
+            let mut forks = Vec::new();
+            for number in 0..50_usize {
+                let [small, middle, large] = [(); 3].map(|()| sender.clone());
+                forks.push(raddle::fork(move || small.send(1).map(|()| 1).unwrap()));
+                let more = number;
+                forks.push(raddle::fork(move || middle.send(more).map(|()| more).unwrap()));
+                let most = [number; 8];
+                forks.push(raddle::fork(move || large.send(most[7]).map(|()| most.iter().sum()).unwrap()));
+                drop(raddle::fork({
+                    let sender = sender.clone();
+                    move || sender.send(0).unwrap()
+                }));
+            }
+            let sum = 49 * 25;
+            assert_eq!((0..200).map(|_| receiver.recv().unwrap()).sum::<usize>(), 50 + 2 * sum);
+            forks.reverse();
+            assert_eq!(forks.into_iter().map(|fork| fork.join()).sum::<usize>(), 50 + 9 * sum);
+        });
+    }
+}
+
+/// It has the fork back that was promoted in its place, and nobody has taken.
+#[test]
+fn a_fork_that_was_laid_open_for_a_standing_call_comes_back() {
+    ends(1, || {
+        use_up_promotions();
+        let count = AtomicUsize::new(0);
+        let forks: Vec<_> = (0..20).map(|number| raddle::fork(move || [number; 9])).collect();
+        raddle::join(
+            || {
+                // SAFETY: touches no memory of ours.
+                unsafe { libc::usleep(60_000) };
+                count.fetch_add(1, Ordering::Relaxed)
+            },
+            || count.fetch_add(1, Ordering::Relaxed),
+        );
+        assert_eq!(count.into_inner(), 2);
+        assert_eq!(forks.into_iter().map(|fork| fork.join()[8]).sum::<i32>(), 190);
+    });
+}
+
 /// The successors of `par_for` come home as mail, if another worker has split them: they have never run.
 #[test]
 fn bodies_that_were_handed_to_a_worker_that_stands_run_elsewhere() {

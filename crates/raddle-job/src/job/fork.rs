@@ -155,28 +155,34 @@ fn make_record<F: FnOnce() -> T, T>(f: F, site: &'static Location<'static>) -> F
 /// # Safety
 /// `node` begins a slot of a fork made of an `F`, and `how` is as the lists promise.
 pub(super) unsafe fn act<F: FnOnce() -> T, T>(node: *mut Node, how: How) {
+    if let How::Promote(_) = how {
+        return;
+    }
+    // SAFETY: the closure has not run, and is the caller's.
+    let f = unsafe { Slot::take::<F>(node) };
+    // SAFETY: passed on to the caller.
+    unsafe { run(node, how, f) };
+}
+
+/// # Safety
+/// `node` begins a slot of a fork, whose room is empty, since `f` is its closure; it is run, and `how` is as the lists
+/// promise.
+pub(super) unsafe fn run<F: FnOnce() -> T, T>(node: *mut Node, how: How, f: F) {
     match how {
-        How::Promote => {}
-        How::Here(out) => {
-            // SAFETY: the closure has not run, and is the caller's.
-            let f = unsafe { Slot::take::<F>(node) };
-            // SAFETY: the caller has room for a `T`.
-            unsafe { out.cast::<T>().write(f()) };
-        }
+        // SAFETY: the caller has room for a `T`.
+        How::Here(out) => unsafe { out.cast::<T>().write(f()) },
         // SAFETY: passed on to the caller.
-        How::Taken => unsafe { run_taken::<F, T>(node) },
+        _ => unsafe { run_taken::<F, T>(node, f) },
     }
 }
 
 /// Out of line, so that a call here saves no registers for it.
 ///
 /// # Safety
-/// As [`act`]: it has been taken.
+/// As [`run`]: it has been taken.
 #[cold]
 #[inline(never)]
-unsafe fn run_taken<F: FnOnce() -> T, T>(node: *mut Node) {
-    // SAFETY: the closure has not run, and is the taker's.
-    let f = unsafe { Slot::take::<F>(node) };
+unsafe fn run_taken<F: FnOnce() -> T, T>(node: *mut Node, f: F) {
     name_this_job::<F>();
     let result: std::thread::Result<T> = catch_unwind(AssertUnwindSafe(f));
     // SAFETY: the room is empty, and nobody else looks before the end is published.

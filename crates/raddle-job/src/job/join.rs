@@ -350,7 +350,7 @@ unsafe fn taken<B, RB>(node: *mut Node, how: How)
 where
     B: FnOnce(FnContext) -> RB,
 {
-    if let How::Promote = how {
+    if let How::Promote(_) = how {
         // SAFETY: nobody else sees it yet.
         return unsafe { Node::renew_join(node) };
     }

@@ -20,8 +20,8 @@ use raddle_core::runtime::Shared;
 use raddle_core::runtime::place;
 use raddle_core::trace::name_this_job;
 use raddle_core::worker::jobs::Slot;
-use raddle_core::worker::{self, Here, current_header};
-use raddle_protocol::header::{AWAY, Header};
+use raddle_core::worker::{self, Here};
+use raddle_protocol::header::Header;
 use raddle_protocol::protocol::jobs::{How, Node};
 use std::any::Any;
 use std::cell::Cell;
@@ -314,11 +314,9 @@ impl<'scope> Scope<'scope> {
         message::fatal("a scope has lost a job");
     }
 
-    /// A job leaves the running flow's list. An owner that is away puts none into its list.
-    fn leave_list(&self) {
-        // SAFETY: the word is null or the header of what runs here, which is alive.
-        let running = unsafe { current_header().as_ref() };
-        if running.is_some_and(|running| std::ptr::eq(running, self.owner) && !running.is(AWAY)) {
+    /// A job leaves the list of this flow; null if it was in none.
+    fn leave_list(&self, flow: *const Header) {
+        if !flow.is_null() && std::ptr::eq(flow, self.owner) {
             self.private.set(self.private.get() - 1);
         }
     }
@@ -370,9 +368,9 @@ where
     let scope: *const Scope<'scope> = unsafe { Slot::home(node) }.cast();
     // SAFETY: as above.
     let scope = unsafe { &*scope };
-    if let How::Promote = how {
+    if let How::Promote(flow) = how {
         scope.data.enter().keep();
-        return scope.leave_list();
+        return scope.leave_list(flow);
     }
     // SAFETY: the closure has not run, and is the caller's.
     let body = unsafe { Slot::take::<Body>(node) };

@@ -3,14 +3,15 @@
 //! Never: running a fork; who asks for it, or takes its job, does.
 
 use super::chunks;
+use super::slab::SpareSlot;
 use crate::tracer::number_of_job;
 use crate::worker::LocalWorker;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::bag::{Chunk, Place};
-use raddle_protocol::protocol::jobs::{Forks, Node};
+use raddle_protocol::protocol::jobs::{Forks, JobQueue, Node};
 use raddle_protocol::protocol::promise::Interest;
 use raddle_trace::Event;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 /// What is done with a place, by its flow.
 pub type PlaceAct = unsafe fn(*mut Place, What);
@@ -22,6 +23,8 @@ pub enum What {
     Here(*mut ()),
     /// Move it into a record, and write that here.
     Promote(*mut *mut Node),
+    /// Leave it where it is, and make this the record, the first bytes of a free slot.
+    PromoteInto(*mut Node),
 }
 
 /// What is to be done with the fork whose word is `act`.
@@ -42,6 +45,37 @@ pub fn promote_oldest(worker: &LocalWorker, forks: &Forks) -> bool {
     let act = unsafe { as_act(act) };
     // SAFETY: private, and so not taken; it is in the bag of the flow that calls.
     unsafe { act(place, What::Promote(&raw mut record)) };
+    // SAFETY: made of this place.
+    unsafe { pass_on(forks, place, record) };
+    worker.trace_job(Event::Promoted, number_of_job(record), 0);
+    // SAFETY: in no list, and it stays until it has been run and nobody looks at it any more.
+    unsafe { worker.jobs.promote(record, null()) };
+    true
+}
+
+/// As [`promote_oldest`], to `queue`, in the place of the flow, which stands still, and where no memory may be asked for:
+/// the closure stays where it is, and the record is the slot.
+pub(in crate::worker) fn promote_oldest_into(slot: SpareSlot, forks: &Forks, queue: &JobQueue) {
+    let Some((place, act)) = forks.bag.oldest::<Header>() else { return };
+    let record = slot.into_node();
+    // SAFETY: it came from the word of a private fork.
+    let act = unsafe { as_act(act) };
+    // SAFETY: private, and so not taken; it is in the bag of the flow in whose place this is done.
+    unsafe { act(place, What::PromoteInto(record)) };
+    // The job's own, until it has its closure.
+    // SAFETY: in this bag.
+    unsafe { forks.bag.share(place) };
+    // SAFETY: made of this place.
+    unsafe { pass_on(forks, place, record) };
+    // SAFETY: in no list, and it stays until it has been run and nobody looks at it any more.
+    unsafe { queue.promote(record, null()) };
+}
+
+/// From now on the fork is its record.
+///
+/// # Safety
+/// `place` is in this bag, and its fork is private; `record` was made of it.
+unsafe fn pass_on(forks: &Forks, place: *mut Place, record: *mut Node) {
     // SAFETY: in this bag.
     unsafe { forks.bag.share(place) };
     // SAFETY: as above.
@@ -64,10 +98,6 @@ pub fn promote_oldest(worker: &LocalWorker, forks: &Forks) -> bool {
         // SAFETY: as above.
         unsafe { forks.bag.clear(place) }.into_iter().for_each(chunks::give);
     }
-    worker.trace_job(Event::Promoted, number_of_job(record), 0);
-    // SAFETY: in no list, and it stays until it has been run and nobody looks at it any more.
-    unsafe { worker.jobs.promote(record) };
-    true
 }
 
 /// Who had the handle to the promoted fork at `place` will not look there again.

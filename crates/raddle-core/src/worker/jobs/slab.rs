@@ -10,7 +10,7 @@ use super::chunks::ChunkChain;
 use crate::worker::{Here, LocalWorker};
 use raddle_protocol::protocol::jobs::{Act, Node};
 use std::cell::Cell;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,18 +42,29 @@ impl Slot {
 
     /// As [`make`](Self::make), for a caller that knows where it runs.
     #[inline(always)]
+    #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "it is kept, and never followed")]
     pub fn make_on<F>(worker: Option<&LocalWorker>, home: *const (), act: Act, closure: F) -> *mut Node {
         let slot = match worker {
             Some(worker) => worker.slots().take(),
             None => depot().take_one(),
         };
         // SAFETY: a free slot is its taker's alone.
-        unsafe { Node::make(slot.cast(), act) };
-        // SAFETY: as above.
-        unsafe { &*slot }.home.set(home);
-        // SAFETY: as above.
-        unsafe { Slot::put(slot.cast(), closure) };
+        unsafe { Slot::fill(slot.cast(), home, act, closure) };
         slot.cast()
+    }
+
+    /// Puts a closure into a free slot.
+    ///
+    /// # Safety
+    /// `node` begins a free slot, which is the caller's.
+    #[inline(always)]
+    pub unsafe fn fill<F>(node: *mut Node, home: *const (), act: Act, closure: F) {
+        // SAFETY: passed on to the caller.
+        unsafe { Node::make(node.cast(), act) };
+        // SAFETY: as above.
+        unsafe { &*node.cast::<Slot>() }.home.set(home);
+        // SAFETY: as above.
+        unsafe { Slot::put(node, closure) };
     }
 
     /// Whose the fork is.
@@ -112,6 +123,31 @@ impl Slot {
             Some(worker) => worker.slots().give(node.cast()),
             None => depot().chains.push(Box::new([node.cast()])),
         }
+    }
+}
+
+/// A free slot that somebody holds who is no worker.
+#[derive(Debug)]
+pub struct SpareSlot(*mut Slot);
+
+// SAFETY: a free slot belongs to nobody; this is the right to use it.
+unsafe impl Send for SpareSlot {}
+
+impl SpareSlot {
+    /// Takes one. It may ask for memory.
+    pub fn take() -> SpareSlot {
+        SpareSlot(depot().take_one())
+    }
+
+    /// The slot, to be filled.
+    pub(super) fn into_node(self) -> *mut Node {
+        ManuallyDrop::new(self).0.cast()
+    }
+}
+
+impl Drop for SpareSlot {
+    fn drop(&mut self) {
+        depot().chains.push(Box::new([self.0]));
     }
 }
 

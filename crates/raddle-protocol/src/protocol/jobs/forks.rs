@@ -1,11 +1,12 @@
 //! Owns: `Forks`, the private list of one flow.
-//! May use: `prim::model`, `prim::real`, `protocol::bag`, `protocol::join`.
+//! May use: `prim::model`, `prim::real`, `protocol::bag`, `protocol::header`, `protocol::join`.
 //! Never: an atomic; one flow at a time has the list.
 
 use super::node::{Act, Node};
 use super::queue::JobQueue;
 use crate::prim::Link;
 use crate::protocol::bag::Bag;
+use crate::protocol::header::Header;
 use crate::protocol::join::JoinWord;
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
@@ -136,15 +137,16 @@ impl Forks {
         self.top().and_then(|_| NonNull::new(self.base.younger.get()))
     }
 
-    /// Promotes the oldest fork to `queue`. False if there is none.
+    /// Promotes the oldest fork of this list, which is `flow`'s, to `queue`. False if there is none.
     #[inline]
-    pub fn promote_oldest(&self, queue: &JobQueue) -> bool {
+    #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "it is compared, and never followed")]
+    pub fn promote_oldest(&self, queue: &JobQueue, flow: *const Header) -> bool {
         let Some(oldest) = self.oldest() else { return false };
         let oldest = oldest.as_ptr();
         // SAFETY: the list is not empty, so this is its oldest.
         unsafe { self.unlink(oldest) };
         // SAFETY: it is in no list now, and stays until it is reclaimed or run.
-        unsafe { queue.promote(oldest) };
+        unsafe { queue.promote(oldest, flow) };
         true
     }
 }

@@ -14,6 +14,10 @@
 //! | promoted | the queue, tagged | the next in the queue | the one before it | the lock's holder; `older`: its flow |
 //! | taken | the queue, tagged | - | `taken` | its taker; `join` by its transitions; `before`: under the lock |
 //!
+//! A flow whose OS thread stands in a call that the scheduler does not know promotes nothing. Then whoever watches may
+//! do it in its place, while that OS thread is stopped: nothing here makes a system call between two states of a list,
+//! so that who stands in one is in the midst of no change.
+//!
 //! | file | what |
 //! |---|---|
 //! | `node` | what is handed over |

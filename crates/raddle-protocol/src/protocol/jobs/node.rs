@@ -16,8 +16,8 @@ pub type Act = unsafe fn(*mut Node, How);
 /// What an [`Act`] is to do.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
-    /// The node is about to become a job: it leaves its flow's list.
-    Promote,
+    /// The node is about to become a job: it leaves the list of this flow; null if it was in none.
+    Promote(*const Header),
     /// The caller has taken the job: run it to its end, and say so.
     Taken,
     /// The flow that made it has it back: run it, and write what it returns here. (Never asked of a `join`.)

@@ -1,5 +1,5 @@
 //! Owns: `JobQueue`, the promoted jobs of one worker.
-//! May use: `order`, `prim`, `loom`, `raddle-syscall`.
+//! May use: `order`, `prim`, `protocol::header`, `loom`, `raddle-syscall`.
 //! Never: a node of the queue touched without its lock.
 //!
 //! `wanted` is the one word that a fork looks at: the standing request of all idle workers. It is set when the queue
@@ -9,6 +9,7 @@
 use super::node::{How, Node, PROMOTED, taken};
 use crate::order;
 use crate::prim::{AtomicBool, AtomicUsize, Guarded, Ordering, overwrite, spin_loop};
+use crate::protocol::header::Header;
 use std::ptr::{NonNull, null_mut};
 
 /// So many promoted jobs are enough for one worker: the oldest ones, so that a thief need not wait for the next fork.
@@ -27,6 +28,8 @@ struct Ends {
 #[repr(align(128))]
 pub struct JobQueue {
     wanted: AtomicBool,
+    /// Whether what runs on this worker may have forks that are private still.
+    left: AtomicBool,
     /// Whether anybody may take from here but the owner.
     open: bool,
     /// So many waiting jobs are enough.
@@ -56,6 +59,7 @@ impl JobQueue {
     pub fn new(open: bool, all: bool) -> Self {
         JobQueue {
             wanted: AtomicBool::new(open),
+            left: AtomicBool::new(false),
             open,
             enough: if all { usize::MAX } else { ENOUGH },
             line: ContendedLine {
@@ -86,7 +90,41 @@ impl JobQueue {
     /// comes again with the thief's next look.
     #[inline]
     pub fn ignore_requests(&self) {
+        self.note_left();
         self.wanted.store(false, Ordering::Relaxed);
+    }
+
+    /// A flow here begins to fork: of a queue that never wants it is not told by what the flow leaves unanswered.
+    #[inline]
+    pub fn note_list(&self) {
+        if !self.open {
+            self.note_left();
+        }
+    }
+
+    /// A fork stays private, though a job is wanted or would be if there were not enough.
+    #[inline]
+    pub fn note_left(&self) {
+        // Relaxed: who watches looks again.
+        if !self.has_left() {
+            self.left.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether what runs here may have forks that are private still, at a glance.
+    #[inline]
+    pub fn has_left(&self) -> bool {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// What runs here, and stands still, has no private fork any more: it answers for the next one.
+    pub fn none_left(&self) {
+        self.with_lock(|_| {
+            if self.open {
+                self.left.store(false, Ordering::Relaxed);
+                self.wanted.store(true, Ordering::Relaxed);
+            }
+        });
     }
 
     /// How many jobs wait here, at a glance.
@@ -107,17 +145,17 @@ impl JobQueue {
         self.line.gone.load(Ordering::Relaxed)
     }
 
-    /// Makes a job of a node that never was in a private list.
+    /// Makes a job of a node that has just left the list of `flow`; null if it never was in one.
     ///
     /// # Safety
     /// `node` is in no list, and stays until it is reclaimed or run.
     #[inline]
-    pub unsafe fn promote(&self, node: *mut Node) {
+    pub unsafe fn promote(&self, node: *mut Node, flow: *const Header) {
         let tagged = std::ptr::from_ref(self).cast_mut().cast::<Node>().map_addr(|a| a | PROMOTED);
         // SAFETY: the caller's alone still.
         let act = unsafe { (*node).act };
         // SAFETY: as above.
-        unsafe { act(node, How::Promote) };
+        unsafe { act(node, How::Promote(flow)) };
         // SAFETY: as above.
         unsafe { (*node).older.set(tagged) };
         // SAFETY: as above.
@@ -207,6 +245,9 @@ impl JobQueue {
         let wanted = self.open && waiting < self.enough;
         if self.is_wanted() != wanted {
             self.wanted.store(wanted, Ordering::Relaxed);
+            if !wanted {
+                self.note_left();
+            }
         }
     }
 

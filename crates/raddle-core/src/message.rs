@@ -6,6 +6,7 @@ use crate::observe::Slot;
 use raddle_syscall::Errno;
 use std::fmt::Display;
 use std::io::Write as _;
+use std::time::{Duration, Instant};
 
 /// What is to be kept before the program is aborted: what led to it is worth a file, if there is a trace.
 pub(crate) static BEFORE_ABORT: Slot<dyn Fn() + Sync> = Slot::new();
@@ -87,4 +88,30 @@ pub fn say(text: &str) {
             _unwritable => return,
         }
     }
+}
+
+/// A pipe that can be written to at all takes so many bytes at once without a wait.
+const AT_ONCE: usize = libc::PIPE_BUF;
+
+/// As [`say`], for one that others rely on: where nobody reads what was written before, it waits for at most
+/// `patience`. False if the rest of the text was lost.
+///
+/// Who writes there at the same time may fill the pipe between the question and the write: then it waits all the same.
+pub fn say_within(text: &str, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    let mut left = text.as_bytes();
+    while !left.is_empty() {
+        let mut files = [libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 }];
+        match raddle_syscall::poll(&mut files, Some(until.saturating_duration_since(Instant::now()))) {
+            Err(Errno(libc::EINTR)) => continue,
+            Ok(0) => return false,
+            _ready_or_unknown => {}
+        }
+        match raddle_syscall::write(libc::STDERR_FILENO, &left[..left.len().min(AT_ONCE)]) {
+            Ok(written) if written > 0 => left = &left[written..],
+            Err(Errno(libc::EINTR | libc::EAGAIN)) => {}
+            _unwritable => return false,
+        }
+    }
+    true
 }

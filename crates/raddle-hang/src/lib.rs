@@ -51,6 +51,7 @@ mod quiescence;
 mod quit;
 mod report;
 mod runtimes;
+mod say;
 mod signals;
 mod slow;
 mod snapshot;

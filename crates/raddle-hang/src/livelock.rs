@@ -1,5 +1,5 @@
 //! Owns: the observation that some go round: they wake each other, or yield, and nothing comes of it.
-//! May use: `age`, `kernel`, `process_table`, `runtimes`, `stand`, `raddle-core`, `raddle-syscall`.
+//! May use: `age`, `kernel`, `process_table`, `runtimes`, `say`, `stand`, `raddle-core`, `raddle-syscall`.
 //! Never: the word *livelock* as a claim, or an end of the program: a server's idle ping-pong looks the same.
 //!
 //! What is measured, each tick, from outside. A runtime *goes round* since the last moment at which one of these was
@@ -23,8 +23,8 @@ use crate::age;
 use crate::kernel;
 use crate::process_table::{How, ProcessState, ProcessTable};
 use crate::runtimes::Watched;
+use crate::say::say;
 use crate::stand::os_thread_of;
-use raddle_core::message;
 use raddle_core::os_thread::{self, Role};
 use raddle_core::runtime::Shared;
 use raddle_core::worker::Worker;
@@ -154,7 +154,7 @@ impl Livelock {
     /// Says what has been found.
     pub(crate) fn say(&mut self) {
         if let Some(text) = self.to_tell.take() {
-            message::say(&text);
+            say(&text);
         }
     }
 }

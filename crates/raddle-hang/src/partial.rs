@@ -1,5 +1,5 @@
 //! Owns: cycles of locks and joins while others run.
-//! May use: `cycle`, `process_table`, `report`, `runtimes`, `raddle-core`.
+//! May use: `cycle`, `process_table`, `report`, `runtimes`, `say`, `raddle-core`.
 //! Never: a report of what time, or somebody else, could still resolve.
 //!
 //! Stopping the workers to look costs a healthy program some microseconds, and perhaps an `EINTR`. So the watcher
@@ -13,7 +13,7 @@ use crate::cycle::{Cycle, Who};
 use crate::process_table::{How, ProcessTable};
 use crate::report::{DumpKind, Report};
 use crate::runtimes::Watched;
-use raddle_core::message;
+use crate::say::say;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -88,7 +88,7 @@ impl Partial {
     /// Says what has been found.
     pub(crate) fn say(&mut self) {
         if let Some(text) = self.to_tell.take() {
-            message::say(&text);
+            say(&text);
         }
     }
 }

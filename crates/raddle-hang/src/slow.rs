@@ -1,5 +1,5 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
-//! May use: `kernel`, `process_table`, `runtimes`, `stand`, `symbol`, `raddle-core`.
+//! May use: `kernel`, `process_table`, `runtimes`, `say`, `stand`, `symbol`.
 //! Never: one report after the other for one place; a report of what the kernel has not let run.
 //!
 //! A worker that sleeps in the kernel is told only if two looks, a tick apart, find it in one and the same stay there:
@@ -14,9 +14,9 @@
 use crate::kernel::{self, Stay};
 use crate::process_table::{How, ProcessTable};
 use crate::runtimes::Watched;
+use crate::say::say;
 use crate::stand::os_thread_of;
 use crate::symbol;
-use raddle_core::message;
 use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
@@ -122,9 +122,9 @@ impl Slow {
     /// Says what has been found. Nobody waits for that, however slow the reader of standard error is.
     pub(crate) fn say(&mut self) {
         for (text, frames) in self.to_tell.drain(..) {
-            message::say(&text);
+            say(&text);
             // Reading the names may take a while.
-            message::say(&symbol::lines(&frames));
+            say(&symbol::lines(&frames));
         }
     }
 

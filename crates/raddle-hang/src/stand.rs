@@ -59,6 +59,8 @@ struct Standing {
     processor: Option<Duration>,
     taken: usize,
     since: Instant,
+    /// Since when it has dispatched nothing, whether it has used a processor or not.
+    slice_since: Instant,
     is_helped: bool,
     /// It has been stopped since the last look: that took its processor for a moment, and is no move.
     was_stopped: bool,
@@ -79,8 +81,8 @@ impl Asked {
         Asked { searched: None, next: Instant::now(), pause: PAUSE_MIN }
     }
 
-    /// Now; and whether something for others was found, and what was left in the batch at which progress, if it could be
-    /// looked at.
+    /// Now; and whether something for others was found, and what was left in the batch at which progress, if it could
+    /// be looked at.
     fn note(&mut self, found: bool, left: Option<([u64; 3], usize)>) {
         self.searched = left;
         if found {
@@ -121,6 +123,8 @@ impl Stands {
                     is_starved |= starves;
                 }
             }
+            let all_stand = shared.workers().iter().all(|worker| standing.contains(&worker.index));
+            is_starved |= all_stand && shared.extra_workers().any(|extra| self.waits_behind(extra));
             let was_helped = self.helped.contains(&address);
             if standing.is_empty() && !was_helped {
                 continue;
@@ -161,6 +165,8 @@ impl Stands {
             let (since, is_helped) = (Instant::now(), false);
             // Without its OS thread it is gone: another lies at its address, of which nothing is known.
             let same = before.filter(|seen| seen.os_thread == os_thread);
+            let in_slice = same.filter(|seen| seen.progress == progress);
+            let slice_since = in_slice.map_or_else(Instant::now, |seen| seen.slice_since);
             let asked = same.map_or_else(Asked::never, |seen| seen.asked);
             let now = Standing {
                 os_thread,
@@ -168,6 +174,7 @@ impl Stands {
                 processor,
                 taken,
                 since,
+                slice_since,
                 is_helped,
                 was_stopped: false,
                 asked,
@@ -191,8 +198,14 @@ impl Stands {
 }
 
 impl Stands {
-    /// What waits in the batch of a worker that stands, and the forks of what runs there, are its OS thread's only, which
-    /// is stopped for them. True if something was found, which now waits for others.
+    /// Whether something waits behind a long slice of this extra worker.
+    fn waits_behind(&self, extra: &Worker) -> bool {
+        let in_slice = self.seen.get(&std::ptr::from_ref(extra).addr());
+        in_slice.is_some_and(|seen| seen.slice_since.elapsed() >= STANDS) && extra.waiting_for_others().0 > 0
+    }
+
+    /// What waits in the batch of a worker that stands, and the forks of what runs there, are its OS thread's only,
+    /// which is stopped for them. True if something was found, which now waits for others.
     fn search_batch(&mut self, shared: &Shared, worker: &Worker) -> bool {
         let key = std::ptr::from_ref(worker).addr();
         let is_to_search = |seen: &&mut Standing| seen.is_helped && seen.is_to_search(worker);

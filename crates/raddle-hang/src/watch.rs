@@ -34,6 +34,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// So long the last words wait for a reader, before the program ends or goes on without.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How often is looked while something runs.
 const TICK: Duration = Duration::from_millis(100);
 /// How seldom is looked while the workers sleep and OS threads of the program do something.
@@ -182,7 +184,7 @@ fn deadlock(how: How) {
     if let Some(DeadlockHandler(handler)) = handler {
         return handler(&Dump::new(dump));
     }
-    message::say(&dump.screen());
+    let _lost = message::say_within(&dump.screen(), LAST_PATIENCE);
     if on == OnDeadlock::Exit {
         std::process::exit(DEADLOCK_EXIT_CODE);
     }

@@ -1,6 +1,6 @@
 //! Owns: extra workers: they take what waits behind a worker that stands in a call which the scheduler does not know.
 //! May use: `counters`, `observe::watcher`, `raddle-context`, `raddle-protocol`, `raddle-syscall`.
-//! Never: anything that a worker does which has run dry: an extra worker takes only from those that stand.
+//! Never: anything that a worker does which has run dry: an extra worker takes only while one stands.
 //!
 //! A process may call what blocks its OS thread without saying so: a lock or a channel of `std`, a library of C. What
 //! waits behind it on that worker could run elsewhere, if it is movable; idle workers take it. But if all of them
@@ -10,7 +10,7 @@
 //!
 //! | | a worker | an extra worker |
 //! |---|---|---|
-//! | takes work from others | when it has run dry | while one stands, from that one only, one at a time |
+//! | takes work from others | when it has run dry | while one stands, from that one or an extra one, one at a time |
 //! | sleeps | in the idle set, which finds it when there is work | beside it: until there is mail, or it is called |
 //! | number | below the number of workers | from there on; nothing is placed on it |
 //! | forks of what runs there | idle workers ask for some | they do, too: the flow stays though its worker goes on |
@@ -384,13 +384,18 @@ impl LocalWorker {
     /// What has waited longest behind a worker that stands; else what comes from outside.
     fn take_over(&self, now: u64) -> Option<Runnable> {
         let shared = self.shared();
-        let standing = || shared.everybody().filter(|other| other.index != self.index && other.stands());
+        let own = self.index;
+        let standing = || shared.everybody().filter(move |other| other.index != own && other.stands());
         // Alarms of those that stand, too; and pollers are asked, which nobody else may do.
         standing().filter(|other| other.timers().is_due(now)).for_each(|other| self.ring(other, now));
         self.ask_at_boundary(now);
         // Who watches sees that somebody asks.
         self.boundary_ns.set(now);
         let found = self.take_own().or_else(|| standing().find_map(|other| self.take_from(other)));
+        // If all workers stand, nobody else takes what waits behind a long slice of another extra one.
+        let is_up = move |other: &&Worker| other.index != own && !other.inbox.is_asleep();
+        let extras = || shared.extra_workers().filter(is_up);
+        let found = found.or_else(|| extras().find_map(|other| self.take_from(other)));
         found.or_else(|| {
             self.take_shared(1);
             self.take_own()

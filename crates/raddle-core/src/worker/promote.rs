@@ -1,5 +1,5 @@
 //! Owns: when a fork becomes a job that others may take, and how a job that was taken gets its own stack.
-//! May use: `counters`, `orphan`, `tracer`, `raddle-protocol`, `raddle-trace`.
+//! May use: `block::current`, `counters`, `orphan`, `tracer`, `raddle-protocol`, `raddle-trace`.
 //! Never: a fork's code on a stack that is not its own flow's or a fresh one.
 //!
 //! *Who asks.* An idle worker's request stands before it is made: a worker whose queue holds fewer than a handful of
@@ -15,8 +15,8 @@
 //! *Who waits lets go.* A flow that parks or yields promotes all that it has: what it waits for may be behind one of
 //! its own forks, and its worker, too, takes from its own queue.
 //!
-//! *Who stands in the kernel is helped.* A flow whose call blocks its OS thread, unknown to the scheduler, forks no more
-//! and lets nothing go. Whoever watches stops that OS thread and promotes the forks in its place.
+//! *Who stands in the kernel is helped.* A flow whose call blocks its OS thread, unknown to the scheduler, forks no
+//! more and lets nothing go. Whoever watches stops that OS thread and promotes the forks in its place.
 //!
 //! *A taken job is a process.* It gets a block and a roomy stack, may wait like any process, and stands on no stack
 //! of anybody else: a thief that waits is simply not running. That is what keeps recursion of steals, and a job that

@@ -65,7 +65,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 50] = [
+const PROGRAMS: [(&str, fn()); 51] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -80,6 +80,7 @@ const PROGRAMS: [(&str, fn()); 50] = [
     ("nobody_can_help_nor_print", stand::nobody_can_help_nor_print),
     ("stands_again", stand::stands_again),
     ("many_compressors", stand::many_compressors),
+    ("nobody_reads_standard_error", stand::nobody_reads_standard_error),
     ("calls_before_a_full_batch", stand::calls_before_a_full_batch),
     ("a_sleep_that_no_signal_ends", stand::a_sleep_that_no_signal_ends),
     ("cycle_while_others_run", cycles::cycle_while_others_run),

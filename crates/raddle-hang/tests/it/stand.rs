@@ -154,6 +154,23 @@ fn a_fork_that_was_laid_open_for_a_standing_call_comes_back() {
     });
 }
 
+/// The only worker stands, and the extra one is in a slice that only what waits behind it can end.
+#[test]
+fn what_waits_behind_a_slice_of_an_extra_worker_runs_elsewhere() {
+    ends(1, || {
+        let (sender, receiver) = channel();
+        drop(csp::spawn(move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let sets = flag.clone();
+            let behind = csp::spawn(move || sets.store(true, Ordering::Release));
+            while !flag.load(Ordering::Acquire) {}
+            behind.join().unwrap();
+            sender.send(()).unwrap();
+        }));
+        receiver.recv().unwrap();
+    });
+}
+
 /// The successors of `par_for` come home as mail, if another worker has split them: they have never run.
 #[test]
 fn bodies_that_were_handed_to_a_worker_that_stands_run_elsewhere() {
@@ -754,6 +771,42 @@ fn stands_alone(holds_standard_error: bool) {
         }));
     }));
     until_input_ends();
+}
+
+/// Standard error is a pipe that is full. The watcher has something to say, and then somebody to help.
+pub(super) fn nobody_reads_standard_error() {
+    let mut files = [libc::pollfd { fd: 2, events: libc::POLLOUT, revents: 0 }];
+    // SAFETY: the one entry of `files`.
+    while unsafe { libc::poll(files.as_mut_ptr(), 1, 0) } == 1 {
+        std::io::stderr().write_all(&[b'x'; 4096]).unwrap();
+    }
+    runtime(1).run(|| {
+        let behind = csp::spawn(|| ());
+        // Until that has been said, or was to be: of this nothing can be seen.
+        let until = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < until {}
+        behind.join().unwrap();
+        let (sender, receiver) = channel();
+        let waits = csp::spawn(move || receiver.recv().unwrap());
+        let sends = csp::spawn(move || sender.send(()).unwrap());
+        waits.join().unwrap();
+        sends.join().unwrap();
+    });
+    std::io::stdout().write_all(b"all have ended\n").unwrap();
+}
+
+#[test]
+fn a_watcher_whose_words_nobody_reads_goes_on() {
+    let dog = Watchdog::new("a full pipe".into(), Progress::default(), String::new);
+    let mut child = program("nobody_reads_standard_error", &[("RADDLE_SLOW_SLICE", "100ms")]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("all have ended"), "{said}");
+    let mut rest = Vec::new();
+    child.stderr.take().unwrap().read_to_end(&mut rest).unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(dog);
 }
 
 const BEFORE: u32 = line!();

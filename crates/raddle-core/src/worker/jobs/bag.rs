@@ -53,8 +53,8 @@ pub fn promote_oldest(worker: &LocalWorker, forks: &Forks) -> bool {
     true
 }
 
-/// As [`promote_oldest`], to `queue`, in the place of the flow, which stands still, and where no memory may be asked for:
-/// the closure stays where it is, and the record is the slot.
+/// As [`promote_oldest`], to `queue`, in the place of the flow, which stands still, and where no memory may be asked
+/// for: the closure stays where it is, and the record is the slot.
 pub(in crate::worker) fn promote_oldest_into(slot: SpareSlot, forks: &Forks, queue: &JobQueue) {
     let Some((place, act)) = forks.bag.oldest::<Header>() else { return };
     let record = slot.into_node();

@@ -51,6 +51,7 @@ mod enter;
 pub(crate) mod extra;
 mod foreign;
 mod gates;
+mod heap;
 mod here;
 pub mod hooks;
 pub mod jobs;

@@ -1,0 +1,229 @@
+//! Owns: `raddle_mutex_t`, locks of five kinds behind one face.
+//! May use: `fault`, `handle`, `time`, `raddle`, `raddle-core`.
+//! Never: a lock destroyed while somebody has it.
+//!
+//! The parking mutex notes by itself who holds it. The others keep their guard here, in a place that only the holder
+//! touches, and an owner beside it. A lock that its holder takes again, and one that another unlocks, are told.
+
+use crate::fault::{Fault, Outcome, entry};
+use crate::handle::{Handle, Object, end, get, make};
+use crate::time::{deadline, span};
+use raddle::sync::{
+    ClhGuard, ClhLock, LockResult, McsGuard, McsLock, Mutex, MutexGuard, PoisonError, SpinGuard, SpinLock,
+    TicketGuard, TicketLock, TryLockError, TryLockResult,
+};
+use raddle_core::door::futex::Owner;
+use std::cell::UnsafeCell;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+/// A lock that the program is told to hold without a guard.
+pub(crate) enum Lock {
+    Parking(Mutex<()>),
+    Spin(Kept<SpinLock<()>, SpinGuard<'static, ()>>),
+    Ticket(Kept<TicketLock<()>, TicketGuard<'static, ()>>),
+    Mcs(Kept<McsLock<()>, McsGuard<'static, ()>>),
+    Clh(Kept<ClhLock<()>, ClhGuard<'static, ()>>),
+}
+
+impl Object for Lock {
+    const TAG: u64 = u64::from_le_bytes(*b"raddlmtx");
+}
+
+/// A lock with the guard of the one who has it.
+pub(crate) struct Kept<L, G> {
+    lock: L,
+    owner: Owner,
+    guard: UnsafeCell<MaybeUninit<G>>,
+}
+
+// SAFETY: the guard is written and taken by the holder alone; it goes with the flow of control, not the OS thread.
+unsafe impl<L: Sync, G> Sync for Kept<L, G> {}
+// SAFETY: as above.
+unsafe impl<L: Send, G> Send for Kept<L, G> {}
+
+impl<L: 'static, G> Kept<L, G> {
+    fn new(lock: L) -> Self {
+        Kept { lock, owner: Owner::nobody(), guard: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    /// Takes the lock by `lock`, which is given it for as long as the program keeps it.
+    #[inline(always)]
+    fn take(&self, lock: impl FnOnce(&'static L) -> Option<G>) -> Outcome {
+        if self.owner.is_caller() {
+            return Err(Fault::Deadlock);
+        }
+        // SAFETY: the object stays where it is until the program destroys it, which is refused while a guard is here.
+        let own = unsafe { &*std::ptr::from_ref(&self.lock) };
+        let guard = lock(own).ok_or(Fault::TimedOut)?;
+        // SAFETY: the caller has the lock, and so the place, which is empty.
+        unsafe { &mut *self.guard.get() }.write(guard);
+        self.owner.set();
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn give(&self) -> Outcome {
+        if !self.owner.is_caller() {
+            return Err(Fault::Permission);
+        }
+        self.owner.clear();
+        // SAFETY: the caller has the lock, and so the place, which has its guard.
+        let place = unsafe { &*self.guard.get() };
+        // SAFETY: as above; the next holder overwrites it.
+        drop(unsafe { place.assume_init_read() });
+        Ok(())
+    }
+
+    /// Whether anybody has it.
+    fn is_taken(&self) -> bool {
+        !self.owner.is_nobody()
+    }
+}
+
+/// No panic of a holder's poisons a lock of C, which holds it through no frame of Rust.
+pub(crate) fn unpoisoned<G>(locked: LockResult<G>) -> G {
+    locked.unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`unpoisoned`], if it is there.
+pub(crate) fn unless_late<G>(locked: TryLockResult<G>) -> Outcome<G> {
+    match locked {
+        Ok(guard) => Ok(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => Err(Fault::TimedOut),
+    }
+}
+
+fn has(mutex: &Mutex<()>) -> bool {
+    mutex.held().is_some_and(|held| held.by_caller())
+}
+
+impl Lock {
+    /// The guard of a parking mutex that the caller holds.
+    pub(crate) fn guard(&self) -> Outcome<MutexGuard<'_, ()>> {
+        match self {
+            // SAFETY: the caller holds it, and forgot its guard.
+            Lock::Parking(mutex) if has(mutex) => Ok(unsafe { mutex.make_guard_unchecked() }),
+            Lock::Parking(_) => Err(Fault::Permission),
+            _ => Err(Fault::Unsupported),
+        }
+    }
+
+    /// The parking mutex, for who takes it again.
+    pub(crate) fn parking(&self) -> Outcome<&Mutex<()>> {
+        if let Lock::Parking(mutex) = self { Ok(mutex) } else { Err(Fault::Unsupported) }
+    }
+
+    #[inline(always)]
+    fn lock(&self) -> Outcome {
+        match self {
+            Lock::Parking(mutex) => match mutex.try_lock() {
+                Ok(guard) => std::mem::forget(guard),
+                _ => return lock_late(mutex),
+            },
+            Lock::Spin(kept) => return kept.take(|lock| Some(lock.lock())),
+            Lock::Ticket(kept) => return kept.take(|lock| Some(lock.lock())),
+            Lock::Mcs(kept) => return kept.take(|lock| Some(lock.lock())),
+            Lock::Clh(kept) => return kept.take(|lock| Some(lock.lock())),
+        }
+        Ok(())
+    }
+
+    fn try_lock(&self) -> Outcome {
+        match self {
+            Lock::Parking(mutex) => std::mem::forget(unless_late(mutex.try_lock())?),
+            Lock::Mcs(kept) => return kept.take(McsLock::try_lock),
+            Lock::Spin(_) | Lock::Ticket(_) | Lock::Clh(_) => return Err(Fault::Unsupported),
+        }
+        Ok(())
+    }
+
+    fn lock_for(&self, timeout_ns: i64) -> Outcome {
+        match (self, span(timeout_ns)) {
+            (_, None) => self.lock(),
+            (_, Some(none)) if none.is_zero() => self.try_lock(),
+            (Lock::Parking(mutex), _) if has(mutex) => Err(Fault::Deadlock),
+            (Lock::Parking(mutex), Some(timeout)) => match deadline(timeout_ns) {
+                Some(deadline) => unless_late(mutex.try_lock_until(deadline)).map(std::mem::forget),
+                None => unless_late(mutex.try_lock_for(timeout)).map(std::mem::forget),
+            },
+            _ => Err(Fault::Unsupported),
+        }
+    }
+
+    #[inline(always)]
+    fn unlock(&self) -> Outcome {
+        match self {
+            Lock::Parking(_) => self.guard().map(drop),
+            Lock::Spin(kept) => kept.give(),
+            Lock::Ticket(kept) => kept.give(),
+            Lock::Mcs(kept) => kept.give(),
+            Lock::Clh(kept) => kept.give(),
+        }
+    }
+
+    fn is_taken(&self) -> bool {
+        match self {
+            Lock::Parking(mutex) => matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)),
+            Lock::Spin(kept) => kept.is_taken(),
+            Lock::Ticket(kept) => kept.is_taken(),
+            Lock::Mcs(kept) => kept.is_taken(),
+            Lock::Clh(kept) => kept.is_taken(),
+        }
+    }
+}
+
+#[cold]
+fn lock_late(mutex: &Mutex<()>) -> Outcome {
+    if has(mutex) {
+        return Err(Fault::Deadlock);
+    }
+    std::mem::forget(unpoisoned(mutex.lock()));
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_mutex_create(kind: c_int, out: *mut *mut Handle<Lock>) -> c_int {
+    entry(|| {
+        let lock = match kind {
+            0 => Lock::Parking(Mutex::new(())),
+            1 => Lock::Spin(Kept::new(SpinLock::new(()))),
+            2 => Lock::Ticket(Kept::new(TicketLock::new(()))),
+            3 => Lock::Mcs(Kept::new(McsLock::new(()))),
+            4 => Lock::Clh(Kept::new(ClhLock::new(()))),
+            _ => return Err(Fault::Invalid),
+        };
+        make(out, lock)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_mutex_destroy(mutex: *mut Handle<Lock>) -> c_int {
+    entry(|| {
+        if get(mutex)?.is_taken() {
+            return Err(Fault::Busy);
+        }
+        end(mutex).map(drop)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_mutex_lock(mutex: *const Handle<Lock>) -> c_int {
+    entry(|| get(mutex)?.lock())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_mutex_trylock(mutex: *const Handle<Lock>) -> c_int {
+    entry(|| get(mutex)?.try_lock())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_mutex_lock_for(mutex: *const Handle<Lock>, timeout_ns: i64) -> c_int {
+    entry(|| get(mutex)?.lock_for(timeout_ns))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_mutex_unlock(mutex: *const Handle<Lock>) -> c_int {
+    entry(|| get(mutex)?.unlock())
+}

@@ -2,8 +2,9 @@
 //! May use: `fault`, `handle`, `time`, `raddle`, `raddle-core`.
 //! Never: a lock destroyed while somebody has it.
 //!
-//! The parking mutex notes by itself who holds it. The others keep their guard here, in a place that only the holder
-//! touches, and an owner beside it. A lock that its holder takes again, and one that another unlocks, are told.
+//! Each has an owner beside it, by which a lock that its holder takes again, and one that another unlocks, are told. What
+//! the parking mutex notes by itself does not do for that: who has just lost it to another stands there until that one
+//! comes to note itself. The other kinds keep their guard here, in a place that only the holder touches.
 
 use crate::fault::{Fault, Outcome, entry};
 use crate::handle::{Handle, Object, end, get, make};
@@ -16,10 +17,11 @@ use raddle_core::door::futex::Owner;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
 
 /// A lock that the program is told to hold without a guard.
 pub(crate) enum Lock {
-    Parking(Mutex<()>),
+    Parking(Parking),
     Spin(Kept<SpinLock<()>, SpinGuard<'static, ()>>),
     Ticket(Kept<TicketLock<()>, TicketGuard<'static, ()>>),
     Mcs(Kept<McsLock<()>, McsGuard<'static, ()>>),
@@ -28,6 +30,67 @@ pub(crate) enum Lock {
 
 impl Object for Lock {
     const TAG: u64 = u64::from_le_bytes(*b"raddlmtx");
+}
+
+/// The mutex for all who may wait.
+pub(crate) struct Parking {
+    mutex: Mutex<()>,
+    owner: Owner,
+}
+
+impl Parking {
+    /// The caller has taken it.
+    #[inline(always)]
+    pub(crate) fn keep(&self, guard: MutexGuard<'_, ()>) {
+        std::mem::forget(guard);
+        self.owner.set();
+    }
+
+    /// The guard of the caller, who is about to give the lock back.
+    #[inline(always)]
+    pub(crate) fn guard(&self) -> Outcome<MutexGuard<'_, ()>> {
+        if !self.owner.is_caller() {
+            return Err(Fault::Permission);
+        }
+        self.owner.clear();
+        // SAFETY: the caller holds it, and its guard was forgotten; without an owner nobody makes another one.
+        Ok(unsafe { self.mutex.make_guard_unchecked() })
+    }
+
+    #[inline(always)]
+    fn lock(&self) -> Outcome {
+        match self.mutex.try_lock() {
+            Ok(guard) => self.keep(guard),
+            Err(_) => return self.lock_late(),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn lock_late(&self) -> Outcome {
+        if self.owner.is_caller() {
+            return Err(Fault::Deadlock);
+        }
+        self.lock_again();
+        Ok(())
+    }
+
+    /// Waits for it.
+    pub(crate) fn lock_again(&self) {
+        self.keep(unpoisoned(self.mutex.lock()));
+    }
+
+    fn lock_for(&self, timeout: Duration, deadline: Option<Instant>) -> Outcome {
+        if self.owner.is_caller() {
+            return Err(Fault::Deadlock);
+        }
+        let locked = match deadline {
+            Some(deadline) => self.mutex.try_lock_until(deadline),
+            None => self.mutex.try_lock_for(timeout),
+        };
+        self.keep(unless_late(locked)?);
+        Ok(())
+    }
 }
 
 /// A lock with the guard of the one who has it.
@@ -95,59 +158,41 @@ pub(crate) fn unless_late<G>(locked: TryLockResult<G>) -> Outcome<G> {
     }
 }
 
-fn has(mutex: &Mutex<()>) -> bool {
-    mutex.held().is_some_and(|held| held.by_caller())
-}
-
 impl Lock {
-    /// The guard of a parking mutex that the caller holds.
-    pub(crate) fn guard(&self) -> Outcome<MutexGuard<'_, ()>> {
-        match self {
-            // SAFETY: the caller holds it, and forgot its guard.
-            Lock::Parking(mutex) if has(mutex) => Ok(unsafe { mutex.make_guard_unchecked() }),
-            Lock::Parking(_) => Err(Fault::Permission),
-            _ => Err(Fault::Unsupported),
-        }
-    }
-
-    /// The parking mutex, for who takes it again.
-    pub(crate) fn parking(&self) -> Outcome<&Mutex<()>> {
+    /// The parking mutex, for a condition variable.
+    pub(crate) fn parking(&self) -> Outcome<&Parking> {
         if let Lock::Parking(mutex) = self { Ok(mutex) } else { Err(Fault::Unsupported) }
     }
 
     #[inline(always)]
     fn lock(&self) -> Outcome {
         match self {
-            Lock::Parking(mutex) => match mutex.try_lock() {
-                Ok(guard) => std::mem::forget(guard),
-                _ => return lock_late(mutex),
-            },
-            Lock::Spin(kept) => return kept.take(|lock| Some(lock.lock())),
-            Lock::Ticket(kept) => return kept.take(|lock| Some(lock.lock())),
-            Lock::Mcs(kept) => return kept.take(|lock| Some(lock.lock())),
-            Lock::Clh(kept) => return kept.take(|lock| Some(lock.lock())),
+            Lock::Parking(mutex) => mutex.lock(),
+            Lock::Spin(kept) => kept.take(|lock| Some(lock.lock())),
+            Lock::Ticket(kept) => kept.take(|lock| Some(lock.lock())),
+            Lock::Mcs(kept) => kept.take(|lock| Some(lock.lock())),
+            Lock::Clh(kept) => kept.take(|lock| Some(lock.lock())),
         }
-        Ok(())
     }
 
     fn try_lock(&self) -> Outcome {
         match self {
-            Lock::Parking(mutex) => std::mem::forget(unless_late(mutex.try_lock())?),
-            Lock::Mcs(kept) => return kept.take(McsLock::try_lock),
-            Lock::Spin(_) | Lock::Ticket(_) | Lock::Clh(_) => return Err(Fault::Unsupported),
+            Lock::Parking(parking) => {
+                parking.keep(unless_late(parking.mutex.try_lock())?);
+                Ok(())
+            }
+            // Its holder would be told of a deadlock, where it only asks.
+            Lock::Mcs(kept) if kept.owner.is_caller() => Err(Fault::TimedOut),
+            Lock::Mcs(kept) => kept.take(McsLock::try_lock),
+            Lock::Spin(_) | Lock::Ticket(_) | Lock::Clh(_) => Err(Fault::Unsupported),
         }
-        Ok(())
     }
 
     fn lock_for(&self, timeout_ns: i64) -> Outcome {
         match (self, span(timeout_ns)) {
             (_, None) => self.lock(),
             (_, Some(none)) if none.is_zero() => self.try_lock(),
-            (Lock::Parking(mutex), _) if has(mutex) => Err(Fault::Deadlock),
-            (Lock::Parking(mutex), Some(timeout)) => match deadline(timeout_ns) {
-                Some(deadline) => unless_late(mutex.try_lock_until(deadline)).map(std::mem::forget),
-                None => unless_late(mutex.try_lock_for(timeout)).map(std::mem::forget),
-            },
+            (Lock::Parking(mutex), Some(timeout)) => mutex.lock_for(timeout, deadline(timeout_ns)),
             _ => Err(Fault::Unsupported),
         }
     }
@@ -155,7 +200,7 @@ impl Lock {
     #[inline(always)]
     fn unlock(&self) -> Outcome {
         match self {
-            Lock::Parking(_) => self.guard().map(drop),
+            Lock::Parking(mutex) => mutex.guard().map(drop),
             Lock::Spin(kept) => kept.give(),
             Lock::Ticket(kept) => kept.give(),
             Lock::Mcs(kept) => kept.give(),
@@ -165,7 +210,7 @@ impl Lock {
 
     fn is_taken(&self) -> bool {
         match self {
-            Lock::Parking(mutex) => matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)),
+            Lock::Parking(parking) => matches!(parking.mutex.try_lock(), Err(TryLockError::WouldBlock)),
             Lock::Spin(kept) => kept.is_taken(),
             Lock::Ticket(kept) => kept.is_taken(),
             Lock::Mcs(kept) => kept.is_taken(),
@@ -174,20 +219,11 @@ impl Lock {
     }
 }
 
-#[cold]
-fn lock_late(mutex: &Mutex<()>) -> Outcome {
-    if has(mutex) {
-        return Err(Fault::Deadlock);
-    }
-    std::mem::forget(unpoisoned(mutex.lock()));
-    Ok(())
-}
-
 #[unsafe(no_mangle)]
 extern "C" fn raddle_mutex_create(kind: c_int, out: *mut *mut Handle<Lock>) -> c_int {
     entry(|| {
         let lock = match kind {
-            0 => Lock::Parking(Mutex::new(())),
+            0 => Lock::Parking(Parking { mutex: Mutex::new(()), owner: Owner::nobody() }),
             1 => Lock::Spin(Kept::new(SpinLock::new(()))),
             2 => Lock::Ticket(Kept::new(TicketLock::new(()))),
             3 => Lock::Mcs(Kept::new(McsLock::new(()))),

@@ -23,17 +23,17 @@ impl Object for Condition {
 
 impl Condition {
     fn wait(&self, lock: &Lock, timeout: Option<Duration>) -> Outcome {
-        let guard = lock.guard()?;
         let mutex = lock.parking()?;
+        let guard = mutex.guard()?;
         let _using = self.users.enter();
         let waited = catch_unwind(AssertUnwindSafe(|| match timeout {
             Some(timeout) => {
                 let (guard, ended) = unpoisoned(self.condition.wait_timeout(guard, timeout));
-                std::mem::forget(guard);
+                mutex.keep(guard);
                 !ended.timed_out()
             }
             None => {
-                std::mem::forget(unpoisoned(self.condition.wait(guard)));
+                mutex.keep(unpoisoned(self.condition.wait(guard)));
                 true
             }
         }));
@@ -42,7 +42,7 @@ impl Condition {
             Ok(false) => Err(Fault::TimedOut),
             Err(payload) => {
                 // A cancelled wait has given the lock back; the program unlocks it all the same.
-                std::mem::forget(shield(|| unpoisoned(mutex.lock())));
+                shield(|| mutex.lock_again());
                 resume_unwind(payload)
             }
         }

@@ -64,7 +64,8 @@ enum {
     RADDLE_ESTARTED = 11,  /* the default runtime runs already */
     RADDLE_ENOTSUP = 12,   /* this machine, or this kind of object, cannot do that */
     RADDLE_EOS = 13,       /* the operating system refused; errno says why */
-    RADDLE_EPANIC = 14     /* a panic in the library */
+    RADDLE_EPANIC = 14,    /* a panic in the library */
+    RADDLE_ENOTRUN = 15    /* the thread was cancelled before it began */
 };
 
 /* The text of a code; of an unknown one, that it is unknown. Returns a constant. */
@@ -156,15 +157,14 @@ typedef struct raddle_spawn_options {
 #define RADDLE_SPAWN_OPTIONS_INIT { sizeof(raddle_spawn_options_t), 0, -1, 0, NULL, NULL }
 
 /* As raddle_spawn, by options. RADDLE_EINVAL if there is no such worker or no stack is so large. If the token is
- * cancelled before it begins, it does not run, and its join returns RADDLE_ECANCELED. */
+ * cancelled before it begins, it does not run, and its join returns RADDLE_ENOTRUN. */
 int raddle_spawn_with(raddle_thread_t **thread, const raddle_spawn_options_t *options, raddle_fn fn, void *arg);
 /* As raddle_spawn_process, on this runtime, from anywhere. */
 int raddle_runtime_spawn(raddle_runtime_t *runtime, raddle_thread_t **thread, raddle_fn fn, void *arg);
 
 /* Waits for the end of a thread; *result, if it is not null, is what its function has returned. The handle is used up
- * if this returns RADDLE_OK, or RADDLE_EPANIC or RADDLE_ECANCELED of the thread's own; if the *caller* is cancelled
- * (raddle_check then returns RADDLE_ECANCELED, too), the thread goes on and the handle stays: join it in raddle_shield,
- * or detach it. */
+ * if this returns RADDLE_OK, or RADDLE_ENOTRUN: its token was cancelled before it began. With RADDLE_ECANCELED, since
+ * the caller is cancelled, the thread goes on and the handle stays: join it in raddle_shield, or detach it. */
 int raddle_join(raddle_thread_t *thread, void **result);
 /* As raddle_join, for at most so long: RADDLE_ETIMEDOUT, and the handle stays. */
 int raddle_join_for(raddle_thread_t *thread, int64_t timeout_ns, void **result);
@@ -254,6 +254,10 @@ typedef struct raddle_rx raddle_rx_t;
  * any number of threads each. It holds at most capacity words; none if that is 0, so that a send waits for its receive;
  * any number if it is negative. */
 int raddle_channel(int64_t capacity, raddle_tx_t **tx, raddle_rx_t **rx);
+/* As raddle_channel, of words that own something: what nobody receives, since the ends to receive are closed, is given
+ * to drop, which must not wait. A word that was not sent is still the caller's. */
+typedef void (*raddle_drop_fn)(uintptr_t word);
+int raddle_channel_owned(int64_t capacity, raddle_drop_fn drop, raddle_tx_t **tx, raddle_rx_t **rx);
 /* A channel of messages of bytes, of any length. */
 int raddle_channel_bytes(int64_t capacity, raddle_tx_t **tx, raddle_rx_t **rx);
 /* An end of a channel that has one word, the time of raddle_now, after so long; never, if that is negative. */

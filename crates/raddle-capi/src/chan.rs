@@ -40,15 +40,81 @@ impl Drop for Message {
     }
 }
 
+/// `raddle_drop_fn`.
+type DropWord = Option<unsafe extern "C-unwind" fn(usize)>;
+
+/// A word that owns something: if nobody receives it, the program's function gets it.
+pub(crate) struct Owned {
+    word: usize,
+    drop: DropWord,
+}
+
+impl Owned {
+    pub(crate) fn take(self) -> usize {
+        let word = self.word;
+        std::mem::forget(self);
+        word
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // What unwinds here is a send that was cancelled: its word is still the sender's.
+        if let Some(drop) = self.drop
+            && !std::thread::panicking()
+        {
+            // SAFETY: the interface asks for a function that may be called so, anywhere.
+            unsafe { drop(self.word) }
+        }
+    }
+}
+
+/// A message that was not sent: what it owns of the program's is the program's still.
+pub(crate) trait Unsent {
+    fn give_back(self);
+}
+
+impl Unsent for usize {
+    fn give_back(self) {}
+}
+
+impl Unsent for Message {
+    fn give_back(self) {}
+}
+
+impl Unsent for Owned {
+    fn give_back(self) {
+        self.take();
+    }
+}
+
+/// What an end of owned words sends them with.
+pub(crate) struct OwnedSender {
+    sender: Sender<Owned>,
+    drop: DropWord,
+}
+
+impl OwnedSender {
+    pub(crate) fn own(&self, word: usize) -> Owned {
+        Owned { word, drop: self.drop }
+    }
+
+    pub(crate) fn sender(&self) -> &Sender<Owned> {
+        &self.sender
+    }
+}
+
 /// `raddle_tx_t`.
 pub(crate) enum Tx {
     Words(Sender<usize>),
+    Owned(OwnedSender),
     Bytes(Sender<Message>),
 }
 
 /// `raddle_rx_t`.
 pub(crate) enum Rx {
     Words(Receiver<usize>),
+    Owned(Receiver<Owned>),
     Bytes(Receiver<Message>),
     Clock(Receiver<Instant>),
 }
@@ -77,18 +143,23 @@ fn make_pair(tx: *mut *mut Handle<Tx>, rx: *mut *mut Handle<Rx>, ends: (Tx, Rx))
     make(rx, ends.1)
 }
 
-fn send<T>(sender: &Sender<T>, message: T, timeout_ns: i64) -> Outcome {
+pub(crate) fn refused<T: Unsent>(message: T, fault: Fault) -> Fault {
+    message.give_back();
+    fault
+}
+
+fn send<T: Unsent>(sender: &Sender<T>, message: T, timeout_ns: i64) -> Outcome {
     if timeout_ns == 0 {
-        return sender.try_send(message).map_err(|refused| match refused {
-            TrySendError::Full(_) => Fault::TimedOut,
-            TrySendError::Disconnected(_) => Fault::Closed,
+        return sender.try_send(message).map_err(|error| match error {
+            TrySendError::Full(message) => refused(message, Fault::TimedOut),
+            TrySendError::Disconnected(message) => refused(message, Fault::Closed),
         });
     }
     match deadline(timeout_ns) {
-        None => sender.send(message).map_err(|_| Fault::Closed),
-        Some(deadline) => sender.send_deadline(message, deadline).map_err(|refused| match refused {
-            SendTimeoutError::Timeout(_) => Fault::TimedOut,
-            SendTimeoutError::Disconnected(_) => Fault::Closed,
+        None => sender.send(message).map_err(|error| refused(error.0, Fault::Closed)),
+        Some(deadline) => sender.send_deadline(message, deadline).map_err(|error| match error {
+            SendTimeoutError::Timeout(message) => refused(message, Fault::TimedOut),
+            SendTimeoutError::Disconnected(message) => refused(message, Fault::Closed),
         }),
     }
 }
@@ -130,6 +201,22 @@ extern "C" fn raddle_channel_bytes(
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn raddle_channel_owned(
+    capacity: i64,
+    drop: DropWord,
+    tx: *mut *mut Handle<Tx>,
+    rx: *mut *mut Handle<Rx>,
+) -> c_int {
+    entry(|| {
+        if drop.is_none() {
+            return Err(Fault::Invalid);
+        }
+        let (sender, receiver) = pair(capacity);
+        make_pair(tx, rx, (Tx::Owned(OwnedSender { sender, drop }), Rx::Owned(receiver)))
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn raddle_after(timeout_ns: i64, rx: *mut *mut Handle<Rx>) -> c_int {
     entry(|| make(rx, Rx::Clock(span(timeout_ns).map_or_else(channel::never, channel::after))))
 }
@@ -147,6 +234,7 @@ extern "C" fn raddle_tx_clone(tx: *const Handle<Tx>, out: *mut *mut Handle<Tx>) 
     entry(|| {
         let clone = match get(tx)? {
             Tx::Words(sender) => Tx::Words(sender.clone()),
+            Tx::Owned(owned) => Tx::Owned(OwnedSender { sender: owned.sender.clone(), drop: owned.drop }),
             Tx::Bytes(sender) => Tx::Bytes(sender.clone()),
         };
         make(out, clone)
@@ -158,6 +246,7 @@ extern "C" fn raddle_rx_clone(rx: *const Handle<Rx>, out: *mut *mut Handle<Rx>) 
     entry(|| {
         let clone = match get(rx)? {
             Rx::Words(receiver) => Rx::Words(receiver.clone()),
+            Rx::Owned(receiver) => Rx::Owned(receiver.clone()),
             Rx::Bytes(receiver) => Rx::Bytes(receiver.clone()),
             Rx::Clock(receiver) => Rx::Clock(receiver.clone()),
         };
@@ -179,6 +268,7 @@ extern "C" fn raddle_rx_close(rx: *mut Handle<Rx>) -> c_int {
 extern "C" fn raddle_tx_len(tx: *const Handle<Tx>, out: *mut usize) -> c_int {
     entry(|| match get(tx)? {
         Tx::Words(sender) => put(out, sender.len()),
+        Tx::Owned(owned) => put(out, owned.sender.len()),
         Tx::Bytes(sender) => put(out, sender.len()),
     })
 }
@@ -187,6 +277,7 @@ extern "C" fn raddle_tx_len(tx: *const Handle<Tx>, out: *mut usize) -> c_int {
 extern "C" fn raddle_rx_len(rx: *const Handle<Rx>, out: *mut usize) -> c_int {
     entry(|| match get(rx)? {
         Rx::Words(receiver) => put(out, receiver.len()),
+        Rx::Owned(receiver) => put(out, receiver.len()),
         Rx::Bytes(receiver) => put(out, receiver.len()),
         Rx::Clock(receiver) => put(out, receiver.len()),
     })
@@ -196,7 +287,7 @@ extern "C" fn raddle_rx_len(rx: *const Handle<Rx>, out: *mut usize) -> c_int {
 extern "C" fn raddle_send(tx: *const Handle<Tx>, word: usize) -> c_int {
     entry(|| match get(tx)? {
         Tx::Words(sender) => sender.send(word).map_err(|_| Fault::Closed),
-        Tx::Bytes(_) => Err(Fault::Unsupported),
+        _ => send_word(tx, word, -1),
     })
 }
 
@@ -204,8 +295,14 @@ extern "C" fn raddle_send(tx: *const Handle<Tx>, word: usize) -> c_int {
 extern "C" fn raddle_send_for(tx: *const Handle<Tx>, word: usize, timeout_ns: i64) -> c_int {
     entry(|| match get(tx)? {
         Tx::Words(sender) => send(sender, word, timeout_ns),
-        Tx::Bytes(_) => Err(Fault::Unsupported),
+        _ => send_word(tx, word, timeout_ns),
     })
+}
+
+/// The seldom kinds of ends. A cancelled send of an owned word gives it back, too.
+fn send_word(tx: *const Handle<Tx>, word: usize, timeout_ns: i64) -> Outcome {
+    let Tx::Owned(owned) = get(tx)? else { return Err(Fault::Unsupported) };
+    send(&owned.sender, owned.own(word), timeout_ns)
 }
 
 #[unsafe(no_mangle)]
@@ -222,6 +319,10 @@ extern "C" fn raddle_recv(rx: *const Handle<Rx>, word: *mut usize) -> c_int {
 fn receive_word(rx: *const Handle<Rx>, word: *mut usize, timeout_ns: i64) -> Outcome {
     match get(rx)? {
         Rx::Words(receiver) => put_if(word, receive(receiver, timeout_ns)?),
+        Rx::Owned(receiver) => {
+            expect(word)?;
+            put_if(word, receive(receiver, timeout_ns)?.take());
+        }
         Rx::Clock(receiver) => put_if(word, time_word(receive(receiver, timeout_ns)?)),
         Rx::Bytes(_) => return Err(Fault::Unsupported),
     }
@@ -242,7 +343,7 @@ extern "C" fn raddle_send_bytes(
 ) -> c_int {
     entry(|| match get(tx)? {
         Tx::Bytes(sender) => send(sender, Message::copy(data, size)?, timeout_ns),
-        Tx::Words(_) => Err(Fault::Unsupported),
+        _ => Err(Fault::Unsupported),
     })
 }
 

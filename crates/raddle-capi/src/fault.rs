@@ -40,6 +40,7 @@ faults! {
     Unsupported = 12, c"RADDLE_ENOTSUP", c"this machine, or this kind of object, cannot do that";
     Os = 13, c"RADDLE_EOS", c"the operating system refused; errno says why";
     Panic = 14, c"RADDLE_EPANIC", c"a panic in the library";
+    NotRun = 15, c"RADDLE_ENOTRUN", c"the thread was cancelled before it began";
 }
 
 const OK: c_int = 0;

@@ -2,7 +2,7 @@
 //! May use: `chan`, `fault`, `handle`, `time`, `raddle`.
 //! Never: an operation that was agreed on and is not completed.
 
-use crate::chan::{Message, Rx, Tx, time_word};
+use crate::chan::{Message, Rx, Tx, refused, time_word};
 use crate::fault::{Fault, Outcome, entry};
 use crate::handle::{Handle, expect, get, put_if};
 use crate::time::{deadline, span};
@@ -44,12 +44,20 @@ impl Choice {
     fn complete(&mut self, operation: SelectedOperation<'_>, message: Option<Message>, end: &End<'_>) -> Outcome {
         match end {
             End::Send(Tx::Words(sender)) => operation.send(sender, self.word).map_err(|_| Fault::Closed),
+            End::Send(Tx::Owned(owned)) => {
+                let sent = operation.send(owned.sender(), owned.own(self.word));
+                sent.map_err(|error| refused(error.0, Fault::Closed))
+            }
             End::Send(Tx::Bytes(sender)) => {
                 let message = message.expect("it was copied for each case that sends bytes");
                 operation.send(sender, message).map_err(|_| Fault::Closed)
             }
             End::Receive(Rx::Words(receiver)) => {
                 self.word = operation.recv(receiver).map_err(|_| Fault::Closed)?;
+                Ok(())
+            }
+            End::Receive(Rx::Owned(receiver)) => {
+                self.word = operation.recv(receiver).map_err(|_| Fault::Closed)?.take();
                 Ok(())
             }
             End::Receive(Rx::Clock(receiver)) => {
@@ -68,8 +76,10 @@ impl Choice {
 fn add<'s>(select: &mut Select<'s>, end: &End<'s>) {
     match end {
         End::Send(Tx::Words(sender)) => select.send(sender),
+        End::Send(Tx::Owned(owned)) => select.send(owned.sender()),
         End::Send(Tx::Bytes(sender)) => select.send(sender),
         End::Receive(Rx::Words(receiver)) => select.recv(receiver),
+        End::Receive(Rx::Owned(receiver)) => select.recv(receiver),
         End::Receive(Rx::Bytes(receiver)) => select.recv(receiver),
         End::Receive(Rx::Clock(receiver)) => select.recv(receiver),
     };

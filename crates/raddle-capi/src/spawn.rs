@@ -10,6 +10,7 @@ use crate::runtime::RuntimeObject;
 use crate::time::{deadline, span};
 use raddle::cancel::Token;
 use raddle::{csp, thread};
+use std::any::Any;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::panic::resume_unwind;
@@ -138,13 +139,20 @@ fn run_in(token: &Token, call: Call) -> Word {
     token.run(|| call.run()).unwrap_or_else(|cancelled| resume_unwind(Box::new(cancelled)))
 }
 
+/// How a thread has ended that has not returned: of its own waits its function was told by codes.
+#[cold]
+fn of_its_own(payload: Box<dyn Any + Send>) -> Fault {
+    let fault = of_unwinding(payload);
+    if fault == Fault::Cancelled { Fault::NotRun } else { fault }
+}
+
 #[inline(always)]
 fn join(thread: ThreadWord, until: Option<Instant>, result: *mut Word) -> Outcome {
     if !thread.look()?.wait_until(until) {
         return Err(Fault::TimedOut);
     }
     // It has ended: this neither waits nor is cancelled.
-    let word = thread.take()?.join().map_err(of_unwinding)?;
+    let word = thread.take()?.join().map_err(of_its_own)?;
     put_if(result, word);
     Ok(())
 }

@@ -208,6 +208,30 @@ static void *blocks(void *arg)
     return NULL;
 }
 
+/* In a call that blocks the caller is the same thread still: it may give back what it has taken. */
+static void *unlocks(void *arg)
+{
+    OK(raddle_mutex_unlock(arg));
+    return arg;
+}
+
+static void *locks_and_blocks(void *arg)
+{
+    OK(raddle_mutex_lock(arg));
+    OK(raddle_blocking(unlocks, arg, NULL));
+    IS(RADDLE_EPERM, raddle_mutex_unlock(arg));
+    return arg;
+}
+
+static void lock_over_blocking(void)
+{
+    raddle_mutex_t *mutex;
+    OK(raddle_mutex_create(RADDLE_MUTEX, &mutex));
+    OK(raddle_run(locks_and_blocks, mutex, NULL));
+    locks_and_blocks(mutex);
+    OK(raddle_mutex_destroy(mutex));
+}
+
 static void blocking(void)
 {
     raddle_thread_t *threads[8];
@@ -333,6 +357,7 @@ int main(void)
     parking();
     forks();
     blocking();
+    lock_over_blocking();
     foreigners();
     under_signals();
     forked();

@@ -59,15 +59,6 @@ impl Parking {
 
     #[inline(always)]
     fn lock(&self) -> Outcome {
-        match self.mutex.try_lock() {
-            Ok(guard) => self.keep(guard),
-            Err(_) => return self.lock_late(),
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn lock_late(&self) -> Outcome {
         if self.owner.is_caller() {
             return Err(Fault::Deadlock);
         }
@@ -76,6 +67,7 @@ impl Parking {
     }
 
     /// Waits for it.
+    #[inline(always)]
     pub(crate) fn lock_again(&self) {
         self.keep(unpoisoned(self.mutex.lock()));
     }

@@ -219,13 +219,13 @@ static void locks()
         raddle::with_scope([&](raddle::scope &scope) {
             for (int i = 0; i < 8; i++)
                 scope.spawn([&] {
-                    for (int turn = 0; turn < 100; turn++) {
+                    for (int turn = 0; turn < 20; turn++) {
                         std::lock_guard<raddle::mutex> lock(mutex);
                         count++;
                     }
                 });
         });
-        CHECK(count == 800);
+        CHECK(count == 160);
         CHECK(throws<raddle::error>([&] { mutex.unlock(); }));
     }
     raddle::shared_mutex shared;

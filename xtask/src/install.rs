@@ -4,7 +4,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `include/raddle.h`, `raddle.hpp` | the interface |
+//! | `raddle.h`, `raddle.hpp` in `include` | the interface |
 //! | `lib/libraddle.so.0.1.0`, with `.so.0` and `.so` | the shared library; symbols have versions |
 //! | `lib/libraddle.a` | the same as one object, whose other symbols are local: it stands beside other Rust libraries |
 //! | `lib/pkgconfig/raddle.pc`, `lib/cmake/raddle/*` | how build systems find it |
@@ -121,15 +121,16 @@ fn step(command: &mut Command) -> anyhow::Result<()> {
 
 fn pkg_config(prefix: &str) -> String {
     format!(
-        "prefix={prefix}\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\nName: raddle\nDescription: Very many \
-         very small threads, on all cores\nVersion: {VERSION}\nCflags: -I${{includedir}}\nLibs: -L${{libdir}} -lraddle\n\
-         Libs.private: {SYSTEM}\n"
+        "prefix={prefix}\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\
+         Name: raddle\nDescription: Very many very small threads, on all cores\nVersion: {VERSION}\n\
+         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lraddle\nLibs.private: {SYSTEM}\n"
     )
 }
 
 /// `raddle::raddle` is the shared library, `raddle::raddle_static` the other.
 fn cmake_config() -> String {
-    let libraries = SYSTEM.split(' ').map(|library| library.trim_start_matches("-l")).collect::<Vec<_>>().join(";");
+    let libraries =
+        SYSTEM.split(' ').map(|library| library.trim_start_matches("-l")).collect::<Vec<_>>().join(";");
     let target = |name: &str, kind: &str, file: &str, more: &str| {
         format!(
             "if(NOT TARGET raddle::{name})\n  add_library(raddle::{name} {kind} IMPORTED)\n  set_target_properties(\

@@ -109,7 +109,10 @@ mod tests {
     #[test]
     fn headings_lists_and_words() {
         check("# A page", ".SH NAME\nraddle \\- A page\n");
-        check("## Locks\n\nA `raddle_x` [is](y.md) **so**.", ".SH Locks\n.PP\nA \\fBraddle_x\\fR is \\fBso\\fR.\n");
+        check(
+            "## Locks\n\nA `raddle_x` [is](y.md) **so**.",
+            ".SH Locks\n.PP\nA \\fBraddle_x\\fR is \\fBso\\fR.\n",
+        );
         check("- one\n- two", ".IP \\(bu 2\none\n.IP \\(bu 2\ntwo\n");
     }
 

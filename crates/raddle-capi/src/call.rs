@@ -2,13 +2,13 @@
 //! May use: `fault`.
 //! Never: a call after the interface has promised that there is none.
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{CResult, Fault};
 use std::ffi::{c_int, c_void};
 
 /// `raddle_fn`.
 pub(crate) type Start = Option<unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void>;
 /// `raddle_body`.
-pub(crate) type Body = Option<unsafe extern "C-unwind" fn(*mut c_void) -> c_int>;
+pub(crate) type BodyFn = Option<unsafe extern "C-unwind" fn(*mut c_void) -> c_int>;
 
 /// A word of the program's: what it means, and who may use it, is the program's affair.
 #[derive(Clone, Copy)]
@@ -22,15 +22,15 @@ unsafe impl Sync for Word {}
 
 /// A function with its argument: two words.
 #[derive(Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct CCall {
     function: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
     argument: Word,
 }
 
-impl Call {
+impl CCall {
     #[inline(always)]
-    pub(crate) fn new(function: Start, argument: *mut c_void) -> Outcome<Call> {
-        Ok(Call { function: function.ok_or(Fault::Invalid)?, argument: Word(argument) })
+    pub(crate) fn new(function: Start, argument: *mut c_void) -> CResult<CCall> {
+        Ok(CCall { function: function.ok_or(Fault::Invalid)?, argument: Word(argument) })
     }
 
     #[inline(always)]
@@ -40,20 +40,20 @@ impl Call {
     }
 }
 
-/// As [`Call`], of a function that returns a code.
+/// As [`CCall`], of a function that returns a code.
 #[derive(Clone, Copy)]
-pub(crate) struct BodyCall {
+pub(crate) struct CBodyCall {
     function: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
     argument: Word,
 }
 
-impl BodyCall {
-    pub(crate) fn new(function: Body, argument: *mut c_void) -> Outcome<BodyCall> {
-        Ok(BodyCall { function: function.ok_or(Fault::Invalid)?, argument: Word(argument) })
+impl CBodyCall {
+    pub(crate) fn new(function: BodyFn, argument: *mut c_void) -> CResult<CBodyCall> {
+        Ok(CBodyCall { function: function.ok_or(Fault::Invalid)?, argument: Word(argument) })
     }
 
     pub(crate) fn run(self) -> c_int {
-        // SAFETY: as in `Call::run`.
+        // SAFETY: as in `CCall::run`.
         unsafe { (self.function)(self.argument.0) }
     }
 }

@@ -2,8 +2,8 @@
 //! May use: `call`, `fault`, `handle`, `time`, `raddle`.
 //! Never: a cancellation that unwinds a frame of the program's: its function is told by a code.
 
-use crate::call::{Body, BodyCall};
-use crate::fault::{Fault, Outcome, entry, entry_of_code};
+use crate::call::{BodyFn, CBodyCall};
+use crate::fault::{CResult, Fault, entry, entry_of_code};
 use crate::handle::{Handle, Object, end, get, make, put};
 use crate::time::{deadline, span};
 use raddle::cancel::{self, Cancelled, Token};
@@ -48,18 +48,18 @@ extern "C" fn raddle_token_is_cancelled(token: *const Handle<TokenObject>, out: 
 }
 
 /// What the function has returned, if it has run.
-fn code(ran: Result<c_int, Cancelled>) -> Outcome<c_int> {
+fn code(ran: Result<c_int, Cancelled>) -> CResult<c_int> {
     ran.map_err(|_| Fault::Cancelled)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_token_run(
     token: *const Handle<TokenObject>,
-    function: Body,
+    function: BodyFn,
     argument: *mut c_void,
 ) -> c_int {
     entry_of_code(|| {
-        let body = BodyCall::new(function, argument)?;
+        let body = CBodyCall::new(function, argument)?;
         // The program may destroy the token meanwhile.
         let token = get(token)?.0.clone();
         code(token.run(|| body.run()))
@@ -67,9 +67,9 @@ extern "C" fn raddle_token_run(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_within(timeout_ns: i64, function: Body, argument: *mut c_void) -> c_int {
+extern "C" fn raddle_within(timeout_ns: i64, function: BodyFn, argument: *mut c_void) -> c_int {
     entry_of_code(|| {
-        let body = BodyCall::new(function, argument)?;
+        let body = CBodyCall::new(function, argument)?;
         match deadline(timeout_ns) {
             Some(deadline) => code(cancel::until(deadline, || body.run())),
             None if span(timeout_ns).is_some() => Err(Fault::Invalid),
@@ -79,9 +79,9 @@ extern "C" fn raddle_within(timeout_ns: i64, function: Body, argument: *mut c_vo
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_shield(function: Body, argument: *mut c_void) -> c_int {
+extern "C" fn raddle_shield(function: BodyFn, argument: *mut c_void) -> c_int {
     entry_of_code(|| {
-        let body = BodyCall::new(function, argument)?;
+        let body = CBodyCall::new(function, argument)?;
         Ok(cancel::shield(|| body.run()))
     })
 }

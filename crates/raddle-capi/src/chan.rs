@@ -2,7 +2,7 @@
 //! May use: `fault`, `handle`, `time`, `libc`, `raddle`.
 //! Never: a message of bytes copied twice: what is sent is copied, and that memory goes to the receiver.
 
-use crate::fault::{Fault, Outcome, entry};
+use crate::fault::{CResult, Fault, entry};
 use crate::handle::{Handle, Object, bytes, copy_for_program, end, expect, get, make, put, put_if};
 use crate::time::{deadline, number, span};
 use raddle::channel::{
@@ -12,17 +12,17 @@ use std::ffi::c_int;
 use std::time::Instant;
 
 /// Bytes in memory that `free` takes.
-pub(crate) struct Message {
+pub(crate) struct ByteMessage {
     data: *mut u8,
     size: usize,
 }
 
 // SAFETY: it owns its memory.
-unsafe impl Send for Message {}
+unsafe impl Send for ByteMessage {}
 
-impl Message {
-    pub(crate) fn copy(data: *const u8, size: usize) -> Outcome<Message> {
-        Ok(Message { data: copy_for_program(bytes(data, size)?)?, size })
+impl ByteMessage {
+    pub(crate) fn copy(data: *const u8, size: usize) -> CResult<ByteMessage> {
+        Ok(ByteMessage { data: copy_for_program(bytes(data, size)?)?, size })
     }
 
     /// The memory becomes the program's.
@@ -33,7 +33,7 @@ impl Message {
     }
 }
 
-impl Drop for Message {
+impl Drop for ByteMessage {
     fn drop(&mut self) {
         // SAFETY: it came from `malloc`, and nobody else has it.
         unsafe { libc::free(self.data.cast()) }
@@ -78,7 +78,7 @@ impl Unsent for usize {
     fn give_back(self) {}
 }
 
-impl Unsent for Message {
+impl Unsent for ByteMessage {
     fn give_back(self) {}
 }
 
@@ -108,14 +108,14 @@ impl OwnedSender {
 pub(crate) enum Tx {
     Words(Sender<usize>),
     Owned(OwnedSender),
-    Bytes(Sender<Message>),
+    Bytes(Sender<ByteMessage>),
 }
 
 /// `raddle_rx_t`.
 pub(crate) enum Rx {
     Words(Receiver<usize>),
     Owned(Receiver<Owned>),
-    Bytes(Receiver<Message>),
+    Bytes(Receiver<ByteMessage>),
     Clock(Receiver<Instant>),
 }
 
@@ -136,7 +136,7 @@ fn pair<T>(capacity: i64) -> (Sender<T>, Receiver<T>) {
     usize::try_from(capacity).map_or_else(|_| channel::unbounded(), channel::bounded)
 }
 
-fn make_pair(tx: *mut *mut Handle<Tx>, rx: *mut *mut Handle<Rx>, ends: (Tx, Rx)) -> Outcome {
+fn make_pair(tx: *mut *mut Handle<Tx>, rx: *mut *mut Handle<Rx>, ends: (Tx, Rx)) -> CResult {
     expect(tx)?;
     expect(rx)?;
     make(tx, ends.0)?;
@@ -148,7 +148,7 @@ pub(crate) fn refused<T: Unsent>(message: T, fault: Fault) -> Fault {
     fault
 }
 
-fn send<T: Unsent>(sender: &Sender<T>, message: T, timeout_ns: i64) -> Outcome {
+fn send<T: Unsent>(sender: &Sender<T>, message: T, timeout_ns: i64) -> CResult {
     if timeout_ns == 0 {
         return sender.try_send(message).map_err(|error| match error {
             TrySendError::Full(message) => refused(message, Fault::TimedOut),
@@ -164,7 +164,7 @@ fn send<T: Unsent>(sender: &Sender<T>, message: T, timeout_ns: i64) -> Outcome {
     }
 }
 
-fn receive<T>(receiver: &Receiver<T>, timeout_ns: i64) -> Outcome<T> {
+fn receive<T>(receiver: &Receiver<T>, timeout_ns: i64) -> CResult<T> {
     if timeout_ns == 0 {
         return receiver.try_recv().map_err(|refused| match refused {
             TryRecvError::Empty => Fault::TimedOut,
@@ -300,7 +300,7 @@ extern "C" fn raddle_send_for(tx: *const Handle<Tx>, word: usize, timeout_ns: i6
 }
 
 /// The seldom kinds of ends. A cancelled send of an owned word gives it back, too.
-fn send_word(tx: *const Handle<Tx>, word: usize, timeout_ns: i64) -> Outcome {
+fn send_word(tx: *const Handle<Tx>, word: usize, timeout_ns: i64) -> CResult {
     let Tx::Owned(owned) = get(tx)? else { return Err(Fault::Unsupported) };
     send(&owned.sender, owned.own(word), timeout_ns)
 }
@@ -316,7 +316,7 @@ extern "C" fn raddle_recv(rx: *const Handle<Rx>, word: *mut usize) -> c_int {
     })
 }
 
-fn receive_word(rx: *const Handle<Rx>, word: *mut usize, timeout_ns: i64) -> Outcome {
+fn receive_word(rx: *const Handle<Rx>, word: *mut usize, timeout_ns: i64) -> CResult {
     match get(rx)? {
         Rx::Words(receiver) => put_if(word, receive(receiver, timeout_ns)?),
         Rx::Owned(receiver) => {
@@ -342,7 +342,7 @@ extern "C" fn raddle_send_bytes(
     timeout_ns: i64,
 ) -> c_int {
     entry(|| match get(tx)? {
-        Tx::Bytes(sender) => send(sender, Message::copy(data, size)?, timeout_ns),
+        Tx::Bytes(sender) => send(sender, ByteMessage::copy(data, size)?, timeout_ns),
         _ => Err(Fault::Unsupported),
     })
 }

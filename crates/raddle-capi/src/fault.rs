@@ -45,7 +45,7 @@ faults! {
 
 const OK: c_int = 0;
 
-pub(crate) type Outcome<T = ()> = Result<T, Fault>;
+pub(crate) type CResult<T = ()> = Result<T, Fault>;
 
 thread_local! {
     /// What is to be said of the last error, if more than its code.
@@ -96,7 +96,7 @@ impl Fault {
 
 /// Runs a function of the interface: nothing unwinds out of it.
 #[inline(always)]
-pub(crate) fn entry(body: impl FnOnce() -> Outcome) -> c_int {
+pub(crate) fn entry(body: impl FnOnce() -> CResult) -> c_int {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => OK,
         Ok(Err(fault)) => fault.0,
@@ -105,7 +105,7 @@ pub(crate) fn entry(body: impl FnOnce() -> Outcome) -> c_int {
 }
 
 /// As [`entry`], for a body that hands on the code of a function of the program's.
-pub(crate) fn entry_of_code(body: impl FnOnce() -> Outcome<c_int>) -> c_int {
+pub(crate) fn entry_of_code(body: impl FnOnce() -> CResult<c_int>) -> c_int {
     let mut code = OK;
     let own = entry(|| {
         code = body()?;
@@ -136,7 +136,8 @@ fn find(code: c_int) -> Option<&'static (c_int, &'static CStr, &'static CStr)> {
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_strerror(code: c_int) -> *const c_char {
-    let text = if code == OK { c"success" } else { find(code).map_or(c"no code of raddle's", |fault| fault.2) };
+    let text =
+        if code == OK { c"success" } else { find(code).map_or(c"no code of raddle's", |fault| fault.2) };
     text.as_ptr()
 }
 

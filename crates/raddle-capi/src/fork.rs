@@ -2,8 +2,8 @@
 //! May use: `call`, `fault`, `handle`, `raddle`, `raddle-core`.
 //! Never: a fork that a cancelled caller leaves behind: its join is shielded, as its argument may be the caller's.
 
-use crate::call::{Call, Start, Word};
-use crate::fault::{Fault, Outcome, entry, entry_of_code};
+use crate::call::{CCall, Start, Word};
+use crate::fault::{CResult, Fault, entry, entry_of_code};
 use crate::handle::{Handle, Object, get, put, put_if};
 use raddle::Fork;
 use raddle::cancel::{self, CancelScope};
@@ -17,7 +17,7 @@ struct ForkWord(*mut ());
 
 impl ForkWord {
     #[inline(always)]
-    fn take(self) -> Outcome<Fork<Word>> {
+    fn take(self) -> CResult<Fork<Word>> {
         if self.0.is_null() {
             return Err(Fault::Invalid);
         }
@@ -30,7 +30,7 @@ impl ForkWord {
 extern "C" fn raddle_fork(out: *mut ForkWord, function: Start, argument: *mut c_void) -> c_int {
     entry(|| {
         crate::handle::expect(out)?;
-        let call = Call::new(function, argument)?;
+        let call = CCall::new(function, argument)?;
         put(out, ForkWord(raddle::fork(move || call.run()).into_raw()))
     })
 }
@@ -39,7 +39,8 @@ extern "C" fn raddle_fork(out: *mut ForkWord, function: Start, argument: *mut c_
 extern "C" fn raddle_fork_join(fork: ForkWord, result: *mut Word) -> c_int {
     entry(|| {
         let fork = fork.take()?;
-        let word = if raddle_core::region::is_in_one() { cancel::shield(|| fork.join()) } else { fork.join() };
+        let word =
+            if raddle_core::region::is_in_one() { cancel::shield(|| fork.join()) } else { fork.join() };
         put_if(result, word);
         Ok(())
     })
@@ -58,17 +59,17 @@ extern "C" fn raddle_both(
     second_argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let (first, second) = (Call::new(first, first_argument)?, Call::new(second, second_argument)?);
+        let (first, second) = (CCall::new(first, first_argument)?, CCall::new(second, second_argument)?);
         raddle::join(move || first.run(), move || second.run());
         Ok(())
     })
 }
 
 /// `raddle_turn`.
-type Turn = Option<unsafe extern "C-unwind" fn(usize, *mut c_void)>;
+type TurnFn = Option<unsafe extern "C-unwind" fn(usize, *mut c_void)>;
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_for(begin: usize, end: usize, turn: Turn, argument: *mut c_void) -> c_int {
+extern "C" fn raddle_for(begin: usize, end: usize, turn: TurnFn, argument: *mut c_void) -> c_int {
     entry(|| {
         let turn = turn.ok_or(Fault::Invalid)?;
         let argument = Word(argument);
@@ -92,7 +93,7 @@ impl Object for ScopeObject {
 }
 
 impl ScopeObject {
-    fn get(&self) -> Outcome<&CancelScope<'static, 'static>> {
+    fn get(&self) -> CResult<&CancelScope<'static, 'static>> {
         if !self.owner.is_caller() {
             return Err(Fault::Permission);
         }
@@ -126,7 +127,7 @@ extern "C" fn raddle_scope_spawn(
     argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let call = Call::new(function, argument)?;
+        let call = CCall::new(function, argument)?;
         let scope = get(scope)?.get()?;
         let spawned = scope.spawn_by(raddle::csp::Builder::new(), move || call.run());
         spawned.map(drop).map_err(|error| Fault::of_start(&error))

@@ -6,7 +6,7 @@
 //! another kind and most that were destroyed are told. Memory that was given back may be anybody's, though: the look
 //! at the tag of a handle that was destroyed is the program's mistake.
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{CResult, Fault};
 use std::ffi::{CStr, c_char};
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -34,7 +34,7 @@ impl<T: Object> Handle<T> {
 }
 
 /// Makes an object, and gives its address to the program.
-pub(crate) fn make<T: Object>(out: *mut *mut Handle<T>, object: T) -> Outcome {
+pub(crate) fn make<T: Object>(out: *mut *mut Handle<T>, object: T) -> CResult {
     expect(out)?;
     let made = Box::new(Handle { tag: AtomicU64::new(T::TAG), object });
     put(out, Box::into_raw(made))
@@ -42,7 +42,7 @@ pub(crate) fn make<T: Object>(out: *mut *mut Handle<T>, object: T) -> Outcome {
 
 /// The handle, if its tag is right.
 #[inline(always)]
-fn tagged<'h, T: Object>(handle: *const Handle<T>) -> Outcome<&'h Handle<T>> {
+fn tagged<'h, T: Object>(handle: *const Handle<T>) -> CResult<&'h Handle<T>> {
     if handle.is_null() {
         return Err(Fault::Invalid);
     }
@@ -60,12 +60,12 @@ fn tagged<'h, T: Object>(handle: *const Handle<T>) -> Outcome<&'h Handle<T>> {
 
 /// The object, which lives until the program destroys it.
 #[inline(always)]
-pub(crate) fn get<'h, T: Object>(handle: *const Handle<T>) -> Outcome<&'h T> {
+pub(crate) fn get<'h, T: Object>(handle: *const Handle<T>) -> CResult<&'h T> {
     Ok(&tagged(handle)?.object)
 }
 
 /// The object, which is no longer the program's. Of two who destroy it at a time, one is refused.
-pub(crate) fn end<T: Object>(handle: *mut Handle<T>) -> Outcome<T> {
+pub(crate) fn end<T: Object>(handle: *mut Handle<T>) -> CResult<T> {
     let tag = &tagged(handle)?.tag;
     // Relaxed: only who wins goes on, and the program orders its uses before this.
     tag.compare_exchange(T::TAG, GONE, Ordering::Relaxed, Ordering::Relaxed).map_err(|_| Fault::Handle)?;
@@ -86,7 +86,7 @@ impl Users {
     }
 
     /// Refused if somebody is inside.
-    pub(crate) fn none(&self) -> Outcome {
+    pub(crate) fn none(&self) -> CResult {
         if self.0.load(Ordering::Relaxed) == 0 { Ok(()) } else { Err(Fault::Busy) }
     }
 }
@@ -99,13 +99,13 @@ impl Drop for Using<'_> {
 
 /// Refused if it is null.
 #[inline(always)]
-pub(crate) fn expect<T>(out: *mut T) -> Outcome {
+pub(crate) fn expect<T>(out: *mut T) -> CResult {
     if out.is_null() || !out.is_aligned() { Err(Fault::Invalid) } else { Ok(()) }
 }
 
 /// Writes an answer; refused if there is no place for it.
 #[inline(always)]
-pub(crate) fn put<T>(out: *mut T, value: T) -> Outcome {
+pub(crate) fn put<T>(out: *mut T, value: T) -> CResult {
     expect(out)?;
     // SAFETY: the interface asks for the address of a variable, whose former value needs no drop.
     unsafe { out.write(value) };
@@ -119,7 +119,7 @@ pub(crate) fn put_if<T>(out: *mut T, value: T) {
 }
 
 /// A text of the program's.
-pub(crate) fn text<'t>(text: *const c_char) -> Outcome<&'t str> {
+pub(crate) fn text<'t>(text: *const c_char) -> CResult<&'t str> {
     if text.is_null() {
         return Err(Fault::Invalid);
     }
@@ -128,7 +128,7 @@ pub(crate) fn text<'t>(text: *const c_char) -> Outcome<&'t str> {
 }
 
 /// Bytes of the program's.
-pub(crate) fn bytes<'b>(data: *const u8, size: usize) -> Outcome<&'b [u8]> {
+pub(crate) fn bytes<'b>(data: *const u8, size: usize) -> CResult<&'b [u8]> {
     if size == 0 {
         return Ok(&[]);
     }
@@ -140,7 +140,7 @@ pub(crate) fn bytes<'b>(data: *const u8, size: usize) -> Outcome<&'b [u8]> {
 }
 
 /// Room of the program's. What lies there is not looked at.
-pub(crate) fn room<'b>(data: *mut u8, size: usize) -> Outcome<&'b mut [u8]> {
+pub(crate) fn room<'b>(data: *mut u8, size: usize) -> CResult<&'b mut [u8]> {
     if size == 0 {
         return Ok(&mut []);
     }
@@ -152,7 +152,7 @@ pub(crate) fn room<'b>(data: *mut u8, size: usize) -> Outcome<&'b mut [u8]> {
 }
 
 /// A copy that the program frees by `free`. One byte longer, which is null: so it can be a text.
-pub(crate) fn copy_for_program(bytes: &[u8]) -> Outcome<*mut u8> {
+pub(crate) fn copy_for_program(bytes: &[u8]) -> CResult<*mut u8> {
     // SAFETY: any size may be asked for.
     let memory = unsafe { libc::malloc(bytes.len() + 1) }.cast::<u8>();
     if memory.is_null() {

@@ -5,9 +5,10 @@
 //! The crate becomes `libraddle.so` and `libraddle.a` (`cargo xtask install`). For users `docs/C.md` and
 //! `include/raddle.h` are written; here read `fault` first (how a call ends), then `handle`.
 //!
-//! *What differs from the Rust face.* Nothing unwinds: a wait that is cancelled would leave frames of C as an exception,
-//! so that each function here catches it and returns `RADDLE_ECANCELED`; what the wait would have used up (a join's
-//! handle, a condition variable's lock) the caller keeps. Guards are gone: who holds a lock is looked at in its unlock.
+//! *What differs from the Rust face.* Nothing unwinds: a wait that is cancelled would leave frames of C as an
+//! exception, so that each function here catches it and returns `RADDLE_ECANCELED`; what the wait would have used up (a
+//! join's handle, a condition variable's lock) the caller keeps. Guards are gone: who holds a lock is
+//! looked at in its unlock.
 //!
 //! *Alternatives.* Handles as numbers in a table, so that a stale one is always told: each lock would cost a look into
 //! the table, as much as the lock. Objects in the program's own memory, as POSIX has: no memory to allocate, but their
@@ -24,8 +25,8 @@ mod lock;
 mod meet;
 mod net;
 mod observe;
-mod rwlock;
 mod runtime;
+mod rwlock;
 mod select;
 mod spawn;
 mod time;

@@ -2,11 +2,11 @@
 //! May use: `fault`, `handle`, `time`, `raddle`, `raddle-core`.
 //! Never: a lock destroyed while somebody has it.
 //!
-//! Each has an owner beside it, by which a lock that its holder takes again, and one that another unlocks, are told. What
-//! the parking mutex notes by itself does not do for that: who has just lost it to another stands there until that one
-//! comes to note itself. The other kinds keep their guard here, in a place that only the holder touches.
+//! Each has an owner beside it, by which a lock that its holder takes again, and one that another unlocks, are told.
+//! What the parking mutex notes by itself does not do for that: who has just lost it to another stands there until that
+//! one comes to note itself. The other kinds keep their guard here, in a place that only the holder touches.
 
-use crate::fault::{Fault, Outcome, entry};
+use crate::fault::{CResult, Fault, entry};
 use crate::handle::{Handle, Object, end, get, make};
 use crate::time::{deadline, span};
 use raddle::sync::{
@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 /// A lock that the program is told to hold without a guard.
 pub(crate) enum Lock {
     Parking(Parking),
-    Spin(Kept<SpinLock<()>, SpinGuard<'static, ()>>),
-    Ticket(Kept<TicketLock<()>, TicketGuard<'static, ()>>),
-    Mcs(Kept<McsLock<()>, McsGuard<'static, ()>>),
-    Clh(Kept<ClhLock<()>, ClhGuard<'static, ()>>),
+    Spin(KeptLock<SpinLock<()>, SpinGuard<'static, ()>>),
+    Ticket(KeptLock<TicketLock<()>, TicketGuard<'static, ()>>),
+    Mcs(KeptLock<McsLock<()>, McsGuard<'static, ()>>),
+    Clh(KeptLock<ClhLock<()>, ClhGuard<'static, ()>>),
 }
 
 impl Object for Lock {
@@ -48,7 +48,7 @@ impl Parking {
 
     /// The guard of the caller, who is about to give the lock back.
     #[inline(always)]
-    pub(crate) fn guard(&self) -> Outcome<MutexGuard<'_, ()>> {
+    pub(crate) fn guard(&self) -> CResult<MutexGuard<'_, ()>> {
         if !self.owner.is_caller() {
             return Err(Fault::Permission);
         }
@@ -58,7 +58,7 @@ impl Parking {
     }
 
     #[inline(always)]
-    fn lock(&self) -> Outcome {
+    fn lock(&self) -> CResult {
         if self.owner.is_caller() {
             return Err(Fault::Deadlock);
         }
@@ -72,7 +72,7 @@ impl Parking {
         self.keep(unpoisoned(self.mutex.lock()));
     }
 
-    fn lock_for(&self, timeout: Duration, deadline: Option<Instant>) -> Outcome {
+    fn lock_for(&self, timeout: Duration, deadline: Option<Instant>) -> CResult {
         if self.owner.is_caller() {
             return Err(Fault::Deadlock);
         }
@@ -86,25 +86,25 @@ impl Parking {
 }
 
 /// A lock with the guard of the one who has it.
-pub(crate) struct Kept<L, G> {
+pub(crate) struct KeptLock<L, G> {
     lock: L,
     owner: Owner,
     guard: UnsafeCell<MaybeUninit<G>>,
 }
 
 // SAFETY: the guard is written and taken by the holder alone; it goes with the flow of control, not the OS thread.
-unsafe impl<L: Sync, G> Sync for Kept<L, G> {}
+unsafe impl<L: Sync, G> Sync for KeptLock<L, G> {}
 // SAFETY: as above.
-unsafe impl<L: Send, G> Send for Kept<L, G> {}
+unsafe impl<L: Send, G> Send for KeptLock<L, G> {}
 
-impl<L: 'static, G> Kept<L, G> {
+impl<L: 'static, G> KeptLock<L, G> {
     fn new(lock: L) -> Self {
-        Kept { lock, owner: Owner::nobody(), guard: UnsafeCell::new(MaybeUninit::uninit()) }
+        KeptLock { lock, owner: Owner::nobody(), guard: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
     /// Takes the lock by `lock`, which is given it for as long as the program keeps it.
     #[inline(always)]
-    fn take(&self, lock: impl FnOnce(&'static L) -> Option<G>) -> Outcome {
+    fn take(&self, lock: impl FnOnce(&'static L) -> Option<G>) -> CResult {
         if self.owner.is_caller() {
             return Err(Fault::Deadlock);
         }
@@ -118,7 +118,7 @@ impl<L: 'static, G> Kept<L, G> {
     }
 
     #[inline(always)]
-    fn give(&self) -> Outcome {
+    fn give(&self) -> CResult {
         if !self.owner.is_caller() {
             return Err(Fault::Permission);
         }
@@ -142,7 +142,7 @@ pub(crate) fn unpoisoned<G>(locked: LockResult<G>) -> G {
 }
 
 /// As [`unpoisoned`], if it is there.
-pub(crate) fn unless_late<G>(locked: TryLockResult<G>) -> Outcome<G> {
+pub(crate) fn unless_late<G>(locked: TryLockResult<G>) -> CResult<G> {
     match locked {
         Ok(guard) => Ok(guard),
         Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
@@ -152,12 +152,12 @@ pub(crate) fn unless_late<G>(locked: TryLockResult<G>) -> Outcome<G> {
 
 impl Lock {
     /// The parking mutex, for a condition variable.
-    pub(crate) fn parking(&self) -> Outcome<&Parking> {
+    pub(crate) fn parking(&self) -> CResult<&Parking> {
         if let Lock::Parking(mutex) = self { Ok(mutex) } else { Err(Fault::Unsupported) }
     }
 
     #[inline(always)]
-    fn lock(&self) -> Outcome {
+    fn lock(&self) -> CResult {
         match self {
             Lock::Parking(mutex) => mutex.lock(),
             Lock::Spin(kept) => kept.take(|lock| Some(lock.lock())),
@@ -167,7 +167,7 @@ impl Lock {
         }
     }
 
-    fn try_lock(&self) -> Outcome {
+    fn try_lock(&self) -> CResult {
         match self {
             Lock::Parking(parking) => {
                 parking.keep(unless_late(parking.mutex.try_lock())?);
@@ -180,7 +180,7 @@ impl Lock {
         }
     }
 
-    fn lock_for(&self, timeout_ns: i64) -> Outcome {
+    fn lock_for(&self, timeout_ns: i64) -> CResult {
         match (self, span(timeout_ns)) {
             (_, None) => self.lock(),
             (_, Some(none)) if none.is_zero() => self.try_lock(),
@@ -190,7 +190,7 @@ impl Lock {
     }
 
     #[inline(always)]
-    fn unlock(&self) -> Outcome {
+    fn unlock(&self) -> CResult {
         match self {
             Lock::Parking(mutex) => mutex.guard().map(drop),
             Lock::Spin(kept) => kept.give(),
@@ -216,10 +216,10 @@ extern "C" fn raddle_mutex_create(kind: c_int, out: *mut *mut Handle<Lock>) -> c
     entry(|| {
         let lock = match kind {
             0 => Lock::Parking(Parking { mutex: Mutex::new(()), owner: Owner::nobody() }),
-            1 => Lock::Spin(Kept::new(SpinLock::new(()))),
-            2 => Lock::Ticket(Kept::new(TicketLock::new(()))),
-            3 => Lock::Mcs(Kept::new(McsLock::new(()))),
-            4 => Lock::Clh(Kept::new(ClhLock::new(()))),
+            1 => Lock::Spin(KeptLock::new(SpinLock::new(()))),
+            2 => Lock::Ticket(KeptLock::new(TicketLock::new(()))),
+            3 => Lock::Mcs(KeptLock::new(McsLock::new(()))),
+            4 => Lock::Clh(KeptLock::new(ClhLock::new(()))),
             _ => return Err(Fault::Invalid),
         };
         make(out, lock)

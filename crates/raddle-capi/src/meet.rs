@@ -2,7 +2,7 @@
 //! May use: `fault`, `handle`, `lock`, `time`, `raddle`.
 //! Never: a condition variable's wait that returns without the lock.
 
-use crate::fault::{Fault, Outcome, entry};
+use crate::fault::{CResult, Fault, entry};
 use crate::handle::{Handle, Object, Users, end, expect, get, make, put, put_if};
 use crate::lock::{Lock, unpoisoned};
 use crate::time::{deadline, span};
@@ -12,17 +12,17 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-struct Condition {
+struct CondObject {
     condition: Condvar,
     users: Users,
 }
 
-impl Object for Condition {
+impl Object for CondObject {
     const TAG: u64 = u64::from_le_bytes(*b"raddlcnd");
 }
 
-impl Condition {
-    fn wait(&self, lock: &Lock, timeout: Option<Duration>) -> Outcome {
+impl CondObject {
+    fn wait(&self, lock: &Lock, timeout: Option<Duration>) -> CResult {
         let mutex = lock.parking()?;
         let guard = mutex.guard()?;
         let _using = self.users.enter();
@@ -50,12 +50,12 @@ impl Condition {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_cond_create(out: *mut *mut Handle<Condition>) -> c_int {
-    entry(|| make(out, Condition { condition: Condvar::new(), users: Users::default() }))
+extern "C" fn raddle_cond_create(out: *mut *mut Handle<CondObject>) -> c_int {
+    entry(|| make(out, CondObject { condition: Condvar::new(), users: Users::default() }))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_cond_destroy(condition: *mut Handle<Condition>) -> c_int {
+extern "C" fn raddle_cond_destroy(condition: *mut Handle<CondObject>) -> c_int {
     entry(|| {
         get(condition)?.users.none()?;
         end(condition).map(drop)
@@ -63,13 +63,13 @@ extern "C" fn raddle_cond_destroy(condition: *mut Handle<Condition>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_cond_wait(condition: *const Handle<Condition>, mutex: *const Handle<Lock>) -> c_int {
+extern "C" fn raddle_cond_wait(condition: *const Handle<CondObject>, mutex: *const Handle<Lock>) -> c_int {
     entry(|| get(condition)?.wait(get(mutex)?, None))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_cond_wait_for(
-    condition: *const Handle<Condition>,
+    condition: *const Handle<CondObject>,
     mutex: *const Handle<Lock>,
     timeout_ns: i64,
 ) -> c_int {
@@ -77,7 +77,7 @@ extern "C" fn raddle_cond_wait_for(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_cond_signal(condition: *const Handle<Condition>) -> c_int {
+extern "C" fn raddle_cond_signal(condition: *const Handle<CondObject>) -> c_int {
     entry(|| {
         get(condition)?.condition.notify_one();
         Ok(())
@@ -85,19 +85,19 @@ extern "C" fn raddle_cond_signal(condition: *const Handle<Condition>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_cond_broadcast(condition: *const Handle<Condition>) -> c_int {
+extern "C" fn raddle_cond_broadcast(condition: *const Handle<CondObject>) -> c_int {
     entry(|| {
         get(condition)?.condition.notify_all();
         Ok(())
     })
 }
 
-struct Permits {
+struct SemObject {
     permits: Semaphore,
     users: Users,
 }
 
-impl Object for Permits {
+impl Object for SemObject {
     const TAG: u64 = u64::from_le_bytes(*b"raddlsem");
 }
 
@@ -108,22 +108,22 @@ fn of_refusal(refused: TryAcquireError) -> Fault {
     }
 }
 
-fn is_count(count: usize) -> Outcome {
+fn is_count(count: usize) -> CResult {
     if (1..=Semaphore::MAX_PERMITS).contains(&count) { Ok(()) } else { Err(Fault::Invalid) }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_sem_create(permits: usize, out: *mut *mut Handle<Permits>) -> c_int {
+extern "C" fn raddle_sem_create(permits: usize, out: *mut *mut Handle<SemObject>) -> c_int {
     entry(|| {
         if permits > Semaphore::MAX_PERMITS {
             return Err(Fault::Invalid);
         }
-        make(out, Permits { permits: Semaphore::new(permits), users: Users::default() })
+        make(out, SemObject { permits: Semaphore::new(permits), users: Users::default() })
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_sem_destroy(semaphore: *mut Handle<Permits>) -> c_int {
+extern "C" fn raddle_sem_destroy(semaphore: *mut Handle<SemObject>) -> c_int {
     entry(|| {
         get(semaphore)?.users.none()?;
         end(semaphore).map(drop)
@@ -131,13 +131,13 @@ extern "C" fn raddle_sem_destroy(semaphore: *mut Handle<Permits>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_sem_acquire(semaphore: *const Handle<Permits>, count: usize) -> c_int {
+extern "C" fn raddle_sem_acquire(semaphore: *const Handle<SemObject>, count: usize) -> c_int {
     raddle_sem_acquire_for(semaphore, count, -1)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_sem_acquire_for(
-    semaphore: *const Handle<Permits>,
+    semaphore: *const Handle<SemObject>,
     count: usize,
     timeout_ns: i64,
 ) -> c_int {
@@ -157,7 +157,7 @@ extern "C" fn raddle_sem_acquire_for(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_sem_release(semaphore: *const Handle<Permits>, count: usize) -> c_int {
+extern "C" fn raddle_sem_release(semaphore: *const Handle<SemObject>, count: usize) -> c_int {
     entry(|| {
         let semaphore = get(semaphore)?;
         if count > Semaphore::MAX_PERMITS - semaphore.permits.available_permits() {
@@ -169,40 +169,40 @@ extern "C" fn raddle_sem_release(semaphore: *const Handle<Permits>, count: usize
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_sem_available(semaphore: *const Handle<Permits>, out: *mut usize) -> c_int {
+extern "C" fn raddle_sem_available(semaphore: *const Handle<SemObject>, out: *mut usize) -> c_int {
     entry(|| put(out, get(semaphore)?.permits.available_permits()))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_sem_close(semaphore: *const Handle<Permits>) -> c_int {
+extern "C" fn raddle_sem_close(semaphore: *const Handle<SemObject>) -> c_int {
     entry(|| {
         get(semaphore)?.permits.close();
         Ok(())
     })
 }
 
-struct Meeting {
+struct BarrierObject {
     barrier: Barrier,
     users: Users,
 }
 
-impl Object for Meeting {
+impl Object for BarrierObject {
     const TAG: u64 = u64::from_le_bytes(*b"raddlbar");
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_barrier_create(count: usize, out: *mut *mut Handle<Meeting>) -> c_int {
+extern "C" fn raddle_barrier_create(count: usize, out: *mut *mut Handle<BarrierObject>) -> c_int {
     entry(|| {
         expect(out)?;
         if count == 0 {
             return Err(Fault::Invalid);
         }
-        make(out, Meeting { barrier: Barrier::new(count), users: Users::default() })
+        make(out, BarrierObject { barrier: Barrier::new(count), users: Users::default() })
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_barrier_destroy(barrier: *mut Handle<Meeting>) -> c_int {
+extern "C" fn raddle_barrier_destroy(barrier: *mut Handle<BarrierObject>) -> c_int {
     entry(|| {
         get(barrier)?.users.none()?;
         end(barrier).map(drop)
@@ -210,13 +210,13 @@ extern "C" fn raddle_barrier_destroy(barrier: *mut Handle<Meeting>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_barrier_wait(barrier: *const Handle<Meeting>, is_last: *mut c_int) -> c_int {
+extern "C" fn raddle_barrier_wait(barrier: *const Handle<BarrierObject>, is_last: *mut c_int) -> c_int {
     raddle_barrier_wait_for(barrier, -1, is_last)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_barrier_wait_for(
-    barrier: *const Handle<Meeting>,
+    barrier: *const Handle<BarrierObject>,
     timeout_ns: i64,
     is_last: *mut c_int,
 ) -> c_int {

@@ -1,8 +1,8 @@
 //! Owns: `raddle_fd_t`: waits for descriptors, and the calls on sockets that need one.
-//! May use: `fault`, `handle`, `time`, `libc`, `raddle`.
+//! May use: `fault`, `handle`, `time`, `libc`, `raddle`, `raddle-core`.
 //! Never: a call that blocks a worker: each is tried without waiting, and waited for by the runtime's poll.
 
-use crate::fault::{Fault, Outcome, entry};
+use crate::fault::{CResult, Fault, entry};
 use crate::handle::{Handle, Object, Users, bytes, end, expect, get, make, put, put_if, room};
 use crate::time::{deadline, span};
 use raddle::io::Descriptor;
@@ -70,7 +70,7 @@ impl Waitable {
     }
 
     /// Waits for one direction; false if it is late.
-    fn wait(&self, events: c_int, until: Until) -> Outcome<bool> {
+    fn wait(&self, events: c_int, until: Until) -> CResult<bool> {
         let deadline = if until.now_only { Some(now()) } else { until.deadline };
         let waited = match (events, deadline) {
             (READ, None) => self.descriptor.wait_readable().map(|()| true),
@@ -83,7 +83,12 @@ impl Waitable {
     }
 
     /// Calls until the answer is no longer that it would wait.
-    fn attempt(&self, events: c_int, timeout_ns: i64, mut call: impl FnMut(RawFd) -> isize) -> Outcome<usize> {
+    fn attempt(
+        &self,
+        events: c_int,
+        timeout_ns: i64,
+        mut call: impl FnMut(RawFd) -> isize,
+    ) -> CResult<usize> {
         let _using = self.users.enter();
         let until = Until::after(timeout_ns);
         loop {
@@ -229,7 +234,7 @@ extern "C" fn raddle_fd_connect(
     })
 }
 
-fn outcome_of_connect(number: RawFd) -> Outcome {
+fn outcome_of_connect(number: RawFd) -> CResult {
     let (mut error, mut size) = (0 as c_int, size_of::<c_int>() as libc::socklen_t);
     let place = (&raw mut error).cast();
     // SAFETY: there is room for an error's number.

@@ -2,8 +2,8 @@
 //! May use: `call`, `fault`, `handle`, `raddle`, `raddle-core`.
 //! Never: an exit: a setting that is wrong is an error here.
 
-use crate::call::{Call, Start, Word};
-use crate::fault::{Fault, Outcome, entry, of_unwinding};
+use crate::call::{CCall, Start, Word};
+use crate::fault::{CResult, Fault, entry, of_unwinding};
 use crate::handle::{Handle, Object, end, expect, get, make, put, put_if, text};
 use raddle::{BuildError, Builder, Runtime};
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -34,7 +34,7 @@ impl OptionsObject {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn change(&self, change: impl FnOnce(Builder) -> Outcome<Builder>) -> Outcome {
+    fn change(&self, change: impl FnOnce(Builder) -> CResult<Builder>) -> CResult {
         let mut builder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *builder = change(builder.clone())?;
         Ok(())
@@ -138,7 +138,7 @@ extern "C" fn raddle_runtime_run(
     result: *mut Word,
 ) -> c_int {
     entry(|| {
-        let call = Call::new(function, argument)?;
+        let call = CCall::new(function, argument)?;
         put_if(result, get(runtime)?.0.run(move || call.run()));
         Ok(())
     })
@@ -160,7 +160,7 @@ const MAIN_STACK_BYTES: usize = 8 << 20;
 #[unsafe(no_mangle)]
 extern "C" fn raddle_run(function: Start, argument: *mut c_void, result: *mut Word) -> c_int {
     entry(|| {
-        let call = Call::new(function, argument)?;
+        let call = CCall::new(function, argument)?;
         let main = raddle::csp::Builder::new().name("main").stack_size(MAIN_STACK_BYTES);
         let main = main.spawn(move || call.run()).map_err(|error| Fault::of_start(&error))?;
         // The argument may be the caller's: it waits, whatever is cancelled.

@@ -2,7 +2,7 @@
 //! May use: `fault`, `handle`, `lock`, `time`, `raddle`, `raddle-core`.
 //! Never: a record of each reader: an unlock by one who does not read is told only if nobody reads.
 
-use crate::fault::{Fault, Outcome, entry};
+use crate::fault::{CResult, Fault, entry};
 use crate::handle::{Handle, Object, end, get, make};
 use crate::lock::{unless_late, unpoisoned};
 use crate::time::deadline;
@@ -11,17 +11,17 @@ use raddle_core::door::futex::Owner;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-struct Shared {
+struct RwLockObject {
     lock: RwLock<()>,
     writer: Owner,
     readers: AtomicUsize,
 }
 
-impl Object for Shared {
+impl Object for RwLockObject {
     const TAG: u64 = u64::from_le_bytes(*b"raddlrwl");
 }
 
-impl Shared {
+impl RwLockObject {
     fn reads<G>(&self, guard: G) {
         std::mem::forget(guard);
         // Relaxed: the count only has to be right for who has entered by itself.
@@ -33,11 +33,11 @@ impl Shared {
         self.writer.set();
     }
 
-    fn ask(&self) -> Outcome {
+    fn ask(&self) -> CResult {
         if self.writer.is_caller() { Err(Fault::Deadlock) } else { Ok(()) }
     }
 
-    fn unlock(&self) -> Outcome {
+    fn unlock(&self) -> CResult {
         if self.writer.is_caller() {
             self.writer.clear();
             // SAFETY: the caller writes, and forgot its guard.
@@ -55,15 +55,15 @@ impl Shared {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_rwlock_create(out: *mut *mut Handle<Shared>) -> c_int {
+extern "C" fn raddle_rwlock_create(out: *mut *mut Handle<RwLockObject>) -> c_int {
     entry(|| {
         let lock = RwLock::new(());
-        make(out, Shared { lock, writer: Owner::nobody(), readers: AtomicUsize::new(0) })
+        make(out, RwLockObject { lock, writer: Owner::nobody(), readers: AtomicUsize::new(0) })
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_rwlock_destroy(lock: *mut Handle<Shared>) -> c_int {
+extern "C" fn raddle_rwlock_destroy(lock: *mut Handle<RwLockObject>) -> c_int {
     entry(|| {
         if get(lock)?.lock.try_write().is_err() {
             return Err(Fault::Busy);
@@ -73,7 +73,7 @@ extern "C" fn raddle_rwlock_destroy(lock: *mut Handle<Shared>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_rwlock_read(lock: *const Handle<Shared>) -> c_int {
+extern "C" fn raddle_rwlock_read(lock: *const Handle<RwLockObject>) -> c_int {
     entry(|| {
         let lock = get(lock)?;
         lock.ask()?;
@@ -83,7 +83,7 @@ extern "C" fn raddle_rwlock_read(lock: *const Handle<Shared>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_rwlock_write(lock: *const Handle<Shared>) -> c_int {
+extern "C" fn raddle_rwlock_write(lock: *const Handle<RwLockObject>) -> c_int {
     entry(|| {
         let lock = get(lock)?;
         lock.ask()?;
@@ -93,7 +93,7 @@ extern "C" fn raddle_rwlock_write(lock: *const Handle<Shared>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_rwlock_read_for(lock: *const Handle<Shared>, timeout_ns: i64) -> c_int {
+extern "C" fn raddle_rwlock_read_for(lock: *const Handle<RwLockObject>, timeout_ns: i64) -> c_int {
     entry(|| {
         let lock = get(lock)?;
         if timeout_ns == 0 {
@@ -110,7 +110,7 @@ extern "C" fn raddle_rwlock_read_for(lock: *const Handle<Shared>, timeout_ns: i6
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_rwlock_write_for(lock: *const Handle<Shared>, timeout_ns: i64) -> c_int {
+extern "C" fn raddle_rwlock_write_for(lock: *const Handle<RwLockObject>, timeout_ns: i64) -> c_int {
     entry(|| {
         let lock = get(lock)?;
         if timeout_ns == 0 {
@@ -127,6 +127,6 @@ extern "C" fn raddle_rwlock_write_for(lock: *const Handle<Shared>, timeout_ns: i
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_rwlock_unlock(lock: *const Handle<Shared>) -> c_int {
+extern "C" fn raddle_rwlock_unlock(lock: *const Handle<RwLockObject>) -> c_int {
     entry(|| get(lock)?.unlock())
 }

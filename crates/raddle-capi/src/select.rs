@@ -2,8 +2,8 @@
 //! May use: `chan`, `fault`, `handle`, `time`, `raddle`.
 //! Never: an operation that was agreed on and is not completed.
 
-use crate::chan::{Message, Rx, Tx, refused, time_word};
-use crate::fault::{Fault, Outcome, entry};
+use crate::chan::{ByteMessage, Rx, Tx, refused, time_word};
+use crate::fault::{CResult, Fault, entry};
 use crate::handle::{Handle, expect, get, put_if};
 use crate::time::{deadline, span};
 use raddle::channel::{Select, SelectedOperation};
@@ -19,52 +19,57 @@ pub(crate) struct Choice {
     size: usize,
 }
 
-enum End<'e> {
+enum Ending<'e> {
     Send(&'e Tx),
     Receive(&'e Rx),
 }
 
 impl Choice {
     /// None if the case is switched off.
-    fn end<'e>(&self) -> Outcome<Option<End<'e>>> {
+    fn end<'e>(&self) -> CResult<Option<Ending<'e>>> {
         match (self.tx.is_null(), self.rx.is_null()) {
             (true, true) => Ok(None),
-            (false, true) => Ok(Some(End::Send(get(self.tx)?))),
-            (true, false) => Ok(Some(End::Receive(get(self.rx)?))),
+            (false, true) => Ok(Some(Ending::Send(get(self.tx)?))),
+            (true, false) => Ok(Some(Ending::Receive(get(self.rx)?))),
             (false, false) => Err(Fault::Invalid),
         }
     }
 
     /// The message is copied before anything is agreed on, since there may be no memory for it.
-    fn message(&self) -> Outcome<Option<Message>> {
-        let is_of_bytes = matches!(self.end()?, Some(End::Send(Tx::Bytes(_))));
-        is_of_bytes.then(|| Message::copy(self.data, self.size)).transpose()
+    fn message(&self) -> CResult<Option<ByteMessage>> {
+        let is_of_bytes = matches!(self.end()?, Some(Ending::Send(Tx::Bytes(_))));
+        is_of_bytes.then(|| ByteMessage::copy(self.data, self.size)).transpose()
     }
 
-    fn complete(&mut self, operation: SelectedOperation<'_>, message: Option<Message>, end: &End<'_>) -> Outcome {
+    fn complete(
+        &mut self,
+        operation: SelectedOperation<'_>,
+        message: Option<ByteMessage>,
+        end: &Ending<'_>,
+    ) -> CResult {
         match end {
-            End::Send(Tx::Words(sender)) => operation.send(sender, self.word).map_err(|_| Fault::Closed),
-            End::Send(Tx::Owned(owned)) => {
+            Ending::Send(Tx::Words(sender)) => operation.send(sender, self.word).map_err(|_| Fault::Closed),
+            Ending::Send(Tx::Owned(owned)) => {
                 let sent = operation.send(owned.sender(), owned.own(self.word));
                 sent.map_err(|error| refused(error.0, Fault::Closed))
             }
-            End::Send(Tx::Bytes(sender)) => {
+            Ending::Send(Tx::Bytes(sender)) => {
                 let message = message.expect("it was copied for each case that sends bytes");
                 operation.send(sender, message).map_err(|_| Fault::Closed)
             }
-            End::Receive(Rx::Words(receiver)) => {
+            Ending::Receive(Rx::Words(receiver)) => {
                 self.word = operation.recv(receiver).map_err(|_| Fault::Closed)?;
                 Ok(())
             }
-            End::Receive(Rx::Owned(receiver)) => {
+            Ending::Receive(Rx::Owned(receiver)) => {
                 self.word = operation.recv(receiver).map_err(|_| Fault::Closed)?.take();
                 Ok(())
             }
-            End::Receive(Rx::Clock(receiver)) => {
+            Ending::Receive(Rx::Clock(receiver)) => {
                 self.word = time_word(operation.recv(receiver).map_err(|_| Fault::Closed)?);
                 Ok(())
             }
-            End::Receive(Rx::Bytes(receiver)) => {
+            Ending::Receive(Rx::Bytes(receiver)) => {
                 let message = operation.recv(receiver).map_err(|_| Fault::Closed)?;
                 message.give(&raw mut self.data, &raw mut self.size);
                 Ok(())
@@ -73,19 +78,19 @@ impl Choice {
     }
 }
 
-fn add<'s>(select: &mut Select<'s>, end: &End<'s>) {
+fn add<'s>(select: &mut Select<'s>, end: &Ending<'s>) {
     match end {
-        End::Send(Tx::Words(sender)) => select.send(sender),
-        End::Send(Tx::Owned(owned)) => select.send(owned.sender()),
-        End::Send(Tx::Bytes(sender)) => select.send(sender),
-        End::Receive(Rx::Words(receiver)) => select.recv(receiver),
-        End::Receive(Rx::Owned(receiver)) => select.recv(receiver),
-        End::Receive(Rx::Bytes(receiver)) => select.recv(receiver),
-        End::Receive(Rx::Clock(receiver)) => select.recv(receiver),
+        Ending::Send(Tx::Words(sender)) => select.send(sender),
+        Ending::Send(Tx::Owned(owned)) => select.send(owned.sender()),
+        Ending::Send(Tx::Bytes(sender)) => select.send(sender),
+        Ending::Receive(Rx::Words(receiver)) => select.recv(receiver),
+        Ending::Receive(Rx::Owned(receiver)) => select.recv(receiver),
+        Ending::Receive(Rx::Bytes(receiver)) => select.recv(receiver),
+        Ending::Receive(Rx::Clock(receiver)) => select.recv(receiver),
     };
 }
 
-fn choose(cases: &mut [Choice], chosen: *mut usize, timeout_ns: i64, biased: bool) -> Outcome {
+fn choose(cases: &mut [Choice], chosen: *mut usize, timeout_ns: i64, biased: bool) -> CResult {
     let mut select = if biased { Select::new_biased() } else { Select::new() };
     let mut ends = Vec::with_capacity(cases.len());
     for (at, case) in cases.iter().enumerate() {
@@ -108,7 +113,7 @@ fn choose(cases: &mut [Choice], chosen: *mut usize, timeout_ns: i64, biased: boo
 }
 
 /// The cases of the program, during a call.
-fn cases<'c>(cases: *mut Choice, count: usize) -> Outcome<&'c mut [Choice]> {
+fn cases<'c>(cases: *mut Choice, count: usize) -> CResult<&'c mut [Choice]> {
     if count == 0 {
         return Ok(&mut []);
     }

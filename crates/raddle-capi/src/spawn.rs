@@ -2,9 +2,9 @@
 //! May use: `call`, `cancel`, `fault`, `handle`, `runtime`, `time`, `raddle`.
 //! Never: memory for a handle: a thread's is the address of its control block.
 
-use crate::call::{Call, Start, Word};
+use crate::call::{CCall, Start, Word};
 use crate::cancel::TokenObject;
-use crate::fault::{Fault, Outcome, entry, of_unwinding};
+use crate::fault::{CResult, Fault, entry, of_unwinding};
 use crate::handle::{Handle, Object, end, expect, get, make, put, put_if, text};
 use crate::runtime::RuntimeObject;
 use crate::time::{deadline, span};
@@ -40,24 +40,24 @@ struct SpawnOptions {
 pub(crate) struct ThreadWord(*mut ());
 
 impl ThreadWord {
-    fn get(self) -> Outcome<*mut ()> {
+    fn get(self) -> CResult<*mut ()> {
         if self.0.is_null() { Err(Fault::Invalid) } else { Ok(self.0) }
     }
 
     /// The right to join it.
-    fn take(self) -> Outcome<csp::JoinHandle<Word>> {
+    fn take(self) -> CResult<csp::JoinHandle<Word>> {
         let word = self.get()?;
         // SAFETY: the interface asks for a thread that was spawned, and neither joined nor detached.
         Ok(unsafe { csp::JoinHandle::from_raw(word) })
     }
 
     /// As [`take`](Self::take), and the program keeps it.
-    fn look(self) -> Outcome<ManuallyDrop<csp::JoinHandle<Word>>> {
+    fn look(self) -> CResult<ManuallyDrop<csp::JoinHandle<Word>>> {
         self.take().map(ManuallyDrop::new)
     }
 }
 
-fn builder(kind: c_int) -> Outcome<csp::Builder> {
+fn builder(kind: c_int) -> CResult<csp::Builder> {
     match kind {
         THREAD => Ok(csp::Builder::new().own_tls(true).stack_size(THREAD_STACK_BYTES)),
         PROCESS => Ok(csp::Builder::new()),
@@ -78,7 +78,7 @@ pub(crate) fn hand_out(out: *mut ThreadWord, spawned: csp::JoinHandle<Word>) {
 }
 
 #[inline(always)]
-fn spawn(out: *mut ThreadWord, builder: csp::Builder, call: Call) -> Outcome {
+fn spawn(out: *mut ThreadWord, builder: csp::Builder, call: CCall) -> CResult {
     let spawned = builder.spawn(move || call.run()).map_err(|error| Fault::of_start(&error))?;
     hand_out(out, spawned);
     Ok(())
@@ -86,17 +86,17 @@ fn spawn(out: *mut ThreadWord, builder: csp::Builder, call: Call) -> Outcome {
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_spawn(out: *mut ThreadWord, function: Start, argument: *mut c_void) -> c_int {
-    entry(|| spawn(out, builder(THREAD)?, Call::new(function, argument)?))
+    entry(|| spawn(out, builder(THREAD)?, CCall::new(function, argument)?))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_spawn_process(out: *mut ThreadWord, function: Start, argument: *mut c_void) -> c_int {
-    entry(|| spawn(out, builder(PROCESS)?, Call::new(function, argument)?))
+    entry(|| spawn(out, builder(PROCESS)?, CCall::new(function, argument)?))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_spawn_light(out: *mut ThreadWord, function: Start, argument: *mut c_void) -> c_int {
-    entry(|| spawn(out, builder(LIGHT)?, Call::new(function, argument)?))
+    entry(|| spawn(out, builder(LIGHT)?, CCall::new(function, argument)?))
 }
 
 #[unsafe(no_mangle)]
@@ -107,7 +107,7 @@ extern "C" fn raddle_spawn_with(
     argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let call = Call::new(function, argument)?;
+        let call = CCall::new(function, argument)?;
         expect(options.cast_mut())?;
         // SAFETY: the interface asks for options that `RADDLE_SPAWN_OPTIONS_INIT` has begun.
         let options = unsafe { &*options };
@@ -135,7 +135,7 @@ extern "C" fn raddle_spawn_with(
 }
 
 /// The function returns what it likes when it was told of a cancellation; if that came first, it does not run.
-fn run_in(token: &Token, call: Call) -> Word {
+fn run_in(token: &Token, call: CCall) -> Word {
     token.run(|| call.run()).unwrap_or_else(|cancelled| resume_unwind(Box::new(cancelled)))
 }
 
@@ -147,7 +147,7 @@ fn of_its_own(payload: Box<dyn Any + Send>) -> Fault {
 }
 
 #[inline(always)]
-fn join(thread: ThreadWord, until: Option<Instant>, result: *mut Word) -> Outcome {
+fn join(thread: ThreadWord, until: Option<Instant>, result: *mut Word) -> CResult {
     if !thread.look()?.wait_until(until) {
         return Err(Fault::TimedOut);
     }
@@ -188,7 +188,7 @@ extern "C" fn raddle_runtime_spawn(
     argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let call = Call::new(function, argument)?;
+        let call = CCall::new(function, argument)?;
         hand_out(out, get(runtime)?.get().spawn(move || call.run()));
         Ok(())
     })
@@ -210,7 +210,7 @@ extern "C" fn raddle_yield() -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn raddle_blocking(function: Start, argument: *mut c_void, result: *mut Word) -> c_int {
     entry(|| {
-        let call = Call::new(function, argument)?;
+        let call = CCall::new(function, argument)?;
         put_if(result, raddle::blocking(move || call.run()));
         Ok(())
     })

@@ -59,8 +59,8 @@ const ADDRESSES_C: &[&str] = &["-std=c11", "-D_GNU_SOURCE", "-fsanitize=address,
 const SANITIZED_C: &[&str] = &["-std=c11", "-D_GNU_SOURCE", "-fsanitize=undefined"];
 const SANITIZED_CPP: &[&str] = &["-std=c++17", "-fsanitize=undefined"];
 
-/// AddressSanitizer keeps what it knows of a thread in thread-local storage, and gives up where something unwinds in one
-/// with storage of Raddle's: it looks on where nothing does.
+/// AddressSanitizer keeps what it knows of a thread in thread-local storage, and gives up where something unwinds in
+/// one with storage of Raddle's: it looks on where nothing does.
 fn compilers(plus_plus: bool, unwinds: bool) -> Vec<Compiler> {
     let of = |name, options| Compiler { name, options };
     match (asked_for("all"), asked_for("sanitizers"), plus_plus) {
@@ -184,7 +184,12 @@ fn what_is_declared_is_exported_and_nothing_else() {
 fn a_program_may_have_it_within() {
     let binary = folder().join("within");
     let mut command = Command::new("gcc");
-    command.args(C).args(WARNINGS).arg(here("tests/c/flows.c")).args(["-Wl,--gc-sections", "-o"]).arg(&binary);
+    command
+        .args(C)
+        .args(WARNINGS)
+        .arg(here("tests/c/flows.c"))
+        .args(["-Wl,--gc-sections", "-o"])
+        .arg(&binary);
     let flags = flags(&["--static"]);
     command.args(flags.iter().map(|flag| if flag == "-lraddle" { "-l:libraddle.a" } else { flag }));
     succeed(&mut command);

@@ -10,6 +10,7 @@ use crate::runtime::RuntimeObject;
 use crate::time::{deadline, span};
 use raddle::cancel::Token;
 use raddle::{csp, thread};
+use raddle_core::spawn::{try_spawn, try_spawn_light};
 use std::any::Any;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -91,12 +92,22 @@ extern "C" fn raddle_spawn(out: *mut ThreadWord, function: Start, argument: *mut
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_spawn_process(out: *mut ThreadWord, function: Start, argument: *mut c_void) -> c_int {
-    entry(|| spawn(out, builder(PROCESS)?, CCall::new(function, argument)?))
+    entry(|| {
+        let call = CCall::new(function, argument)?;
+        hand_out(out, try_spawn(move || call.run()).map_err(|error| Fault::of_start(&error))?);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_spawn_light(out: *mut ThreadWord, function: Start, argument: *mut c_void) -> c_int {
-    entry(|| spawn(out, builder(LIGHT)?, CCall::new(function, argument)?))
+    entry(|| {
+        let call = CCall::new(function, argument)?;
+        // SAFETY: the interface asks for the condition of `csp::spawn_light`.
+        let spawned = unsafe { try_spawn_light(move || call.run()) };
+        hand_out(out, spawned.map_err(|error| Fault::of_start(&error))?);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -300,6 +300,7 @@ extern "C" fn raddle_send_for(tx: *const Handle<Tx>, word: usize, timeout_ns: i6
 }
 
 /// The seldom kinds of ends. A cancelled send of an owned word gives it back, too.
+#[inline(never)]
 fn send_word(tx: *const Handle<Tx>, word: usize, timeout_ns: i64) -> CResult {
     let Tx::Owned(owned) = get(tx)? else { return Err(Fault::Unsupported) };
     send(&owned.sender, owned.own(word), timeout_ns)
@@ -316,6 +317,7 @@ extern "C" fn raddle_recv(rx: *const Handle<Rx>, word: *mut usize) -> c_int {
     })
 }
 
+#[inline(never)]
 fn receive_word(rx: *const Handle<Rx>, word: *mut usize, timeout_ns: i64) -> CResult {
     match get(rx)? {
         Rx::Words(receiver) => put_if(word, receive(receiver, timeout_ns)?),

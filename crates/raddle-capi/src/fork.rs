@@ -1,6 +1,6 @@
 //! Owns: forks, parallel calls and loops, scopes.
 //! May use: `call`, `fault`, `handle`, `raddle`, `raddle-core`.
-//! Never: a fork that a cancelled caller leaves behind: its join is shielded, as its argument may be the caller's.
+//! Never: a fork that a cancelled caller leaves behind, whose argument may be the caller's: no join here is cancelled.
 
 use crate::call::{CCall, Start, Word};
 use crate::fault::{CResult, Fault, entry, entry_of_code};
@@ -38,10 +38,7 @@ extern "C" fn raddle_fork(out: *mut ForkWord, function: Start, argument: *mut c_
 #[unsafe(no_mangle)]
 extern "C" fn raddle_fork_join(fork: ForkWord, result: *mut Word) -> c_int {
     entry(|| {
-        let fork = fork.take()?;
-        let word =
-            if raddle_core::region::is_in_one() { cancel::shield(|| fork.join()) } else { fork.join() };
-        put_if(result, word);
+        put_if(result, fork.take()?.join());
         Ok(())
     })
 }

@@ -1,5 +1,5 @@
 //! Owns: threads, processes and light processes: their making, their joining; parking, yielding, blocking.
-//! May use: `call`, `cancel`, `fault`, `handle`, `runtime`, `time`, `raddle`.
+//! May use: `call`, `cancel`, `fault`, `handle`, `runtime`, `time`, `raddle`, `raddle-core`.
 //! Never: memory for a handle: a thread's is the address of its control block.
 
 use crate::call::{CCall, Start, Word};

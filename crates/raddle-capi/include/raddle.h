@@ -22,7 +22,8 @@
  *
  * Handles: addresses of objects that a function has made. A null handle gives RADDLE_EINVAL; one of another kind, and
  *   nearly always one that was destroyed, RADDLE_EHANDLE. To use a handle after its object was destroyed, or while
- *   another thread destroys it, is undefined all the same. Those of threads and forks are not checked but for null.
+ *   another thread destroys it, is undefined all the same (who has received a message does not know that the send has
+ *   returned: clone ends). Those of threads and forks are not checked but for null.
  *
  * Times: nanoseconds. A negative time-out never ends (RADDLE_FOREVER), zero does not wait at all.
  *

@@ -81,30 +81,33 @@ static void kinds(void)
     }
 }
 
-/* Detached ones tell by a channel that they have run. */
+/* Detached ones tell by a channel that they have run. Each has an end of its own: who has received does not know that
+ * the send has returned. */
 static void *tell(void *tx)
 {
     CHECK(raddle_id() != 0);
     OK(raddle_send(tx, raddle_worker() >= 0));
+    OK(raddle_tx_close(tx));
     return NULL;
 }
 
 static void detached(void)
 {
-    raddle_tx_t *tx;
+    raddle_tx_t *tx, *other;
     raddle_rx_t *rx;
     raddle_thread_t *thread;
     uintptr_t on_worker;
     OK(raddle_channel(-1, &tx, &rx));
+    OK(raddle_tx_clone(tx, &other));
     OK(raddle_spawn(NULL, tell, tx));
-    OK(raddle_spawn_process(&thread, tell, tx));
+    OK(raddle_spawn_process(&thread, tell, other));
     OK(raddle_detach(thread));
     for (int i = 0; i < 2; i++) {
         OK(raddle_recv(rx, &on_worker));
         CHECK(on_worker == 1);
     }
+    IS(RADDLE_ECLOSED, raddle_recv(rx, &on_worker));
     OK(raddle_rx_close(rx));
-    OK(raddle_tx_close(tx));
 }
 
 static void *parks(void *arg)

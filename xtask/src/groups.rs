@@ -101,6 +101,25 @@ const CLANG: Need = Need {
     otherwise: "",
 };
 
+const CLANG_CXX: Need = Need {
+    tool: "clang with the library of C++",
+    probe: "echo '#include <vector>' | clang++ -x c++ -fsyntax-only -",
+    packages: &["clang", "g++"],
+    otherwise: "",
+};
+
+const PYTHON: Need =
+    Need { tool: "python3", probe: "command -v python3", packages: &["python3"], otherwise: "" };
+
+const CMAKE: Need = Need { tool: "CMake", probe: "command -v cmake", packages: &["cmake"], otherwise: "" };
+
+const PKG_CONFIG: Need = Need {
+    tool: "pkg-config and binutils",
+    probe: "command -v pkg-config && command -v objcopy",
+    packages: &["pkg-config", "binutils"],
+    otherwise: "",
+};
+
 const GXX: Need = Need { tool: "g++", probe: "command -v g++", packages: &["g++"], otherwise: "" };
 
 const STATIC_C: Need = Need {
@@ -232,6 +251,12 @@ const GROUPS: &[Group] = &[
         what: "OpenMP programs by gcc and by clang, on the library that stands for libgomp and libomp",
         needs: &[CLANG],
         steps: &["OPENMP_CLANG=clang cargo test --no-fail-fast --workspace --test openmp"],
+    },
+    Group {
+        name: "capi",
+        what: "programs in C and C++ by gcc and by clang, in Python and by CMake, on the library behind raddle.h",
+        needs: &[CLANG_CXX, GXX, PYTHON, CMAKE, PKG_CONFIG],
+        steps: &["CAPI=all cargo test --no-fail-fast --workspace --test capi"],
     },
     Group {
         name: "rayon",

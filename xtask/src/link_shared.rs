@@ -70,7 +70,7 @@ fn cargo(args: &LinkSharedArgs) -> Command {
 }
 
 /// Where cargo puts the static library.
-fn archive(args: &LinkSharedArgs) -> PathBuf {
+pub(crate) fn archive(args: &LinkSharedArgs) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let folder = target.join(if args.release { "release" } else { "debug" });
     let library = |name: &str| format!("lib{}.a", name.replace('-', "_"));

@@ -15,7 +15,9 @@ mod failing;
 mod graph;
 mod groups;
 mod house;
+mod install;
 mod link_shared;
+mod man;
 mod openmp;
 mod plate;
 mod recipes;
@@ -64,6 +66,8 @@ enum Command {
     LinkShared(link_shared::LinkSharedArgs),
     /// Build the library that `raddle exec` gives OpenMP programs, beside `raddle`
     Openmp(openmp::OpenmpArgs),
+    /// Install the libraries for C and C++, with headers, pkg-config, CMake and the manual, below a prefix
+    Install(install::InstallArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -138,6 +142,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Conformance(args) => conformance::run(&args),
         Command::LinkShared(args) => link_shared::run(&args),
         Command::Openmp(args) => openmp::run(&args),
+        Command::Install(args) => install::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),

@@ -42,6 +42,12 @@ impl Owner {
         self.0.store(NOBODY, Ordering::Relaxed);
     }
 
+    /// Whether nobody holds the lock, as far as has been said.
+    #[inline]
+    pub fn is_nobody(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == NOBODY
+    }
+
     /// Whether the caller holds the lock. What recursive locks, and those that check for errors, ask.
     #[inline]
     pub fn is_caller(&self) -> bool {

@@ -347,6 +347,37 @@ impl<T> JoinHandle<T> {
     pub fn process(&self) -> Process {
         self.0.process()
     }
+
+    /// Waits for the end until `deadline`, if there is one, or until the caller is cancelled, and keeps the handle:
+    /// false if the deadline passed first.
+    #[doc(hidden)]
+    #[inline]
+    #[track_caller]
+    pub fn wait_until(&self, deadline: Option<Instant>) -> bool {
+        point("join");
+        self.0.has_ended() || child::wait_for_child_loosely(self.0.block, deadline)
+    }
+
+    /// The handle as a word that C can keep: no memory of its own.
+    #[doc(hidden)]
+    #[inline]
+    pub fn into_raw(self) -> *mut () {
+        std::ptr::from_ref(self.0.into_block()).cast_mut().cast()
+    }
+
+    /// The handle again.
+    ///
+    /// # Safety
+    /// The word came from [`into_raw`](Self::into_raw) of a handle for the same `T`, and one handle at a time is used
+    /// or dropped.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn from_raw(word: *mut ()) -> Self {
+        // SAFETY: the caller's word is the address of a block, and blocks are never freed.
+        let block = unsafe { &*word.cast::<Block>() };
+        // SAFETY: and stands for its one handle.
+        JoinHandle(unsafe { Joiner::new(block) })
+    }
 }
 
 impl<T> fmt::Debug for JoinHandle<T> {

@@ -262,6 +262,36 @@ where
     JoinHandle(message::started(joiner))
 }
 
+/// As [`spawn`], for C: what the default runtime's start answers is an error.
+#[doc(hidden)]
+#[inline]
+#[track_caller]
+pub fn try_spawn<F, T>(f: F) -> io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    // SAFETY: closure and result are `'static`.
+    unsafe { spawn_with(Settings::PLAIN, std::ptr::null(), f) }.map(JoinHandle)
+}
+
+/// As [`try_spawn`], a light process.
+///
+/// # Safety
+/// As [`spawn_light`].
+#[doc(hidden)]
+#[inline]
+#[track_caller]
+pub unsafe fn try_spawn_light<F, T>(f: F) -> io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let light = Settings { storage: Storage::Worker, ..Settings::PLAIN };
+    // SAFETY: closure and result are `'static`.
+    unsafe { spawn_with(light, std::ptr::null(), f) }.map(JoinHandle)
+}
+
 /// Spawns a process on the worker of this number, where it stays: explicit placement.
 ///
 /// # Panics

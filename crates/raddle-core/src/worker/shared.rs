@@ -534,7 +534,8 @@ impl Shared {
         self.ended_outside.fetch_add(1, Ordering::Release);
     }
 
-    pub(crate) fn total(&self) -> Stats {
+    /// The counters of all workers now.
+    pub fn total(&self) -> Stats {
         let mut total = Stats::default();
         for worker in self.everybody() {
             total += worker.stats();

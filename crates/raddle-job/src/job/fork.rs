@@ -319,6 +319,26 @@ impl<T> Fork<T> {
         self.join()
     }
 
+    /// The handle as a word that C can keep: no memory of its own.
+    #[doc(hidden)]
+    #[inline]
+    pub fn into_raw(self) -> *mut () {
+        let at = self.at;
+        std::mem::forget(self);
+        at.0
+    }
+
+    /// The handle again.
+    ///
+    /// # Safety
+    /// The word came from [`into_raw`](Self::into_raw) of a handle for the same `T`, and one handle at a time is used
+    /// or dropped.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn from_raw(word: *mut ()) -> Self {
+        Fork { at: At(word), value: PhantomData }
+    }
+
     /// Whether somebody else has computed the value, so that [`join`](Self::join) neither waits nor computes.
     pub fn is_finished(&self) -> bool {
         // SAFETY: the handle is ours.

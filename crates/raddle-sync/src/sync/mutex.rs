@@ -275,6 +275,17 @@ impl<T: ?Sized> Mutex<T> {
         self.raw.word.clear_poison();
     }
 
+    /// The guard of a lock whose guard was forgotten, for C, which keeps none.
+    ///
+    /// # Safety
+    /// The caller holds the lock, by a guard that was forgotten, and makes one of it once.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn make_guard_unchecked(&self) -> MutexGuard<'_, T> {
+        // SAFETY: passed on to the caller.
+        unsafe { MutexGuard::of(self) }
+    }
+
     /// Who holds it, and where it was taken; `None` if it is free. Not part of `std`'s.
     ///
     /// ```

@@ -263,6 +263,26 @@ impl<T: ?Sized> RwLock<T> {
         result(guard, poisoned)
     }
 
+    /// The guard of a reader whose guard was forgotten, for C, which keeps none.
+    ///
+    /// # Safety
+    /// The caller has entered as a reader, by a guard that was forgotten, and makes one of it once.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn make_read_guard_unchecked(&self) -> RwLockReadGuard<'_, T> {
+        RwLockReadGuard::of(self)
+    }
+
+    /// As [`make_read_guard_unchecked`](Self::make_read_guard_unchecked), of the writer.
+    ///
+    /// # Safety
+    /// As there.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn make_write_guard_unchecked(&self) -> RwLockWriteGuard<'_, T> {
+        RwLockWriteGuard { lock: self, panicking: thread::panicking(), not_send: PhantomData }
+    }
+
     /// Who writes, or of those who read who came last, and where it was taken; `None` if it is free. Not part of
     /// `std`'s.
     pub fn held(&self) -> Option<Held> {

@@ -1,0 +1,477 @@
+/* raddle.h - very many very small threads, on all cores, for C11 and later.
+ *
+ * The manual, with programs that run, is docs/C.md in Raddle's repository, and raddle(3) where it is installed.
+ *
+ *   cc prog.c $(pkg-config --cflags --libs raddle)
+ *
+ * WHAT EACH FUNCTION HAS IN COMMON
+ *
+ * Returns: RADDLE_OK, which is 0, or a code RADDLE_E... (raddle_strerror has its text, raddle_last_error says more).
+ *   Few functions return something else; then their line says so. Nothing is written through an argument when
+ *   something other than RADDLE_OK is returned, unless the function says so. No function aborts, and no panic of
+ *   Rust's leaves one: it becomes RADDLE_EPANIC.
+ *
+ * Called from: anywhere - a thread, process or light process of Raddle, a thread of the operating system that Raddle
+ *   did not make, with a runtime or without any - unless the function says otherwise. Not from a signal handler, and
+ *   not from a poller's call (an adaptor's).
+ *
+ * Blocks: only where a function says that it *waits*. A thread of Raddle that waits leaves its worker to others; a
+ *   thread of the operating system sleeps. Each wait ends with RADDLE_ECANCELED when the region of the caller is
+ *   cancelled (raddle_token_run, raddle_within), unless the function says otherwise. A function that never waits may
+ *   let others run when the caller's time slice is over.
+ *
+ * Handles: addresses of objects that a function has made. A null handle gives RADDLE_EINVAL; one of another kind, and
+ *   nearly always one that was destroyed, RADDLE_EHANDLE. To use a handle after its object was destroyed, or while
+ *   another thread destroys it, is undefined all the same (who has received a message does not know that the send has
+ *   returned: clone ends). Those of threads and forks are not checked but for null.
+ *
+ * Times: nanoseconds. A negative time-out never ends (RADDLE_FOREVER), zero does not wait at all.
+ *
+ * Functions of the program (raddle_fn and the others) must return: they must not longjmp, call pthread_exit or let an
+ *   exception of C++ out. In C++ raddle.hpp sees to that.
+ */
+#ifndef RADDLE_H
+#define RADDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RADDLE_VERSION_MAJOR 0
+#define RADDLE_VERSION_MINOR 1
+
+#define RADDLE_FOREVER ((int64_t)-1)
+#define RADDLE_US ((int64_t)1000)
+#define RADDLE_MS ((int64_t)1000000)
+#define RADDLE_SECOND ((int64_t)1000000000)
+
+/* ------------------------------------------------------------------------------------------------ errors */
+
+enum {
+    RADDLE_OK = 0,
+    RADDLE_EINVAL = 1,     /* an argument is null or out of range */
+    RADDLE_EHANDLE = 2,    /* not a handle of this kind, or one that has been destroyed */
+    RADDLE_EBUSY = 3,      /* it is held or waited for, and was not destroyed */
+    RADDLE_ETIMEDOUT = 4,  /* not possible before the time was over, or not at once */
+    RADDLE_ECANCELED = 5,  /* the region that the caller is in has been cancelled */
+    RADDLE_ECLOSED = 6,    /* the other ends of the channel are gone, or the semaphore is closed */
+    RADDLE_EPERM = 7,      /* it is not the caller that holds it */
+    RADDLE_EDEADLK = 8,    /* the caller would wait for itself */
+    RADDLE_ENOMEM = 9,     /* there is no memory for it */
+    RADDLE_ESETTING = 10,  /* a setting is wrong, or contradicts another */
+    RADDLE_ESTARTED = 11,  /* the default runtime runs already */
+    RADDLE_ENOTSUP = 12,   /* this machine, or this kind of object, cannot do that */
+    RADDLE_EOS = 13,       /* the operating system refused; errno says why */
+    RADDLE_EPANIC = 14,    /* a panic in the library */
+    RADDLE_ENOTRUN = 15    /* the thread was cancelled before it began */
+};
+
+/* The text of a code; of an unknown one, that it is unknown. Returns a constant. */
+const char *raddle_strerror(int code);
+/* The name of a code, as "RADDLE_EINVAL"; "?" of an unknown one. Returns a constant. */
+const char *raddle_errname(int code);
+/* What there is to say of the caller's last error beyond its code; empty if nothing. Returns a text that is good until
+ * the caller's next error; light processes of one worker share it. */
+const char *raddle_last_error(void);
+/* The version of the library, as "0.1.0". Returns a constant. */
+const char *raddle_version(void);
+
+/* ------------------------------------------------------------------------------------------------ functions of yours */
+
+/* What a thread runs. What it returns is what its join gives. */
+typedef void *(*raddle_fn)(void *arg);
+/* What runs in a region; what it returns is what the call returns. Return RADDLE_OK or a code. */
+typedef int (*raddle_body)(void *arg);
+
+/* ------------------------------------------------------------------------------------------------ runtimes */
+
+typedef struct raddle_options raddle_options_t;
+typedef struct raddle_runtime raddle_runtime_t;
+
+/* Settings for a runtime: none yet, so that the environment (RADDLE_WORKERS and so on) decides. */
+int raddle_options_create(raddle_options_t **options);
+/* Destroys settings. What was started by them goes on. */
+int raddle_options_destroy(raddle_options_t *options);
+/* Sets what an environment variable of this name sets, and wins over it: ("RADDLE_WORKERS", "2").
+ * RADDLE_ESETTING if there is no such setting or it cannot have that value; raddle_last_error lists what is allowed. */
+int raddle_options_set(raddle_options_t *options, const char *name, const char *value);
+/* Makes raddle_spawn_process make light processes. The caller vouches for all of them: see raddle_spawn_light. */
+int raddle_options_light_processes(raddle_options_t *options);
+/* Has a deadlock told to a function, on a thread of the runtime, instead of printed with an exit. The report is good
+ * during the call. The program goes on waiting unless the function does something about it: it may cancel a token. */
+typedef void (*raddle_deadlock_fn)(const char *report, void *arg);
+int raddle_options_on_deadlock(raddle_options_t *options, raddle_deadlock_fn fn, void *arg);
+
+/* Starts the default runtime by these settings; by the environment's, if options is null. Need not be called: the
+ * default runtime starts when it is first needed. RADDLE_ESTARTED if it runs already. It lives as long as the program.
+ * In a child that forks, the next use starts another one. */
+int raddle_init(const raddle_options_t *options);
+/* Starts a runtime beside it. options may be null. */
+int raddle_runtime_create(const raddle_options_t *options, raddle_runtime_t **runtime);
+/* Waits until nothing can run in it any more, ends its workers, and destroys it. *abandoned, if it is not null, is how
+ * many still waited, without a deadline, and never go on. No cancellation ends this wait. Not from a thread of that
+ * runtime. */
+int raddle_runtime_shutdown(raddle_runtime_t *runtime, uint64_t *abandoned);
+/* Runs fn(arg) as a process of this runtime, with the stack of a thread, and waits for it, whatever is cancelled.
+ * *result, if it is not null, is what it has returned. */
+int raddle_runtime_run(raddle_runtime_t *runtime, raddle_fn fn, void *arg, void **result);
+/* As raddle_runtime_run, on the caller's own runtime, else the default one, with a stack of 8 MiB: for what a main
+ * function does. */
+int raddle_run(raddle_fn fn, void *arg, void **result);
+/* The number of workers of this runtime; if it is null, of the caller's, else of the default one. */
+int raddle_runtime_workers(const raddle_runtime_t *runtime, size_t *workers);
+/* Returns the number of the worker that runs the caller, from 0, or -1 on a thread that is no worker. */
+int raddle_worker(void);
+
+/* ------------------------------------------------------------------------------------------------ threads */
+
+typedef struct raddle_thread raddle_thread_t;
+typedef struct raddle_ref raddle_ref_t;
+typedef struct raddle_token raddle_token_t;
+
+enum {
+    RADDLE_THREAD = 0,  /* thread-local storage of its own, as new; a stack of 2 MiB */
+    RADDLE_PROCESS = 1, /* storage of its own, as the last process left it; a stack of 64 KiB; cheaper */
+    RADDLE_LIGHT = 2    /* its worker's storage, which it shares with others; 64 KiB; the cheapest */
+};
+
+/* Makes a thread that runs fn(arg), on the caller's runtime, else the default one. *thread is to be joined or detached;
+ * if thread is null, it is detached at once. Does not wait, and starts nothing before the caller's slice is over. */
+int raddle_spawn(raddle_thread_t **thread, raddle_fn fn, void *arg);
+/* As raddle_spawn, a process: thread_local variables are its own, as the last process has left them. */
+int raddle_spawn_process(raddle_thread_t **thread, raddle_fn fn, void *arg);
+/* As raddle_spawn, a light process. The caller vouches that while it waits nothing of it depends on a thread-local
+ * variable, errno and those of libraries included: others run meanwhile in the same storage. */
+int raddle_spawn_light(raddle_thread_t **thread, raddle_fn fn, void *arg);
+
+typedef struct raddle_spawn_options {
+    size_t size;                 /* sizeof(raddle_spawn_options_t), by RADDLE_SPAWN_OPTIONS_INIT */
+    int kind;                    /* RADDLE_THREAD and so on */
+    int worker;                  /* it runs there and stays; -1 for any */
+    size_t stack_size;           /* at least so many bytes; 0 for the usual size */
+    const char *name;            /* what reports call it; may be null */
+    const raddle_token_t *token; /* it runs in a region of this token; may be null */
+} raddle_spawn_options_t;
+#define RADDLE_SPAWN_OPTIONS_INIT { sizeof(raddle_spawn_options_t), 0, -1, 0, NULL, NULL }
+
+/* As raddle_spawn, by options. RADDLE_EINVAL if there is no such worker or no stack is so large. If the token is
+ * cancelled before it begins, it does not run, and its join returns RADDLE_ENOTRUN. */
+int raddle_spawn_with(raddle_thread_t **thread, const raddle_spawn_options_t *options, raddle_fn fn, void *arg);
+/* As raddle_spawn_process, on this runtime, from anywhere. */
+int raddle_runtime_spawn(raddle_runtime_t *runtime, raddle_thread_t **thread, raddle_fn fn, void *arg);
+
+/* Waits for the end of a thread; *result, if it is not null, is what its function has returned. The handle is used up
+ * if this returns RADDLE_OK, or RADDLE_ENOTRUN: its token was cancelled before it began. With RADDLE_ECANCELED, since
+ * the caller is cancelled, the thread goes on and the handle stays: join it in raddle_shield, or detach it. */
+int raddle_join(raddle_thread_t *thread, void **result);
+/* As raddle_join, for at most so long: RADDLE_ETIMEDOUT, and the handle stays. */
+int raddle_join_for(raddle_thread_t *thread, int64_t timeout_ns, void **result);
+/* Nobody will join it. Uses the handle up. */
+int raddle_detach(raddle_thread_t *thread);
+/* *finished is 1 if a join would not wait, else 0. */
+int raddle_is_finished(const raddle_thread_t *thread, int *finished);
+
+/* Returns the caller's number, which no other thread of Raddle in this program has; 0 on a thread that is none. */
+uint64_t raddle_id(void);
+/* Lets others run. */
+int raddle_yield(void);
+/* Calls fn(arg), which may block its OS thread (a read from a file, a lock of another library), so that the worker is
+ * left to others; waits for its end, whatever is cancelled. *result, if it is not null, is what it has returned. */
+int raddle_blocking(raddle_fn fn, void *arg, void **result);
+
+/* Waits until somebody calls raddle_unpark with a reference to the caller; an unpark that came before counts, once. */
+int raddle_park(void);
+/* As raddle_park, for at most so long. RADDLE_OK in both cases. */
+int raddle_park_for(int64_t timeout_ns);
+/* A reference to the caller, by which anybody may unpark it, also when it has ended. To be destroyed. */
+int raddle_ref_here(raddle_ref_t **ref);
+/* A reference to a thread that has been neither joined nor detached. To be destroyed. */
+int raddle_ref_of(const raddle_thread_t *thread, raddle_ref_t **ref);
+/* Ends the current or the next raddle_park of the one referred to. */
+int raddle_unpark(const raddle_ref_t *ref);
+/* Destroys a reference. */
+int raddle_ref_destroy(raddle_ref_t *ref);
+
+/* ------------------------------------------------------------------------------------------------ forks and scopes */
+
+typedef struct raddle_fork raddle_fork_t;
+typedef struct raddle_scope raddle_scope_t;
+
+/* Forks a call of fn(arg), which an idle worker may run while the caller goes on; the join runs it else. Costs a few
+ * nanoseconds, and allocates nothing. The fork is to be joined or dropped. */
+int raddle_fork(raddle_fork_t **fork, raddle_fn fn, void *arg);
+/* Runs the fork, or waits for it if another worker has it. *result, if it is not null, is what it has returned. Uses
+ * the handle up. No cancellation of the caller ends it; the forked call is in the caller's region itself. */
+int raddle_fork_join(raddle_fork_t *fork, void **result);
+/* Nobody will join it: it runs all the same, at the latest when its maker waits or ends. Uses the handle up. */
+int raddle_fork_drop(raddle_fork_t *fork);
+/* Calls first(a) and second(b), in parallel if a worker is idle, and returns when both have ended. */
+int raddle_both(raddle_fn first, void *a, raddle_fn second, void *b);
+/* Calls turn(n, arg) for n from begin on, up to end and without it, in parallel if workers are idle, and returns when
+ * all have ended. The calls must not wait for each other. */
+typedef void (*raddle_turn)(size_t n, void *arg);
+int raddle_for(size_t begin, size_t end, raddle_turn turn, void *arg);
+
+/* Calls body(scope, arg), waits for all that was spawned in the scope, and returns what body has returned; what it
+ * spawns may use the frame of the caller. No cancellation of the caller ends the wait: it ends the children instead. */
+typedef int (*raddle_scope_body)(raddle_scope_t *scope, void *arg);
+int raddle_scope(raddle_scope_body body, void *arg);
+/* Spawns a process in the scope. From the body alone, while it runs: else RADDLE_EPERM. */
+int raddle_scope_spawn(raddle_scope_t *scope, raddle_fn fn, void *arg);
+/* Cancels what was spawned and will be spawned in the scope. From the body alone. */
+int raddle_scope_cancel(raddle_scope_t *scope);
+
+/* ------------------------------------------------------------------------------------------------ cancellation */
+
+/* A token, which is cancelled once, with all that runs under it. */
+int raddle_token_create(raddle_token_t **token);
+/* A token that is cancelled with this one, or alone. */
+int raddle_token_child(const raddle_token_t *token, raddle_token_t **child);
+/* Destroys a token. It is not cancelled by that; regions of it go on. */
+int raddle_token_destroy(raddle_token_t *token);
+/* Cancels it: waits in its regions return RADDLE_ECANCELED from now on. The second time does nothing. */
+int raddle_token_cancel(const raddle_token_t *token);
+/* *cancelled is 1 if it has been cancelled, else 0. */
+int raddle_token_is_cancelled(const raddle_token_t *token, int *cancelled);
+/* Calls body(arg) in a region of this token, and returns what it returns; RADDLE_ECANCELED, without the call, if it was
+ * cancelled before. Spawn in scopes there, or with the token, what is to be cancelled with it. */
+int raddle_token_run(const raddle_token_t *token, raddle_body body, void *arg);
+/* As raddle_token_run, in a region that is cancelled when the time is over. */
+int raddle_within(int64_t timeout_ns, raddle_body body, void *arg);
+/* Calls body(arg), whose waits no cancellation ends, to put things in order; returns what it returns. */
+int raddle_shield(raddle_body body, void *arg);
+/* RADDLE_ECANCELED if the region that the caller is in has been cancelled, else RADDLE_OK. For long loops. */
+int raddle_check(void);
+
+/* ------------------------------------------------------------------------------------------------ channels */
+
+typedef struct raddle_tx raddle_tx_t;
+typedef struct raddle_rx raddle_rx_t;
+
+/* A channel of words (numbers, or addresses that pass to the receiver), with one end to send and one to receive, for
+ * any number of threads each. It holds at most capacity words; none if that is 0, so that a send waits for its receive;
+ * any number if it is negative. */
+int raddle_channel(int64_t capacity, raddle_tx_t **tx, raddle_rx_t **rx);
+/* As raddle_channel, of words that own something: what nobody receives, since the ends to receive are closed, is given
+ * to drop, which must not wait. A word that was not sent is still the caller's. */
+typedef void (*raddle_drop_fn)(uintptr_t word);
+int raddle_channel_owned(int64_t capacity, raddle_drop_fn drop, raddle_tx_t **tx, raddle_rx_t **rx);
+/* A channel of messages of bytes, of any length. */
+int raddle_channel_bytes(int64_t capacity, raddle_tx_t **tx, raddle_rx_t **rx);
+/* An end of a channel that has one word, the time of raddle_now, after so long; never, if that is negative. */
+int raddle_after(int64_t timeout_ns, raddle_rx_t **rx);
+/* An end of a channel that has a word, the time, once each period, and holds at most one. */
+int raddle_tick(int64_t period_ns, raddle_rx_t **rx);
+/* Another end of the same channel, to be closed by itself. */
+int raddle_tx_clone(const raddle_tx_t *tx, raddle_tx_t **clone);
+/* As raddle_tx_clone. */
+int raddle_rx_clone(const raddle_rx_t *rx, raddle_rx_t **clone);
+/* Closes an end, and destroys it. When the last end to send is closed, receives get what is there, then
+ * RADDLE_ECLOSED. */
+int raddle_tx_close(raddle_tx_t *tx);
+/* Closes an end, and destroys it. When the last end to receive is closed, sends return RADDLE_ECLOSED. */
+int raddle_rx_close(raddle_rx_t *rx);
+/* *len is how many messages the channel holds. */
+int raddle_tx_len(const raddle_tx_t *tx, size_t *len);
+/* As raddle_tx_len. */
+int raddle_rx_len(const raddle_rx_t *rx, size_t *len);
+
+/* Sends a word; waits for a place. RADDLE_ECLOSED if all ends to receive are closed, RADDLE_ENOTSUP if it is a channel
+ * of bytes. What was not sent (any other code than RADDLE_OK) is still the caller's. */
+int raddle_send(const raddle_tx_t *tx, uintptr_t word);
+/* As raddle_send, for at most so long: then RADDLE_ETIMEDOUT. */
+int raddle_send_for(const raddle_tx_t *tx, uintptr_t word, int64_t timeout_ns);
+/* Receives a word; waits for one. RADDLE_ECLOSED if none is there and none will come. */
+int raddle_recv(const raddle_rx_t *rx, uintptr_t *word);
+/* As raddle_recv, for at most so long: then RADDLE_ETIMEDOUT. */
+int raddle_recv_for(const raddle_rx_t *rx, uintptr_t *word, int64_t timeout_ns);
+/* Sends a copy of size bytes; waits for a place, for at most so long. */
+int raddle_send_bytes(const raddle_tx_t *tx, const void *data, size_t size, int64_t timeout_ns);
+/* Receives a message; waits for one, for at most so long. *data are its bytes, and a null byte behind them, to be freed
+ * by free(); *size, if size is not null, how many. */
+int raddle_recv_bytes(const raddle_rx_t *rx, void **data, size_t *size, int64_t timeout_ns);
+
+/* One of the operations that raddle_select chooses from: a send if tx is not null, a receive if rx is not null; if both
+ * are null, the case is off. */
+typedef struct raddle_case {
+    raddle_tx_t *tx;
+    raddle_rx_t *rx;
+    uintptr_t word; /* to be sent; or what was received */
+    void *data;     /* bytes to be sent, which are copied; or what was received, to be freed by free() */
+    size_t size;    /* how many */
+} raddle_case_t;
+
+/* Waits until one of the operations is possible, for at most so long, and does that one; of several any, each as likely
+ * as the others. *chosen, if it is not null, is its index, also if RADDLE_ECLOSED is returned, which says that this
+ * channel is closed. RADDLE_ETIMEDOUT if none was possible; RADDLE_EINVAL if all cases are off and it would wait for
+ * ever. */
+int raddle_select(raddle_case_t *cases, size_t count, int64_t timeout_ns, size_t *chosen);
+/* As raddle_select; of several the first. */
+int raddle_select_first(raddle_case_t *cases, size_t count, int64_t timeout_ns, size_t *chosen);
+
+/* ------------------------------------------------------------------------------------------------ locks */
+
+typedef struct raddle_mutex raddle_mutex_t;
+typedef struct raddle_rwlock raddle_rwlock_t;
+
+enum {
+    RADDLE_MUTEX = 0,  /* who waits parks; the one to take unless there is a reason */
+    RADDLE_SPIN = 1,   /* test and set; who waits spins, then yields */
+    RADDLE_TICKET = 2, /* first come, first served; spins, then yields */
+    RADDLE_MCS = 3,    /* the queue lock of Mellor-Crummey and Scott */
+    RADDLE_CLH = 4     /* the queue lock of Craig, Landin and Hagersten */
+};
+
+/* A lock of this kind. Not recursive. Belongs to the thread that has taken it, not to its OS thread. */
+int raddle_mutex_create(int kind, raddle_mutex_t **mutex);
+/* Destroys it. RADDLE_EBUSY if somebody has it. */
+int raddle_mutex_destroy(raddle_mutex_t *mutex);
+/* Takes the lock; waits for it. RADDLE_EDEADLK if the caller has it. The wait for a lock of kind RADDLE_SPIN or after
+ * it is not cancelled. */
+int raddle_mutex_lock(raddle_mutex_t *mutex);
+/* Takes the lock if it is free: else RADDLE_ETIMEDOUT. RADDLE_ENOTSUP for RADDLE_SPIN, RADDLE_TICKET, RADDLE_CLH. */
+int raddle_mutex_trylock(raddle_mutex_t *mutex);
+/* As raddle_mutex_lock, for at most so long: then RADDLE_ETIMEDOUT. RADDLE_ENOTSUP if it would be waited for a lock
+ * that is no RADDLE_MUTEX. */
+int raddle_mutex_lock_for(raddle_mutex_t *mutex, int64_t timeout_ns);
+/* Gives the lock back. RADDLE_EPERM if the caller does not have it. */
+int raddle_mutex_unlock(raddle_mutex_t *mutex);
+
+/* A lock for several readers or one writer. */
+int raddle_rwlock_create(raddle_rwlock_t **lock);
+/* Destroys it. RADDLE_EBUSY if somebody has it. */
+int raddle_rwlock_destroy(raddle_rwlock_t *lock);
+/* Enters as a reader; waits for a writer. RADDLE_EDEADLK if the caller writes. */
+int raddle_rwlock_read(raddle_rwlock_t *lock);
+/* Enters as the writer; waits for whoever is inside. RADDLE_EDEADLK if the caller writes. */
+int raddle_rwlock_write(raddle_rwlock_t *lock);
+/* As raddle_rwlock_read, for at most so long: then RADDLE_ETIMEDOUT. */
+int raddle_rwlock_read_for(raddle_rwlock_t *lock, int64_t timeout_ns);
+/* As raddle_rwlock_write, for at most so long: then RADDLE_ETIMEDOUT. */
+int raddle_rwlock_write_for(raddle_rwlock_t *lock, int64_t timeout_ns);
+/* Leaves, as a reader or as the writer. RADDLE_EPERM if the caller does not write and nobody reads. */
+int raddle_rwlock_unlock(raddle_rwlock_t *lock);
+
+/* ------------------------------------------------------------------------------------------------ meeting */
+
+typedef struct raddle_cond raddle_cond_t;
+typedef struct raddle_sem raddle_sem_t;
+typedef struct raddle_barrier raddle_barrier_t;
+
+/* A condition variable. */
+int raddle_cond_create(raddle_cond_t **cond);
+/* Destroys it. RADDLE_EBUSY if somebody waits. */
+int raddle_cond_destroy(raddle_cond_t *cond);
+/* Gives the lock back, waits for a signal, takes the lock again. The mutex is of kind RADDLE_MUTEX, and the caller's:
+ * else RADDLE_ENOTSUP or RADDLE_EPERM. The caller has the lock again when this returns any other code, cancellation
+ * included. Never wakes for no reason; look at the condition again all the same. */
+int raddle_cond_wait(raddle_cond_t *cond, raddle_mutex_t *mutex);
+/* As raddle_cond_wait, for at most so long: then RADDLE_ETIMEDOUT. */
+int raddle_cond_wait_for(raddle_cond_t *cond, raddle_mutex_t *mutex, int64_t timeout_ns);
+/* Wakes the one who has waited longest, if anybody waits. */
+int raddle_cond_signal(raddle_cond_t *cond);
+/* Wakes all who wait. */
+int raddle_cond_broadcast(raddle_cond_t *cond);
+
+/* A semaphore with so many permits. */
+int raddle_sem_create(size_t permits, raddle_sem_t **sem);
+/* Destroys it. RADDLE_EBUSY if somebody waits. */
+int raddle_sem_destroy(raddle_sem_t *sem);
+/* Takes count permits, at least 1; waits for them, first come, first served. RADDLE_ECLOSED if it is closed. */
+int raddle_sem_acquire(raddle_sem_t *sem, size_t count);
+/* As raddle_sem_acquire, for at most so long: then RADDLE_ETIMEDOUT. */
+int raddle_sem_acquire_for(raddle_sem_t *sem, size_t count, int64_t timeout_ns);
+/* Gives count permits, which the caller need not have taken. */
+int raddle_sem_release(raddle_sem_t *sem, size_t count);
+/* *permits is how many there are now. */
+int raddle_sem_available(const raddle_sem_t *sem, size_t *permits);
+/* Who waits, and will wait, for permits gets RADDLE_ECLOSED from now on. */
+int raddle_sem_close(raddle_sem_t *sem);
+
+/* A barrier for count threads, again and again. */
+int raddle_barrier_create(size_t count, raddle_barrier_t **barrier);
+/* Destroys it. RADDLE_EBUSY if somebody waits. */
+int raddle_barrier_destroy(raddle_barrier_t *barrier);
+/* Waits until count threads have come. *is_last, if it is not null, is 1 for one of them, else 0. Who is cancelled has
+ * not come. */
+int raddle_barrier_wait(raddle_barrier_t *barrier, int *is_last);
+/* As raddle_barrier_wait, for at most so long: then RADDLE_ETIMEDOUT, and the caller has not come. */
+int raddle_barrier_wait_for(raddle_barrier_t *barrier, int64_t timeout_ns, int *is_last);
+
+/* ------------------------------------------------------------------------------------------------ time */
+
+/* Returns the nanoseconds of a clock that never goes back, from some beginning. By a seed (RADDLE_SEED) it is the
+ * schedule's own. */
+int64_t raddle_now(void);
+/* Waits for at least so long. RADDLE_EINVAL if that is for ever. */
+int raddle_sleep(int64_t timeout_ns);
+/* Waits until raddle_now would return when. */
+int raddle_sleep_until(int64_t when);
+
+/* ------------------------------------------------------------------------------------------------ descriptors */
+
+typedef struct raddle_fd raddle_fd_t;
+
+enum {
+    RADDLE_READ = 1,
+    RADDLE_WRITE = 2,
+    RADDLE_FD_OWNED = 1 /* raddle_fd_close closes the descriptor, too */
+};
+
+/* A descriptor - a socket, a pipe - to be waited for without blocking a worker. It becomes non-blocking, and stays open
+ * until the handle is closed. */
+int raddle_fd_open(int fd, int flags, raddle_fd_t **handle);
+/* Destroys the handle. RADDLE_EBUSY if somebody waits for it. */
+int raddle_fd_close(raddle_fd_t *handle);
+/* *fd is the descriptor's number. */
+int raddle_fd_number(const raddle_fd_t *handle, int *fd);
+/* Waits until a read (RADDLE_READ) or a write (RADDLE_WRITE) would not wait, for at most so long: then
+ * RADDLE_ETIMEDOUT. */
+int raddle_fd_wait(const raddle_fd_t *handle, int events, int64_t timeout_ns);
+/* Reads what is there, at most size bytes; waits for something, for at most so long. *done is how many; 0 is the end.
+ * RADDLE_EOS with errno, as read(2). */
+int raddle_fd_read(const raddle_fd_t *handle, void *data, size_t size, int64_t timeout_ns, size_t *done);
+/* Writes some of size bytes; waits until any can be written, for at most so long. *done is how many. No SIGPIPE comes
+ * of a socket: EPIPE. */
+int raddle_fd_write(const raddle_fd_t *handle, const void *data, size_t size, int64_t timeout_ns, size_t *done);
+/* Accepts a connection of a listening socket; waits for one, for at most so long. *fd is its descriptor, non-blocking,
+ * closed by exec. */
+int raddle_fd_accept(const raddle_fd_t *handle, int64_t timeout_ns, int *fd);
+/* Connects a socket to an address (struct sockaddr, by its bytes); waits, for at most so long. */
+int raddle_fd_connect(const raddle_fd_t *handle, const void *address, uint32_t size, int64_t timeout_ns);
+
+/* ------------------------------------------------------------------------------------------------ looking on */
+
+typedef struct raddle_mark raddle_mark_t;
+
+/* Returns the name of a counter, by its index from 0; null behind the last. */
+const char *raddle_counter_name(size_t index);
+/* *value is the sum of this counter over the workers of a runtime; if it is null, of the caller's, else of the default
+ * one. RADDLE_EINVAL if there is no such counter. */
+int raddle_counter(const raddle_runtime_t *runtime, const char *name, uint64_t *value);
+/* *text is what everybody waits for, as SIGQUIT shows it; to be freed by free(). */
+int raddle_dump(char **text);
+/* What the caller's runtime records: 0 nothing, 1 the scheduler, 2 locks and channels, too, 3 the program's own marks,
+ * too. */
+int raddle_trace_level(int level);
+/* Writes what was recorded to a file (*.rdt), for `raddle trace`. */
+int raddle_trace_dump(const char *file);
+/* A name for marks, counters and spans in traces. Lives as long as the program. */
+int raddle_mark_create(const char *name, raddle_mark_t **mark);
+/* Records that the caller is here, with a value. Nothing on a thread that is no worker, or below level 3. */
+int raddle_trace_mark(const raddle_mark_t *mark, uint32_t value);
+/* Records a value, which viewers draw as a line. Else as raddle_trace_mark. */
+int raddle_trace_counter(const raddle_mark_t *mark, uint32_t value);
+/* Records that a span begins. Spans of one thread nest. Else as raddle_trace_mark. */
+int raddle_span_begin(const raddle_mark_t *mark);
+/* Records that it ends. Else as raddle_trace_mark. */
+int raddle_span_end(const raddle_mark_t *mark);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,936 @@
+// raddle.hpp - Raddle for C++17 and later: objects that clean up after themselves, lambdas, exceptions.
+//
+// Each function here calls one of raddle.h, whose page says what it returns, whether it waits and from where it may be
+// called. What differs:
+//
+// - A code other than RADDLE_OK is an exception: raddle::cancelled, raddle::closed, raddle::timed_out, all of them
+//   raddle::error. So a cancellation unwinds through the frames of C++ and runs their destructors; a destructor itself
+//   never waits in a way that could be cancelled.
+// - Functions with a time-out return bool or std::optional instead of throwing raddle::timed_out.
+// - An exception that leaves a thread, a fork or a region comes out of its join.
+// - Handles are objects that can be moved, not copied. A thread that is destroyed is joined, as std::jthread.
+//
+// An exception in flight lies in thread-local storage: a light process must not wait in a catch block.
+#ifndef RADDLE_HPP
+#define RADDLE_HPP
+
+#include <raddle.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace raddle {
+
+// ---------------------------------------------------------------------------------------------------- errors
+
+/// A code of raddle.h as an exception.
+class error : public std::runtime_error {
+public:
+    explicit error(int code) : std::runtime_error(text(code)), code_(code) {}
+    int code() const noexcept { return code_; }
+
+private:
+    static std::string text(int code)
+    {
+        std::string all = std::string(raddle_errname(code)) + ": " + raddle_strerror(code);
+        return *raddle_last_error() ? all + ": " + raddle_last_error() : all;
+    }
+    int code_;
+};
+
+/// The region of the caller has been cancelled. Let it through: who catches it gets it again at the next wait.
+class cancelled : public error {
+public:
+    cancelled() : error(RADDLE_ECANCELED) {}
+};
+
+class closed : public error {
+public:
+    closed() : error(RADDLE_ECLOSED) {}
+};
+
+class timed_out : public error {
+public:
+    timed_out() : error(RADDLE_ETIMEDOUT) {}
+};
+
+/// Throws what belongs to a code, unless that is RADDLE_OK.
+inline void check(int code)
+{
+    switch (code) {
+    case RADDLE_OK: return;
+    case RADDLE_ECANCELED:
+    case RADDLE_ENOTRUN: throw cancelled();
+    case RADDLE_ECLOSED: throw closed();
+    case RADDLE_ETIMEDOUT: throw timed_out();
+    default: throw error(code);
+    }
+}
+
+using duration = std::chrono::nanoseconds;
+
+namespace detail {
+
+/// False if the time was over; throws for all other codes.
+inline bool in_time(int code)
+{
+    if (code == RADDLE_ETIMEDOUT)
+        return false;
+    check(code);
+    return true;
+}
+
+inline std::int64_t ns(duration span)
+{
+    return span.count() < 0 ? 0 : span.count();
+}
+
+/// A handle with its end.
+template <class T, int (*Destroy)(T *)> struct destroy {
+    void operator()(T *handle) const noexcept { Destroy(handle); }
+};
+template <class T, int (*Destroy)(T *)> using handle = std::unique_ptr<T, destroy<T, Destroy>>;
+
+template <class T, int (*Destroy)(T *), class Make> handle<T, Destroy> make(Make make)
+{
+    T *made = nullptr;
+    check(make(&made));
+    return handle<T, Destroy>(made);
+}
+
+/// What a call has come to: a value, or an exception.
+template <class R> class outcome {
+public:
+    template <class F> void run(F &&f) noexcept
+    {
+        try {
+            if constexpr (std::is_void_v<R>)
+                std::invoke(std::forward<F>(f)), value_.emplace();
+            else
+                value_.emplace(std::invoke(std::forward<F>(f)));
+        } catch (...) {
+            exception_ = std::current_exception();
+        }
+    }
+    R take()
+    {
+        if (exception_)
+            std::rethrow_exception(std::exchange(exception_, nullptr));
+        if constexpr (!std::is_void_v<R>)
+            return std::move(*value_);
+    }
+    bool failed() const noexcept { return exception_ != nullptr; }
+
+private:
+    struct nothing {};
+    std::optional<std::conditional_t<std::is_void_v<R>, nothing, R>> value_;
+    std::exception_ptr exception_;
+};
+
+/// A call of the caller's frame, for functions of C.
+template <class F> struct call {
+    using result = std::invoke_result_t<F &>;
+    F &f;
+    outcome<result> out;
+    explicit call(F &f) : f(f) {}
+    static void *start(void *self)
+    {
+        auto *here = static_cast<call *>(self);
+        here->out.run(here->f);
+        return nullptr;
+    }
+    static int body(void *self) { return start(self), RADDLE_OK; }
+};
+
+/// What a thread and its handle share.
+template <class F> struct job {
+    using result = std::invoke_result_t<F>;
+    std::optional<F> f;
+    outcome<result> out;
+    explicit job(F f) : f(std::move(f)) {}
+    static void *start(void *self)
+    {
+        std::unique_ptr<std::shared_ptr<job>> mine(static_cast<std::shared_ptr<job> *>(self));
+        job &here = **mine;
+        here.out.run(std::move(*here.f));
+        here.f.reset(); // what it has captured goes with the thread, not with its handle
+        return nullptr;
+    }
+};
+
+} // namespace detail
+
+// ---------------------------------------------------------------------------------------------------- tokens
+
+/// Cancelled once, from anywhere, with all that runs under it.
+class token {
+public:
+    token() : token_(detail::make<raddle_token_t, raddle_token_destroy>(raddle_token_create)) {}
+    token child() const { return token(token_.get()); }
+    void cancel() const { check(raddle_token_cancel(token_.get())); }
+    bool is_cancelled() const
+    {
+        int is = 0;
+        check(raddle_token_is_cancelled(token_.get(), &is));
+        return is != 0;
+    }
+    /// Runs f, whose waits throw raddle::cancelled when this is cancelled, and returns what it returns.
+    template <class F> auto run(F &&f) const
+    {
+        detail::call<std::remove_reference_t<F>> call(f);
+        check(raddle_token_run(token_.get(), call.body, &call));
+        return call.out.take();
+    }
+    raddle_token_t *get() const noexcept { return token_.get(); }
+
+private:
+    explicit token(raddle_token_t *above)
+        : token_(detail::make<raddle_token_t, raddle_token_destroy>(
+              [above](raddle_token_t **out) { return raddle_token_child(above, out); }))
+    {
+    }
+    detail::handle<raddle_token_t, raddle_token_destroy> token_;
+};
+
+/// Runs f, whose waits throw raddle::cancelled when the time is over. Throws raddle::cancelled if f let that through.
+template <class F> auto within(duration span, F &&f)
+{
+    detail::call<std::remove_reference_t<F>> call(f);
+    check(raddle_within(detail::ns(span), call.body, &call));
+    return call.out.take();
+}
+
+/// Runs f, whose waits no cancellation ends.
+template <class F> auto shield(F &&f)
+{
+    detail::call<std::remove_reference_t<F>> call(f);
+    check(raddle_shield(call.body, &call));
+    return call.out.take();
+}
+
+/// Throws raddle::cancelled if the region of the caller has been cancelled.
+inline void check_cancelled()
+{
+    check(raddle_check());
+}
+
+// ---------------------------------------------------------------------------------------------------- threads
+
+enum class kind { thread = RADDLE_THREAD, process = RADDLE_PROCESS, light = RADDLE_LIGHT };
+
+/// How a thread is to be made.
+struct how {
+    raddle::kind kind = raddle::kind::thread;
+    int worker = -1;
+    std::size_t stack_size = 0;
+    const char *name = nullptr;
+    const raddle::token *token = nullptr;
+};
+
+/// A thread, whose function returns an R. Joined when it is destroyed.
+template <class R> class thread {
+public:
+    thread() = default;
+    thread(thread &&other) noexcept
+        : thread_(std::exchange(other.thread_, nullptr)), out_(std::move(other.out_)), share_(other.share_)
+    {
+    }
+    thread &operator=(thread &&other) noexcept
+    {
+        if (this != &other) {
+            end();
+            thread_ = std::exchange(other.thread_, nullptr);
+            out_ = std::move(other.out_);
+            share_ = other.share_;
+        }
+        return *this;
+    }
+    ~thread() { end(); }
+
+    bool joinable() const noexcept { return thread_ != nullptr; }
+    /// Waits for the end; the result, or the exception that the function let out.
+    R join()
+    {
+        end_by(raddle_join(thread_, nullptr));
+        return out_->take();
+    }
+    /// As join, for at most so long; false if it has not ended. Its result is then `get`.
+    bool join_for(duration span)
+    {
+        int code = raddle_join_for(thread_, detail::ns(span), nullptr);
+        if (code == RADDLE_ETIMEDOUT)
+            return false;
+        end_by(code);
+        return true;
+    }
+    /// The result, after join_for has returned true.
+    R get() { return out_->take(); }
+    void detach() { check(raddle_detach(std::exchange(thread_, nullptr))); }
+    raddle_thread_t *handle() const noexcept { return thread_; }
+
+private:
+    template <class F> friend auto spawn(const how &how, F &&f);
+    /// The thread's share of the job, which it would have destroyed.
+    struct share {
+        void *of = nullptr;
+        void (*destroy)(void *) = nullptr;
+    };
+    void end_by(int code)
+    {
+        // Only a cancellation of the caller's leaves the handle.
+        if (code != RADDLE_EINVAL && code != RADDLE_ECANCELED)
+            thread_ = nullptr;
+        if (code == RADDLE_ENOTRUN)
+            share_.destroy(share_.of);
+        check(code);
+    }
+    void end() noexcept
+    {
+        if (!thread_)
+            return;
+        auto join = [](void *thread) { return raddle_join(static_cast<raddle_thread_t *>(thread), nullptr); };
+        if (raddle_shield(join, std::exchange(thread_, nullptr)) == RADDLE_ENOTRUN)
+            share_.destroy(share_.of);
+    }
+    raddle_thread_t *thread_ = nullptr;
+    std::shared_ptr<detail::outcome<R>> out_;
+    share share_;
+};
+
+/// Makes a thread that runs f. What f has captured is destroyed when it has returned.
+template <class F> auto spawn(const how &how, F &&f)
+{
+    using job = detail::job<std::decay_t<F>>;
+    auto shared = std::make_shared<job>(std::forward<F>(f));
+    raddle_spawn_options_t options = RADDLE_SPAWN_OPTIONS_INIT;
+    options.kind = static_cast<int>(how.kind);
+    options.worker = how.worker;
+    options.stack_size = how.stack_size;
+    options.name = how.name;
+    options.token = how.token ? how.token->get() : nullptr;
+    thread<typename job::result> made;
+    made.out_ = std::shared_ptr<detail::outcome<typename job::result>>(shared, &shared->out);
+    auto its = std::make_unique<std::shared_ptr<job>>(shared);
+    check(raddle_spawn_with(&made.thread_, &options, job::start, its.get()));
+    made.share_ = {its.release(), [](void *its) { delete static_cast<std::shared_ptr<job> *>(its); }};
+    return made;
+}
+
+template <class F> auto spawn(F &&f)
+{
+    return spawn(how{}, std::forward<F>(f));
+}
+
+namespace this_thread {
+inline std::uint64_t id() noexcept { return raddle_id(); }
+inline int worker() noexcept { return raddle_worker(); }
+inline void yield() { check(raddle_yield()); }
+inline void sleep_for(duration span) { check(raddle_sleep(detail::ns(span))); }
+inline void park() { check(raddle_park()); }
+inline void park_for(duration span) { check(raddle_park_for(detail::ns(span))); }
+} // namespace this_thread
+
+/// Unparks the one that it refers to.
+class ref {
+public:
+    /// The caller.
+    ref() : ref_(detail::make<raddle_ref_t, raddle_ref_destroy>(raddle_ref_here)) {}
+    template <class R>
+    explicit ref(const thread<R> &of)
+        : ref_(detail::make<raddle_ref_t, raddle_ref_destroy>(
+              [&](raddle_ref_t **out) { return raddle_ref_of(of.handle(), out); }))
+    {
+    }
+    void unpark() const { check(raddle_unpark(ref_.get())); }
+
+private:
+    detail::handle<raddle_ref_t, raddle_ref_destroy> ref_;
+};
+
+/// Calls f, which may block its OS thread.
+template <class F> auto blocking(F &&f)
+{
+    detail::call<std::remove_reference_t<F>> call(f);
+    check(raddle_blocking(call.start, &call, nullptr));
+    return call.out.take();
+}
+
+// ---------------------------------------------------------------------------------------------------- forks
+
+/// A forked call, which lies in the frame that has made it. Joined when it is destroyed.
+template <class F> class fork {
+public:
+    explicit fork(F f) : f_(std::move(f)), call_(f_) { check(raddle_fork(&fork_, call_.start, &call_)); }
+    fork(const fork &) = delete;
+    fork &operator=(const fork &) = delete;
+    ~fork() { join_it(); }
+    auto join()
+    {
+        check(join_it());
+        return call_.out.take();
+    }
+
+private:
+    int join_it() noexcept { return fork_ ? raddle_fork_join(std::exchange(fork_, nullptr), nullptr) : RADDLE_OK; }
+    F f_;
+    detail::call<F> call_;
+    raddle_fork_t *fork_ = nullptr;
+};
+
+/// Calls both, in parallel if a worker is idle; their results as a pair. Exceptions: the first's, else the second's.
+template <class F, class G> auto both(F &&f, G &&g)
+{
+    detail::call<std::remove_reference_t<F>> first(f);
+    detail::call<std::remove_reference_t<G>> second(g);
+    check(raddle_both(first.start, &first, second.start, &second));
+    if constexpr (std::is_void_v<decltype(first.out.take())> || std::is_void_v<decltype(second.out.take())>) {
+        first.out.take();
+        second.out.take();
+    } else {
+        auto one = first.out.take();
+        return std::pair(std::move(one), second.out.take());
+    }
+}
+
+/// Calls f with each number from begin on, up to end and without it. One of the exceptions comes out; calls that have
+/// not begun by then do not happen.
+template <class F> void parallel_for(std::size_t begin, std::size_t end, F &&f)
+{
+    struct loop {
+        std::remove_reference_t<F> &f;
+        std::atomic<bool> failed{false};
+        std::exception_ptr exception{};
+        explicit loop(std::remove_reference_t<F> &f) : f(f) {}
+    } all(f);
+    auto turn = [](std::size_t n, void *arg) {
+        auto *all = static_cast<loop *>(arg);
+        if (all->failed.load(std::memory_order_relaxed))
+            return;
+        try {
+            all->f(n);
+        } catch (...) {
+            if (!all->failed.exchange(true))
+                all->exception = std::current_exception();
+        }
+    };
+    check(raddle_for(begin, end, turn, &all));
+    if (all.exception)
+        std::rethrow_exception(all.exception);
+}
+
+/// Spawns processes that may use what outlives the scope; see with_scope.
+class scope {
+public:
+    template <class F> void spawn(F &&f)
+    {
+        // It stays until the scope has ended: one that is cancelled before it begins destroys nothing.
+        auto made = std::make_unique<child_of<std::decay_t<F>>>(this, std::forward<F>(f));
+        auto *its = made.get();
+        children_.push_back(std::move(made));
+        check(raddle_scope_spawn(scope_, its->start, its));
+    }
+    /// Cancels the children.
+    void cancel() { check(raddle_scope_cancel(scope_)); }
+
+private:
+    template <class F> friend void with_scope(F &&f);
+    struct child {
+        virtual ~child() = default;
+    };
+    template <class F> struct child_of : child {
+        scope *in;
+        F f;
+        child_of(scope *in, F f) : in(in), f(std::move(f)) {}
+        static void *start(void *arg)
+        {
+            auto *mine = static_cast<child_of *>(arg);
+            try {
+                mine->f();
+            } catch (const cancelled &) {
+                // It counts as ended.
+            } catch (...) {
+                if (!mine->in->failed_.exchange(true))
+                    mine->in->exception_ = std::current_exception();
+            }
+            return nullptr;
+        }
+    };
+    raddle_scope_t *scope_ = nullptr;
+    std::vector<std::unique_ptr<child>> children_;
+    std::atomic<bool> failed_{false};
+    std::exception_ptr exception_;
+};
+
+/// Runs f with a scope and waits for all that was spawned in it. An exception of f's comes out, else one of a child's.
+template <class F> void with_scope(F &&f)
+{
+    struct frame {
+        std::remove_reference_t<F> &f;
+        scope inner;
+        detail::outcome<void> out;
+    } all{f, {}, {}};
+    auto body = [](raddle_scope_t *scope, void *arg) -> int {
+        auto *all = static_cast<frame *>(arg);
+        all->inner.scope_ = scope;
+        all->out.run([&] { all->f(all->inner); });
+        return RADDLE_OK;
+    };
+    check(raddle_scope(body, &all));
+    all.out.take();
+    if (all.inner.exception_)
+        std::rethrow_exception(all.inner.exception_);
+}
+
+// ---------------------------------------------------------------------------------------------------- channels
+
+namespace detail {
+
+/// How a T travels: as a word, if it fits and is trivial, else on the heap.
+template <class T> struct travel {
+    static constexpr bool in_word = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uintptr_t);
+    static std::uintptr_t pack(T value)
+    {
+        if constexpr (in_word) {
+            std::uintptr_t word = 0;
+            std::memcpy(&word, &value, sizeof value);
+            return word;
+        } else {
+            return reinterpret_cast<std::uintptr_t>(new T(std::move(value)));
+        }
+    }
+    static T unpack(std::uintptr_t word)
+    {
+        if constexpr (in_word) {
+            std::aligned_storage_t<sizeof(T), alignof(T)> room;
+            std::memcpy(&room, &word, sizeof(T));
+            return *reinterpret_cast<T *>(&room);
+        } else {
+            std::unique_ptr<T> mine(reinterpret_cast<T *>(word));
+            return std::move(*mine);
+        }
+    }
+    static void drop(std::uintptr_t word) noexcept
+    {
+        if constexpr (!in_word)
+            delete reinterpret_cast<T *>(word);
+    }
+};
+
+} // namespace detail
+
+/// An end to send; copies are ends of the same channel.
+template <class T> class sender {
+public:
+    sender(const sender &other) : tx_(detail::make<raddle_tx_t, raddle_tx_close>([&](raddle_tx_t **out) {
+        return raddle_tx_clone(other.tx_.get(), out);
+    }))
+    {
+    }
+    sender(sender &&) noexcept = default;
+    sender &operator=(sender &&) noexcept = default;
+    /// Throws raddle::closed if all receivers are gone.
+    void send(T value) const { (void)send_by(std::move(value), RADDLE_FOREVER); }
+    bool send_for(T value, duration span) const { return send_by(std::move(value), detail::ns(span)); }
+    bool try_send(T value) const { return send_by(std::move(value), 0); }
+    void close() noexcept { tx_.reset(); }
+    raddle_tx_t *get() const noexcept { return tx_.get(); }
+
+private:
+    template <class U> friend auto channel(std::int64_t capacity);
+    explicit sender(raddle_tx_t *tx) : tx_(tx) {}
+    bool send_by(T value, std::int64_t timeout) const
+    {
+        std::uintptr_t word = detail::travel<T>::pack(std::move(value));
+        int code = raddle_send_for(tx_.get(), word, timeout);
+        if (code != RADDLE_OK)
+            detail::travel<T>::drop(word);
+        return detail::in_time(code);
+    }
+    detail::handle<raddle_tx_t, raddle_tx_close> tx_;
+};
+
+/// An end to receive; copies are ends of the same channel.
+template <class T> class receiver {
+public:
+    receiver(const receiver &other) : rx_(detail::make<raddle_rx_t, raddle_rx_close>([&](raddle_rx_t **out) {
+        return raddle_rx_clone(other.rx_.get(), out);
+    }))
+    {
+    }
+    receiver(receiver &&) noexcept = default;
+    receiver &operator=(receiver &&) noexcept = default;
+    /// Empty when all senders are gone and nothing is left.
+    std::optional<T> recv() const { return recv_by(RADDLE_FOREVER); }
+    /// Empty when all senders are gone; throws raddle::timed_out.
+    std::optional<T> recv_for(duration span) const { return recv_by(detail::ns(span)); }
+    void close() noexcept { rx_.reset(); }
+    raddle_rx_t *get() const noexcept { return rx_.get(); }
+
+    /// for (T &value : receiver): until all senders are gone.
+    class iterator {
+    public:
+        explicit iterator(const receiver *from) : from_(from) { ++*this; }
+        T &operator*() { return *value_; }
+        iterator &operator++()
+        {
+            if (from_ && !(value_ = from_->recv()))
+                from_ = nullptr;
+            return *this;
+        }
+        bool operator!=(const iterator &other) const { return from_ != other.from_; }
+
+    private:
+        const receiver *from_;
+        std::optional<T> value_;
+    };
+    iterator begin() const { return iterator(this); }
+    iterator end() const { return iterator(nullptr); }
+
+private:
+    template <class U> friend auto channel(std::int64_t capacity);
+    template <class U> friend class receiver;
+    friend receiver<std::uintptr_t> after(duration span);
+    friend receiver<std::uintptr_t> tick(duration period);
+    explicit receiver(raddle_rx_t *rx) : rx_(rx) {}
+    std::optional<T> recv_by(std::int64_t timeout) const
+    {
+        std::uintptr_t word;
+        int code = raddle_recv_for(rx_.get(), &word, timeout);
+        if (code == RADDLE_ECLOSED)
+            return std::nullopt;
+        check(code);
+        return detail::travel<T>::unpack(word);
+    }
+    detail::handle<raddle_rx_t, raddle_rx_close> rx_;
+};
+
+/// A channel of Ts: auto [tx, rx] = raddle::channel<T>(8). 0 is a rendezvous, a negative capacity has no bound.
+template <class T> auto channel(std::int64_t capacity = -1)
+{
+    raddle_tx_t *tx = nullptr;
+    raddle_rx_t *rx = nullptr;
+    if constexpr (detail::travel<T>::in_word)
+        check(raddle_channel(capacity, &tx, &rx));
+    else
+        check(raddle_channel_owned(capacity, detail::travel<T>::drop, &tx, &rx));
+    return std::pair<sender<T>, receiver<T>>(sender<T>(tx), receiver<T>(rx));
+}
+
+/// One word, after so long.
+inline receiver<std::uintptr_t> after(duration span)
+{
+    raddle_rx_t *rx = nullptr;
+    check(raddle_after(detail::ns(span), &rx));
+    return receiver<std::uintptr_t>(rx);
+}
+
+/// A word each period.
+inline receiver<std::uintptr_t> tick(duration period)
+{
+    raddle_rx_t *rx = nullptr;
+    check(raddle_tick(detail::ns(period), &rx));
+    return receiver<std::uintptr_t>(rx);
+}
+
+/// One of several operations: raddle::select().recv(a, [](std::optional<T> value) {}).send(b, value, [] {}).run().
+class select {
+public:
+    /// The function gets what was received, or nothing: all senders are gone.
+    template <class T, class F> select &recv(const receiver<T> &from, F f)
+    {
+        add(raddle_case_t{nullptr, from.get(), 0, nullptr, 0}, [f = std::move(f)](int code, std::uintptr_t word) mutable {
+            f(code == RADDLE_OK ? std::optional<T>(detail::travel<T>::unpack(word)) : std::nullopt);
+        });
+        return *this;
+    }
+    /// The function is called when it was sent. If all receivers are gone, raddle::closed is thrown.
+    template <class T, class F> select &send(const sender<T> &to, T value, F f)
+    {
+        if constexpr (detail::travel<T>::in_word) {
+            add(raddle_case_t{to.get(), nullptr, detail::travel<T>::pack(value), nullptr, 0},
+                [f = std::move(f)](int code, std::uintptr_t) mutable {
+                    check(code);
+                    f();
+                });
+        } else {
+            auto box = std::make_shared<std::unique_ptr<T>>(std::make_unique<T>(std::move(value)));
+            auto word = reinterpret_cast<std::uintptr_t>(box->get());
+            add(raddle_case_t{to.get(), nullptr, word, nullptr, 0},
+                [f = std::move(f), box](int code, std::uintptr_t) mutable {
+                    if (code == RADDLE_OK)
+                        (void)box->release(); // it is the receiver's
+                    check(code);
+                    f();
+                });
+        }
+        return *this;
+    }
+    /// Waits for the first that is possible, and returns its index. Once.
+    std::size_t run() { return *run_by(RADDLE_FOREVER); }
+    /// Empty if none was possible in that time.
+    std::optional<std::size_t> run_for(duration span) { return run_by(detail::ns(span)); }
+
+private:
+    template <class F> void add(raddle_case_t which, F f)
+    {
+        then_.emplace_back(std::move(f));
+        cases_.push_back(which);
+    }
+    std::optional<std::size_t> run_by(std::int64_t timeout)
+    {
+        std::size_t chosen = 0;
+        int code = raddle_select(cases_.data(), cases_.size(), timeout, &chosen);
+        if (code == RADDLE_ETIMEDOUT)
+            return std::nullopt;
+        if (code != RADDLE_OK && code != RADDLE_ECLOSED)
+            check(code);
+        then_[chosen](code, cases_[chosen].word);
+        return chosen;
+    }
+    std::vector<raddle_case_t> cases_;
+    std::vector<std::function<void(int, std::uintptr_t)>> then_;
+};
+
+// ---------------------------------------------------------------------------------------------------- locks
+
+enum class lock_kind {
+    parking = RADDLE_MUTEX,
+    spin = RADDLE_SPIN,
+    ticket = RADDLE_TICKET,
+    mcs = RADDLE_MCS,
+    clh = RADDLE_CLH
+};
+
+/// For std::lock_guard, std::unique_lock, std::scoped_lock.
+class mutex {
+public:
+    explicit mutex(lock_kind kind = lock_kind::parking)
+        : mutex_(detail::make<raddle_mutex_t, raddle_mutex_destroy>(
+              [kind](raddle_mutex_t **out) { return raddle_mutex_create(static_cast<int>(kind), out); }))
+    {
+    }
+    void lock() { check(raddle_mutex_lock(mutex_.get())); }
+    bool try_lock() { return detail::in_time(raddle_mutex_trylock(mutex_.get())); }
+    template <class Rep, class Period> bool try_lock_for(std::chrono::duration<Rep, Period> span)
+    {
+        auto whole = std::chrono::duration_cast<duration>(span);
+        return detail::in_time(raddle_mutex_lock_for(mutex_.get(), detail::ns(whole)));
+    }
+    void unlock() { check(raddle_mutex_unlock(mutex_.get())); }
+    raddle_mutex_t *get() const noexcept { return mutex_.get(); }
+
+private:
+    detail::handle<raddle_mutex_t, raddle_mutex_destroy> mutex_;
+};
+
+/// For std::shared_lock and std::unique_lock.
+class shared_mutex {
+public:
+    shared_mutex() : lock_(detail::make<raddle_rwlock_t, raddle_rwlock_destroy>(raddle_rwlock_create)) {}
+    void lock() { check(raddle_rwlock_write(lock_.get())); }
+    bool try_lock() { return detail::in_time(raddle_rwlock_write_for(lock_.get(), 0)); }
+    void unlock() { check(raddle_rwlock_unlock(lock_.get())); }
+    void lock_shared() { check(raddle_rwlock_read(lock_.get())); }
+    bool try_lock_shared() { return detail::in_time(raddle_rwlock_read_for(lock_.get(), 0)); }
+    void unlock_shared() { check(raddle_rwlock_unlock(lock_.get())); }
+
+private:
+    detail::handle<raddle_rwlock_t, raddle_rwlock_destroy> lock_;
+};
+
+class condition_variable {
+public:
+    condition_variable() : cond_(detail::make<raddle_cond_t, raddle_cond_destroy>(raddle_cond_create)) {}
+    void notify_one() { check(raddle_cond_signal(cond_.get())); }
+    void notify_all() { check(raddle_cond_broadcast(cond_.get())); }
+    void wait(std::unique_lock<mutex> &lock) { check(raddle_cond_wait(cond_.get(), lock.mutex()->get())); }
+    template <class P> void wait(std::unique_lock<mutex> &lock, P holds)
+    {
+        while (!holds())
+            wait(lock);
+    }
+    /// False if the time was over.
+    bool wait_for(std::unique_lock<mutex> &lock, duration span)
+    {
+        return detail::in_time(raddle_cond_wait_for(cond_.get(), lock.mutex()->get(), detail::ns(span)));
+    }
+
+private:
+    detail::handle<raddle_cond_t, raddle_cond_destroy> cond_;
+};
+
+class semaphore {
+public:
+    explicit semaphore(std::size_t permits)
+        : sem_(detail::make<raddle_sem_t, raddle_sem_destroy>(
+              [permits](raddle_sem_t **out) { return raddle_sem_create(permits, out); }))
+    {
+    }
+    void acquire(std::size_t count = 1) { check(raddle_sem_acquire(sem_.get(), count)); }
+    bool try_acquire_for(duration span, std::size_t count = 1)
+    {
+        return detail::in_time(raddle_sem_acquire_for(sem_.get(), count, detail::ns(span)));
+    }
+    void release(std::size_t count = 1) { check(raddle_sem_release(sem_.get(), count)); }
+    void close() { check(raddle_sem_close(sem_.get())); }
+
+private:
+    detail::handle<raddle_sem_t, raddle_sem_destroy> sem_;
+};
+
+class barrier {
+public:
+    explicit barrier(std::size_t count)
+        : barrier_(detail::make<raddle_barrier_t, raddle_barrier_destroy>(
+              [count](raddle_barrier_t **out) { return raddle_barrier_create(count, out); }))
+    {
+    }
+    /// True for one of those who meet.
+    bool wait()
+    {
+        int is_last = 0;
+        check(raddle_barrier_wait(barrier_.get(), &is_last));
+        return is_last != 0;
+    }
+
+private:
+    detail::handle<raddle_barrier_t, raddle_barrier_destroy> barrier_;
+};
+
+// ---------------------------------------------------------------------------------------------------- the rest
+
+/// A descriptor to be waited for. Owned: it is closed with this.
+class fd {
+public:
+    explicit fd(int number, bool owned = true)
+        : fd_(detail::make<raddle_fd_t, raddle_fd_close>([=](raddle_fd_t **out) {
+              return raddle_fd_open(number, owned ? RADDLE_FD_OWNED : 0, out);
+          }))
+    {
+    }
+    /// How many bytes; 0 is the end.
+    std::size_t read(void *data, std::size_t size, std::int64_t timeout = RADDLE_FOREVER) const
+    {
+        std::size_t done = 0;
+        check(raddle_fd_read(fd_.get(), data, size, timeout, &done));
+        return done;
+    }
+    void write_all(std::string_view bytes, std::int64_t timeout = RADDLE_FOREVER) const
+    {
+        while (!bytes.empty()) {
+            std::size_t done = 0;
+            check(raddle_fd_write(fd_.get(), bytes.data(), bytes.size(), timeout, &done));
+            bytes.remove_prefix(done);
+        }
+    }
+    fd accept() const
+    {
+        int number = -1;
+        check(raddle_fd_accept(fd_.get(), RADDLE_FOREVER, &number));
+        return fd(number);
+    }
+    void connect(const void *address, std::uint32_t size) const
+    {
+        check(raddle_fd_connect(fd_.get(), address, size, RADDLE_FOREVER));
+    }
+    raddle_fd_t *get() const noexcept { return fd_.get(); }
+
+private:
+    detail::handle<raddle_fd_t, raddle_fd_close> fd_;
+};
+
+/// Settings for a runtime.
+class options {
+public:
+    options() : options_(detail::make<raddle_options_t, raddle_options_destroy>(raddle_options_create)) {}
+    options &set(const char *name, const char *value)
+    {
+        check(raddle_options_set(options_.get(), name, value));
+        return *this;
+    }
+    raddle_options_t *get() const noexcept { return options_.get(); }
+
+private:
+    detail::handle<raddle_options_t, raddle_options_destroy> options_;
+};
+
+/// Starts the default runtime.
+inline void init(const options &by)
+{
+    check(raddle_init(by.get()));
+}
+
+/// A runtime of its own. Destroyed, it waits until nothing can run in it.
+class runtime {
+public:
+    explicit runtime(const options &by = {})
+        : runtime_(detail::make<raddle_runtime_t, shutdown>(
+              [&](raddle_runtime_t **out) { return raddle_runtime_create(by.get(), out); }))
+    {
+    }
+    template <class F> auto run(F &&f)
+    {
+        detail::call<std::remove_reference_t<F>> call(f);
+        check(raddle_runtime_run(runtime_.get(), call.start, &call, nullptr));
+        return call.out.take();
+    }
+    std::uint64_t counter(const char *name) const
+    {
+        std::uint64_t value = 0;
+        check(raddle_counter(runtime_.get(), name, &value));
+        return value;
+    }
+
+private:
+    static int shutdown(raddle_runtime_t *runtime) { return raddle_runtime_shutdown(runtime, nullptr); }
+    detail::handle<raddle_runtime_t, shutdown> runtime_;
+};
+
+/// Runs f as the main process of the default runtime.
+template <class F> auto run(F &&f)
+{
+    detail::call<std::remove_reference_t<F>> call(f);
+    check(raddle_run(call.start, &call, nullptr));
+    return call.out.take();
+}
+
+/// A span in the trace, until it is destroyed: static raddle::mark sorting("sorting"); raddle::span here(sorting);
+class mark {
+public:
+    explicit mark(const char *name) { check(raddle_mark_create(name, &mark_)); }
+    void here(std::uint32_t value = 0) const { check(raddle_trace_mark(mark_, value)); }
+    void counter(std::uint32_t value) const { check(raddle_trace_counter(mark_, value)); }
+    raddle_mark_t *get() const noexcept { return mark_; }
+
+private:
+    raddle_mark_t *mark_ = nullptr;
+};
+
+class span {
+public:
+    explicit span(const mark &of) : mark_(of.get()) { check(raddle_span_begin(mark_)); }
+    span(const span &) = delete;
+    span &operator=(const span &) = delete;
+    ~span() { raddle_span_end(mark_); }
+
+private:
+    raddle_mark_t *mark_;
+};
+
+} // namespace raddle
+
+#endif

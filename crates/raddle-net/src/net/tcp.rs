@@ -102,7 +102,7 @@ impl TcpListener {
     /// # Errors
     /// What the last address answers.
     pub fn bind<A: ToSocketAddrs>(addresses: A) -> io::Result<TcpListener> {
-        each_address(addresses, net::TcpListener::bind).map(TcpListener::from)
+        each_address(addresses, net::TcpListener::bind).map(|fresh| TcpListener(Socket::of_blocking(fresh)))
     }
 
     /// The next connection, and who it is from. Several may wait for one.

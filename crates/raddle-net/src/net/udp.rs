@@ -48,7 +48,7 @@ impl UdpSocket {
     /// # Errors
     /// What the last address answers.
     pub fn bind<A: ToSocketAddrs>(addresses: A) -> io::Result<UdpSocket> {
-        each_address(addresses, net::UdpSocket::bind).map(UdpSocket::from)
+        each_address(addresses, net::UdpSocket::bind).map(|fresh| UdpSocket(Socket::of_blocking(fresh)))
     }
 
     /// From now on it sends there, and receives from there only.

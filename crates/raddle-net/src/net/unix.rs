@@ -99,7 +99,7 @@ impl UnixListener {
     #[track_caller]
     pub fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let accepted = self.0.attempt((&ACCEPT, Direction::Read), net::UnixListener::accept);
-        accepted.map(|(stream, from)| (stream.into(), from))
+        accepted.map(|(stream, from)| (UnixStream(Socket::of_blocking(stream)), from))
     }
 
     /// Waits, in a task, until there may be a connection to accept.

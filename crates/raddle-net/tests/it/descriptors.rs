@@ -82,3 +82,48 @@ fn a_wait_with_a_deadline_says_that_nothing_came() {
         }
     });
 }
+
+/// The kernel's poll takes a descriptor once: both are told all the same.
+#[test]
+fn two_wait_for_one_descriptor() {
+    everywhere(|| {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let (one, other) = (Descriptor::new(&reader), Descriptor::new(&reader));
+        // The kernel is told of the first, which lasts as long as the second, and ends before a third.
+        assert!(!one.wait_readable_until(Instant::now()).unwrap());
+        csp::scope(|s| {
+            s.spawn(|| one.wait_readable().unwrap());
+            s.spawn(|| other.wait_readable().unwrap());
+            csp::yield_now();
+            writer.write_all(b"x").unwrap();
+        });
+        let mut byte = [0];
+        (&other).read_exact(&mut byte).unwrap();
+        drop(one);
+        csp::scope(|s| {
+            s.spawn(|| other.wait_readable().unwrap());
+            csp::yield_now();
+            writer.write_all(b"y").unwrap();
+        });
+        (&other).read_exact(&mut byte).unwrap();
+        assert_eq!(&byte, b"y");
+    });
+}
+
+#[test]
+fn what_is_put_in_its_place_is_waited_for() {
+    everywhere(|| {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let (other, mut writer) = std::io::pipe().unwrap();
+        let mut descriptor = Descriptor::new(reader);
+        let read = |descriptor: &Descriptor<std::io::PipeReader>| descriptor.wait_readable().unwrap();
+        let late = raddle::cancel::within(std::time::Duration::from_millis(1), || read(&descriptor));
+        assert!(late.is_err());
+        *descriptor.get_mut() = other;
+        csp::scope(|s| {
+            s.spawn(|| read(&descriptor));
+            csp::yield_now();
+            writer.write_all(b"x").unwrap();
+        });
+    });
+}

@@ -76,6 +76,16 @@ fn a_signal_handler_that_interrupted_malloc_allocates() {
 }
 
 #[test]
+fn at_the_limit_blocks_become_smaller() {
+    succeed(preloaded(&compiled("limit.c")).env("RADDLE_ALLOC", "limit=400M"));
+}
+
+#[test]
+fn large_blocks_that_were_freed_go_back_to_the_kernel() {
+    succeed(preloaded(&compiled("decay.c")).env("RADDLE_ALLOC", "decay=10"));
+}
+
+#[test]
 fn a_library_that_was_closed_still_ends_its_threads() {
     let program = compiled("late.c");
     succeed(Command::new("timeout").arg("600").arg(program).arg(library()));
@@ -124,7 +134,7 @@ fn the_hardened_mode_notices_misuse_and_nothing_else() {
         ("twice", "a block is freed twice"),
         ("large twice", "a large block is freed twice"),
         ("middle", "a pointer into the middle of a block is freed"),
-        ("foreign", ""),
+        ("foreign", "a pointer is freed that this allocator has not given out"),
         ("after", "a block was written to after it had been freed"),
         ("beyond", ""),
     ];

@@ -6,6 +6,7 @@ mod dumps;
 mod ends;
 mod many;
 mod sockets;
+mod storm;
 mod tasks;
 
 use raddle::{Balance, Runtime, csp, thread};

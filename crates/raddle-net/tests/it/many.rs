@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 
 /// How many pairs there are: by hand, 50 000 of them.
 fn pairs() -> usize {
-    std::env::var("RADDLE_NET_PAIRS").map_or(150, |number| number.parse().expect("a number"))
+    std::env::var("NET_PAIRS").map_or(150, |number| number.parse().expect("a number"))
 }
 
 #[test]

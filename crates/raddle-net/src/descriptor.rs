@@ -1,7 +1,8 @@
 //! Owns: `Descriptor`, whatever has a descriptor, with waits for it; how a call tries, waits and tries again.
-//! May use: `source`, `waits`, `raddle-core`, `rustix`.
+//! May use: `guard`, `source`, `waits`, `raddle-core`, `rustix`.
 //! Never: a descriptor from a number: it is owned, or borrowed from its owner.
 
+use crate::guard::WhenReady;
 use crate::source::{Direction, EdgeSource, Lease};
 use crate::waits::{self, NetCall, call};
 use raddle_core::choice::now;
@@ -248,6 +249,34 @@ impl<T: AsFd> Descriptor<T> {
         Ready::new(self, Direction::Write)
     }
 
+    /// In [`select!`](raddle_sync::channel::select!): a case that is possible when a read would not wait.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
+        WhenReady::of(self, Direction::Read)
+    }
+
+    /// As [`when_readable`](Self::when_readable), for a write.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn when_writable(&self) -> io::Result<WhenReady<'_>> {
+        WhenReady::of(self, Direction::Write)
+    }
+
+    pub(crate) fn lease_word(&self) -> &Lease {
+        &self.lease
+    }
+
+    pub(crate) fn poll_ready(
+        &self,
+        context: &mut Context<'_>,
+        who: (u64, Direction),
+    ) -> Poll<io::Result<()>> {
+        self.poll_attempt(context, who, |_| self.is_ready(who.1))
+    }
+
     /// Calls `read` until it does not answer [`WouldBlock`](ErrorKind::WouldBlock), and waits in between: for a library
     /// whose own calls read from a non-blocking descriptor.
     ///
@@ -341,6 +370,13 @@ impl<T: AsFd + fmt::Debug> fmt::Debug for Descriptor<T> {
     }
 }
 
+/// Tells one waker that was left from others.
+pub(crate) fn new_key() -> u64 {
+    /// Below are the keys of `poll_` methods.
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Waits, in a task, until a descriptor is ready: [`Descriptor::readable`], [`Descriptor::writable`].
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Ready<'d, T: AsFd> {
@@ -351,9 +387,7 @@ pub struct Ready<'d, T: AsFd> {
 
 impl<'d, T: AsFd> Ready<'d, T> {
     fn new(descriptor: &'d Descriptor<T>, direction: Direction) -> Ready<'d, T> {
-        /// Below are the keys of `poll_` methods.
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Ready { descriptor, direction, key: NEXT.fetch_add(1, Ordering::Relaxed) }
+        Ready { descriptor, direction, key: new_key() }
     }
 }
 
@@ -361,8 +395,7 @@ impl<T: AsFd> Future for Ready<'_, T> {
     type Output = io::Result<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let key = (self.key, self.direction);
-        self.descriptor.poll_attempt(context, key, |_| self.descriptor.is_ready(self.direction))
+        self.descriptor.poll_ready(context, (self.key, self.direction))
     }
 }
 

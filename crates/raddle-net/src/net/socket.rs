@@ -359,6 +359,22 @@ macro_rules! stream {
             pub fn writable(&self) -> impl Future<Output = io::Result<()>> + Send + '_ {
                 self.0.io.writable()
             }
+
+            /// In [`select!`](raddle_sync::channel::select!): a case that is possible when a read would not wait.
+            ///
+            /// # Errors
+            /// What the kernel answers.
+            pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
+                self.0.io.when_readable()
+            }
+
+            /// In [`select!`](raddle_sync::channel::select!): a case that is possible when a write would not wait.
+            ///
+            /// # Errors
+            /// What the kernel answers.
+            pub fn when_writable(&self) -> io::Result<WhenReady<'_>> {
+                self.0.io.when_writable()
+            }
         }
 
         #[cfg(feature = "futures-io")]

@@ -127,3 +127,42 @@ fn what_is_put_in_its_place_is_waited_for() {
         });
     });
 }
+
+/// In `select!` a descriptor is a case as a channel is, and what it leaves ends with the selection.
+#[test]
+fn a_selection_takes_what_is_ready_first() {
+    use raddle::channel::{bounded, select};
+    everywhere(|| {
+        for kind in KINDS {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            let ((say, said), (answer, answers)) = (bounded(0), bounded(1));
+            let selects = start(kind, move || {
+                let (reader, mut byte) = (Descriptor::new(reader), [0]);
+                for _ in 0..20 {
+                    let got = select! {
+                        recv(reader.when_readable().unwrap()) -> _ => {
+                            (&reader).read_exact(&mut byte).unwrap();
+                            byte[0]
+                        }
+                        recv(said) -> n => n.unwrap(),
+                    };
+                    answer.send(got).unwrap();
+                }
+                // Nothing comes: the second case is left where the first was chosen, and here both are.
+                select! {
+                    recv(reader.when_readable().unwrap()) -> _ => false,
+                    recv(said) -> _ => false,
+                    default(std::time::Duration::from_millis(1)) => true,
+                }
+            });
+            for n in 0..10 {
+                writer.write_all(&[n]).unwrap();
+                assert_eq!(answers.recv(), Ok(n));
+                say.send(n + 100).unwrap();
+                assert_eq!(answers.recv(), Ok(n + 100));
+            }
+            assert!(selects());
+            drop(say);
+        }
+    });
+}

@@ -46,7 +46,12 @@ pub(crate) fn heap() -> Option<&'static Heap> {
 /// The thread's heap; it takes one if it has none, and may.
 #[cold]
 pub(crate) fn heap_or_take() -> Option<&'static Heap> {
-    if words::get::<STATE>() != FRESH || hardened::is_on() {
+    if hardened::is_on() {
+        // It may have come by one before the mode was on: blocks of pages would go through it unnoticed.
+        leave_for_now();
+        return heap();
+    }
+    if words::get::<STATE>() != FRESH {
         return heap();
     }
     words::set::<STATE>(CHANGES);

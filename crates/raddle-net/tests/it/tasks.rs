@@ -127,7 +127,7 @@ mod unclonable {
         panic!("a waker of this test's");
     }
 
-    static TABLE: RawWakerVTable = RawWakerVTable::new(|nothing| clone(nothing), |_| (), |_| (), |_| ());
+    static TABLE: RawWakerVTable = RawWakerVTable::new(clone, |_| (), |_| (), |_| ());
 
     pub(super) fn waker() -> Waker {
         // SAFETY: no function of the table uses the pointer.

@@ -6,7 +6,6 @@
 //! it back: a worker that looks meanwhile sees it, and leaves it for the sleeper.
 
 use libc::{EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLPRI, EPOLLRDHUP, epoll_event};
-use raddle_core::door::fork;
 use raddle_core::door::poller::Den;
 use raddle_core::orphan::generation;
 use raddle_core::runtime::Shared;
@@ -15,7 +14,7 @@ use rustix::io::Errno;
 use std::any::Any;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -75,15 +74,6 @@ pub(crate) fn find(number: u32) -> Option<Arc<NetDen>> {
 /// The lock of the list of dens, which a forked child needs too.
 pub(crate) fn hold_over_fork() -> MutexGuard<'static, impl Sized> {
     lock(&ALL)
-}
-
-/// Has the locks of this crate held while the program forks.
-pub(crate) fn be_held_over_forks() {
-    static ARE_HELD: AtomicBool = AtomicBool::new(false);
-    if !ARE_HELD.load(Ordering::Relaxed) {
-        fork::hold("descriptors", crate::source::hold_over_fork);
-        ARE_HELD.store(true, Ordering::Relaxed);
-    }
 }
 
 impl Events {

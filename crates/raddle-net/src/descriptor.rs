@@ -1,8 +1,7 @@
 //! Owns: `Descriptor`, whatever has a descriptor, with waits for it; how a call tries, waits and tries again.
-//! May use: `guard`, `source`, `waits`, `raddle-core`, `rustix`.
+//! May use: `source`, `waits`, `raddle-core`, `rustix`.
 //! Never: a descriptor from a number: it is owned, or borrowed from its owner.
 
-use crate::guard::WhenReady;
 use crate::source::{Direction, EdgeSource, Lease};
 use crate::waits::{self, NetCall, call};
 use raddle_core::choice::now;
@@ -247,22 +246,6 @@ impl<T: AsFd> Descriptor<T> {
     /// [`wait_writable`](Self::wait_writable) for a task. Dropped, it waits no more.
     pub fn writable(&self) -> Ready<'_, T> {
         Ready::new(self, Direction::Write)
-    }
-
-    /// In [`select!`](raddle_sync::channel::select!): a case that is possible when a read would not wait.
-    ///
-    /// # Errors
-    /// What the kernel answers.
-    pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
-        WhenReady::of(self, Direction::Read)
-    }
-
-    /// As [`when_readable`](Self::when_readable), for a write.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn when_writable(&self) -> io::Result<WhenReady<'_>> {
-        WhenReady::of(self, Direction::Write)
     }
 
     pub(crate) fn lease_word(&self) -> &Lease {

@@ -78,6 +78,24 @@ impl WhenReady<'_> {
     }
 }
 
+impl<T: AsFd> Descriptor<T> {
+    /// In [`select!`](raddle_sync::channel::select!): a case that is possible when a read would not wait.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
+        WhenReady::of(self, Direction::Read)
+    }
+
+    /// As [`when_readable`](Self::when_readable), for a write.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn when_writable(&self) -> io::Result<WhenReady<'_>> {
+        WhenReady::of(self, Direction::Write)
+    }
+}
+
 impl Drop for WhenReady<'_> {
     fn drop(&mut self) {
         if let Some(source) = self.lease.get() {

@@ -20,7 +20,7 @@
 //! The lock of the table is held over the fork; those of the parent's sources are not touched.
 
 use crate::den::{self, Added, NetDen, lock};
-use raddle_core::door::futex;
+use raddle_core::door::{fork, futex};
 use raddle_core::orphan::generation;
 use raddle_core::runtime::{Shared, with_here};
 use raddle_protocol::protocol::readiness::Readiness;
@@ -28,7 +28,7 @@ use std::any::Any;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 
@@ -254,14 +254,23 @@ fn tell(number: u32, readable: bool, writable: bool) {
 }
 
 /// What a forked child needs of the parent's threads: nobody else changes it while the lock is held.
-pub(crate) fn hold_over_fork() -> Box<dyn Any> {
+fn hold_over_fork() -> Box<dyn Any> {
     Box::new((lock(&FREE), den::hold_over_fork()))
+}
+
+/// Has the locks of this crate held while the program forks.
+fn be_held_over_forks() {
+    static ARE_HELD: AtomicBool = AtomicBool::new(false);
+    if !ARE_HELD.load(Ordering::Relaxed) {
+        fork::hold("descriptors", hold_over_fork);
+        ARE_HELD.store(true, Ordering::Relaxed);
+    }
 }
 
 impl EdgeSource {
     /// One that nobody has.
     pub(crate) fn take() -> &'static EdgeSource {
-        den::be_held_over_forks();
+        be_held_over_forks();
         let mut free = lock(&FREE);
         let number = free.0.pop().unwrap_or_else(|| {
             free.1 += 1;

@@ -2,7 +2,7 @@
 //! May use: `descriptor`, `source`, `raddle-sync`.
 //! Never: a wait; `select!` waits.
 //!
-//! It leaves a waker at the source, as a future does, that sends to a channel of its own, which `select!` receives from.
+//! It leaves a waker at the source, as a future does, that sends to a channel of its own; `select!` receives from it.
 
 use crate::descriptor::{Descriptor, new_key};
 use crate::source::{Direction, Lease};

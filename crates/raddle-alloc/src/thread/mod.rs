@@ -9,8 +9,8 @@
 //! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
 //! | 0 | `ENDED` | has left it: what its last destructors allocate and free goes without one |
 //!
-//! A key of POSIX threads tells of a thread's end, until the library that has the allocator is closed. Destructors of Rust's and C++'s thread-local variables run before
-//! it.
+//! A key of POSIX threads tells of a thread's end, until the library that has the allocator is closed. Destructors of
+//! Rust's and C++'s thread-local variables run before it.
 //!
 //! It is unsafe because it makes a reference of a word, and calls the C library.
 

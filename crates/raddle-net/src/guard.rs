@@ -21,17 +21,17 @@ use std::task::{Context, Poll, Wake, Waker};
 /// use raddle_net::net::unix::UnixStream;
 /// use std::io::{Read as _, Write as _};
 ///
-/// let (mut stream, mut peer) = UnixStream::pair()?;
+/// let (stream, mut peer) = UnixStream::pair()?;
 /// let (stops, stop) = bounded::<()>(1);
 /// let serves = raddle::csp::spawn(move || {
 ///     let (mut bytes, mut all) = ([0; 16], 0);
 ///     loop {
 ///         select! {
-///             recv(stream.when_readable()?) -> _ => all += stream.read(&mut bytes)?,
+///             recv(stream.when_readable()?) -> _ => all += (&stream).read(&mut bytes)?,
 ///             recv(stop) -> _ => return Ok::<_, std::io::Error>(all),
 ///         }
 ///         if all == 5 {
-///             stream.write_all(b"!")?;
+///             (&stream).write_all(b"!")?;
 ///         }
 ///     }
 /// });
@@ -42,7 +42,8 @@ use std::task::{Context, Poll, Wake, Waker};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// If others use the descriptor, they may have read by the time that this one was chosen, and a read waits then.
+/// It borrows the descriptor while an arm runs, so read by a shared reference there. If others use the descriptor, they
+/// may have read by the time that this one was chosen, and a read waits then.
 #[must_use = "it is a case of `select!`"]
 pub struct WhenReady<'d> {
     lease: &'d Lease,

@@ -358,7 +358,7 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "asan",
-        what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
+        what: "AddressSanitizer finds nothing in stacks, switch, scheduler and sockets",
         needs: &[],
         // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by
         // `crates/raddle-core/tests/leaks.rs`. The stress programs are short here: a stack costs the sanitizer a
@@ -368,7 +368,7 @@ const GROUPS: &[Group] = &[
                   cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
                   --package raddle-context --package raddle-protocol --package raddle-core \
                   --package raddle-sync --package raddle-stm --package raddle-job --package raddle-thread \
-                  --package raddle-explore --package raddle-hang --package raddle-recorder \
+                  --package raddle-explore --package raddle-hang --package raddle-net --package raddle-recorder \
                   --lib --test it --test stress --test faults"],
     },
     Group {

@@ -16,6 +16,11 @@ pub(crate) fn set(ms: u64) {
     DECAY_MS.store(ms, Ordering::Relaxed);
 }
 
+/// As [`purge_if_due`], by one who has nothing of its own to note when it last looked.
+pub(crate) fn pass_by() {
+    purge_if_due(&Cell::new(0));
+}
+
 /// Gives the kernel what has been free for a while, if nobody has done so lately.
 pub(crate) fn purge_if_due(seen: &Cell<u64>) {
     let decay = DECAY_MS.load(Ordering::Relaxed);

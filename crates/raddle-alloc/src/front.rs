@@ -101,32 +101,34 @@ pub(crate) unsafe fn free(block: *mut u8) {
     if block.is_null() {
         return;
     }
-    // SAFETY: passed on.
-    let class = usize::from(unsafe { slice_of(block) }.class());
-    if class < CLASSES
-        && let Some(work) = thread::heap().and_then(Heap::work)
-    {
+    // Hardened, no thread has a heap, and nothing is looked up of a pointer before it has been checked.
+    if let Some(work) = thread::heap().and_then(Heap::work) {
         // SAFETY: passed on.
-        if unsafe { work.put(class, block.cast()) } {
-            work.flush(class);
+        let class = usize::from(unsafe { slice_of(block) }.class());
+        if class < CLASSES {
+            // SAFETY: passed on.
+            if unsafe { work.put(class, block.cast()) } {
+                work.flush(class);
+            }
+            return;
         }
-        return;
     }
     // SAFETY: passed on.
-    unsafe { free_slowly(block, class) };
+    unsafe { free_slowly(block) };
 }
 
 /// # Safety
 /// As for [`free`].
 #[cold]
 #[inline(never)]
-unsafe fn free_slowly(block: *mut u8, class: usize) {
+unsafe fn free_slowly(block: *mut u8) {
     if hardened::is_on() {
         hardened::check_pointer(block);
     }
+    // SAFETY: passed on.
+    let slice = unsafe { slice_of(block) };
+    let class = usize::from(slice.class());
     if class >= CLASSES {
-        // SAFETY: passed on.
-        let slice = unsafe { slice_of(block) };
         // SAFETY: passed on.
         return unsafe { large::free(block, slice) };
     }
@@ -157,11 +159,15 @@ pub(crate) unsafe fn usable_size(block: *mut u8) -> usize {
     unsafe { large::usable(block, slice) }
 }
 
-/// Makes a block hold `size` bytes at the same alignment; where it is now. Null if there is no memory: it is as before.
+/// Makes a block hold `size` bytes at the same alignment; where it is now. Null if there is no memory for a larger one:
+/// it is as before.
 ///
 /// # Safety
 /// It is of this allocator and not given back, and has the alignment.
 pub(crate) unsafe fn reallocate(block: *mut u8, size: usize, align: usize) -> *mut u8 {
+    if hardened::is_on() {
+        hardened::check_pointer(block);
+    }
     // SAFETY: passed on.
     let have = unsafe { usable_size(block) };
     if size <= have && (size >= have / 2 || have <= 64) {
@@ -182,6 +188,9 @@ pub(crate) unsafe fn reallocate(block: *mut u8, size: usize, align: usize) -> *m
         unsafe { ptr::copy_nonoverlapping(block, new, have.min(size)) };
         // SAFETY: passed on.
         unsafe { free(block) };
+    } else if size <= have {
+        // To become smaller takes no memory.
+        return block;
     }
     new
 }

@@ -10,7 +10,9 @@
 //! **The pages** that a heap holds are in a list for each class. A refill takes what the first one has: its own list,
 //! then what others gave back, then memory that was never used. A page that has nothing left is given up: it is
 //! nobody's, and whoever first gives a block of it back adopts it. So a consumer's heap comes to hold the pages of
-//! what it consumes, frees into them without an exchange, and gives them back whole.
+//! what it consumes, frees into them without an exchange, and gives them back whole. Where some blocks of each page
+//! live on it would come to hold ever more, while the producer makes new ones: for each page of this class that
+//! others have wanted since it last looked, a flush leaves one to them, the one that the heap has held longest.
 //!
 //! It is unsafe because blocks are links of lists.
 
@@ -26,6 +28,8 @@ use crate::{decay, hardened};
 /// Blocks above this have pages of eight slices.
 const SMALL_BYTES_MAX: usize = 8 << 10;
 const MEDIUM_SLICES: usize = 8;
+/// So many pages of a class a heap does not leave to others while its thread is there.
+const KEPT_PAGES: u32 = 8;
 /// What a class's cache may hold beyond what it was last filled with.
 const CACHE_BYTES: usize = 32 << 10;
 
@@ -53,6 +57,8 @@ struct Bin {
     count: Cell<u32>,
     /// With more the cache is flushed.
     limit: Cell<u32>,
+    /// How many pages had been wanted of this class when others were last left some.
+    seen_wanted: Cell<u32>,
 }
 
 /// The pages of a class that the heap holds.
@@ -60,7 +66,11 @@ struct Bin {
 struct List {
     first: Cell<*const Page>,
     last: Cell<*const Page>,
+    length: Cell<u32>,
 }
+
+/// How often a heap had no page of a class any more, and made or adopted one.
+static WANTED: [AtomicU32; CLASSES] = [const { AtomicU32::new(0) }; CLASSES];
 
 /// What a heap counts, for whoever looks.
 #[derive(Default)]
@@ -220,6 +230,9 @@ impl HeapWork<'_> {
     }
 
     fn another_page(&self, class: usize, may_adopt: bool) -> Option<&'static Page> {
+        WANTED[class].fetch_add(1, Ordering::Relaxed);
+        let seen = &self.0.bins[class].seen_wanted;
+        seen.set(seen.get().wrapping_add(1));
         if may_adopt && let Some(page) = arena::adopt(class) {
             page.set_owner(self.0.id());
             count(&self.0.counts.adopted_pages, 1);
@@ -272,8 +285,10 @@ impl HeapWork<'_> {
         count(&self.0.counts.flushes, 1);
         let bin = &self.0.bins[class];
         let keep = cached_most(class) / 4;
+        self.purge_if_due();
         if keep == 0 || bin.count.get() <= keep {
-            return self.flush_all(class);
+            self.flush_all(class);
+            return self.leave_some(class);
         }
         let mut block = bin.first.get();
         // bounded: by `keep`.
@@ -287,6 +302,20 @@ impl HeapWork<'_> {
         unsafe { crate::page::set_next(block, ptr::null_mut()) };
         bin.count.set(keep);
         self.give_all(class, rest);
+        self.leave_some(class);
+    }
+
+    /// Leaves pages to others who want some.
+    fn leave_some(&self, class: usize) {
+        let all = WANTED[class].load(Ordering::Relaxed);
+        let wanted = all.wrapping_sub(self.0.bins[class].seen_wanted.replace(all));
+        let list = &self.0.lists[class];
+        // bounded: by the heap's pages.
+        for _ in 0..wanted.min(list.length.get().saturating_sub(KEPT_PAGES)) {
+            let Some(page) = list.first() else { return };
+            list.unlink(page);
+            leave_page(page);
+        }
     }
 
     fn flush_all(&self, class: usize) {
@@ -389,6 +418,7 @@ impl List {
     }
 
     fn push_front(&self, page: &Page) {
+        self.length.set(self.length.get() + 1);
         page.set_previous(ptr::null());
         page.set_next(self.first.get());
         match self.first() {
@@ -399,6 +429,7 @@ impl List {
     }
 
     fn push_back(&self, page: &Page) {
+        self.length.set(self.length.get() + 1);
         page.set_next(ptr::null());
         page.set_previous(self.last.get());
         // SAFETY: as in `first`.
@@ -410,6 +441,7 @@ impl List {
     }
 
     fn unlink(&self, page: &Page) {
+        self.length.set(self.length.get() - 1);
         match page.following() {
             Some(next) => next.set_previous(page.previous()),
             None => self.last.set(page.previous()),

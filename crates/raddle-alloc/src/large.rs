@@ -1,5 +1,5 @@
 //! Owns: blocks that are a run of slices, and blocks with a mapping of their own.
-//! May use: `arena`, `class`, `hardened`, `page`, `system`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `system`.
 //! Never: a heap.
 //!
 //! It is unsafe because it reads headers and gives memory back.
@@ -8,7 +8,7 @@ use std::ptr;
 
 use crate::arena::{self, ARENA, HEADER, header_of, slice_of};
 use crate::page::{HUGE, Page, SLICE};
-use crate::{hardened, page, system};
+use crate::{decay, hardened, page, system};
 
 /// The largest run: above it a block has a mapping of its own.
 pub(crate) const RUN_BYTES_MAX: usize = 240 * SLICE;
@@ -102,7 +102,7 @@ pub(crate) unsafe fn free(block: *mut u8, slice: &Page) {
         set_guard(block, count, slice.guard(), true);
         slice.init_alone(page::GONE, count);
         arena::give(slice, count);
-        return;
+        return decay::pass_by();
     }
     // SAFETY: passed on.
     let header = unsafe { header_of(block) };
@@ -172,8 +172,10 @@ unsafe fn move_mapping(mapping: *mut u8, old: usize, new: usize, lead: usize) ->
     }
     // SAFETY: both are the caller's.
     if !unsafe { system::move_pages(mapping, old, to) } {
-        // SAFETY: it was just mapped.
-        unsafe { system::unmap(to, new) };
+        // The kernel unmaps the place before it finds that it cannot move the pages (a part was given other advice):
+        // what lies there may be another thread's by now, and is left alone.
+        // SAFETY: it was just mapped, and is behind that.
+        unsafe { system::unmap(to.wrapping_add(old), new - old) };
         return ptr::null_mut();
     }
     init(to, new, lead)

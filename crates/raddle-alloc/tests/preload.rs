@@ -22,15 +22,18 @@ fn succeed(command: &mut Command) -> Output {
 /// The library, built as this program was.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
-        command.args(["build", "--quiet", "--package", "raddle-alloc", "--example", "raddle_alloc"]);
-        command.args((!cfg!(debug_assertions)).then_some("--release"));
-        succeed(&mut command);
-        let program = std::env::current_exe().expect("a test program has a path");
-        let profile = program.ancestors().nth(2).expect("it lies in `deps`");
-        profile.join("examples/libraddle_alloc.so")
-    })
+    BUILT.get_or_init(|| built("raddle_alloc"))
+}
+
+/// An example that is a library.
+fn built(name: &str) -> PathBuf {
+    let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
+    command.args(["build", "--quiet", "--package", "raddle-alloc", "--example", name]);
+    command.args((!cfg!(debug_assertions)).then_some("--release"));
+    succeed(&mut command);
+    let program = std::env::current_exe().expect("a test program has a path");
+    let profile = program.ancestors().nth(2).expect("it lies in `deps`");
+    profile.join(format!("examples/lib{name}.so"))
 }
 
 /// A command with the allocator; it is ended where it hangs.
@@ -76,9 +79,25 @@ fn a_signal_handler_that_interrupted_malloc_allocates() {
 }
 
 #[test]
+fn at_the_limit_blocks_become_smaller() {
+    succeed(preloaded(&compiled("limit.c")).env("RADDLE_ALLOC", "limit=400M"));
+}
+
+#[test]
+fn large_blocks_that_were_freed_go_back_to_the_kernel() {
+    succeed(preloaded(&compiled("decay.c")).env("RADDLE_ALLOC", "decay=10"));
+}
+
+#[test]
 fn a_library_that_was_closed_still_ends_its_threads() {
     let program = compiled("late.c");
     succeed(Command::new("timeout").arg("600").arg(program).arg(library()));
+}
+
+#[test]
+fn a_library_with_an_allocator_of_its_own_is_closed_before_its_threads_end() {
+    let program = compiled("closed.c");
+    succeed(Command::new("timeout").arg("600").arg(program).arg(built("raddle_closed")));
 }
 
 #[test]
@@ -124,7 +143,7 @@ fn the_hardened_mode_notices_misuse_and_nothing_else() {
         ("twice", "a block is freed twice"),
         ("large twice", "a large block is freed twice"),
         ("middle", "a pointer into the middle of a block is freed"),
-        ("foreign", ""),
+        ("foreign", "a pointer is freed that this allocator has not given out"),
         ("after", "a block was written to after it had been freed"),
         ("beyond", ""),
     ];

@@ -28,6 +28,15 @@ const BELL: u64 = u64::MAX;
 const READABLE: u32 = (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR) as u32;
 const WRITABLE: u32 = (EPOLLOUT | EPOLLHUP | EPOLLERR) as u32;
 
+/// What the kernel has said when it was told of a descriptor.
+pub(crate) enum Added {
+    Now,
+    /// It polls it already, for another source.
+    IsAnothers,
+    /// It does not poll such.
+    IsAlwaysReady,
+}
+
 /// Is told which source is readable, and whether it is writable.
 pub(crate) type Tell = fn(u32, bool, bool);
 
@@ -60,6 +69,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) fn find(number: u32) -> Option<Arc<NetDen>> {
     let found = lock(&ALL).iter().find(|(other, _)| *other == number)?.1.upgrade();
     found.filter(|den| den.generation == generation())
+}
+
+/// The lock of the list of dens, which a forked child needs too.
+pub(crate) fn hold_over_fork() -> MutexGuard<'static, impl Sized> {
+    lock(&ALL)
 }
 
 impl Events {
@@ -100,15 +114,14 @@ impl NetDen {
         self.number
     }
 
-    /// Has the kernel tell of the descriptor, as of the source of this number. False if it cannot: such are always
-    /// ready.
-    pub(crate) fn add(&self, descriptor: BorrowedFd<'_>, number: u32) -> io::Result<bool> {
+    /// Has the kernel tell of the descriptor, as of the source of this number.
+    pub(crate) fn add(&self, descriptor: BorrowedFd<'_>, number: u32) -> io::Result<Added> {
         use epoll::EventFlags as Flag;
         let flags = Flag::IN | Flag::OUT | Flag::RDHUP | Flag::PRI | Flag::ET;
         match epoll::add(&self.poll, descriptor, epoll::EventData::new_u64(number.into()), flags) {
-            // Another who waits for it has come first.
-            Ok(()) | Err(Errno::EXIST) => Ok(true),
-            Err(Errno::PERM) => Ok(false),
+            Ok(()) => Ok(Added::Now),
+            Err(Errno::EXIST) => Ok(Added::IsAnothers),
+            Err(Errno::PERM) => Ok(Added::IsAlwaysReady),
             Err(refused) => Err(refused.into()),
         }
     }

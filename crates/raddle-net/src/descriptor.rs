@@ -2,7 +2,7 @@
 //! May use: `source`, `waits`, `raddle-core`, `rustix`.
 //! Never: a descriptor from a number: it is owned, or borrowed from its owner.
 
-use crate::source::{Direction, Lease};
+use crate::source::{Direction, EdgeSource, Lease};
 use crate::waits::{self, NetCall, call};
 use raddle_core::choice::now;
 use std::fmt;
@@ -11,7 +11,6 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -59,7 +58,7 @@ pub struct Descriptor<T: AsFd> {
     /// None only while it is taken apart.
     inner: Option<T>,
     /// When somebody has had to wait.
-    lease: OnceLock<Lease>,
+    lease: Lease,
     tries: bool,
 }
 
@@ -74,7 +73,7 @@ pub(crate) struct How {
 impl<T: AsFd> Descriptor<T> {
     /// Leaves the descriptor as it is.
     pub fn new(inner: T) -> Descriptor<T> {
-        Descriptor { inner: Some(inner), lease: OnceLock::new(), tries: false }
+        Descriptor { inner: Some(inner), lease: Lease::default(), tries: false }
     }
 
     /// Makes the descriptor non-blocking, for all who have it: if it is nobody else's.
@@ -88,7 +87,7 @@ impl<T: AsFd> Descriptor<T> {
 
     /// Of one that is non-blocking.
     pub(crate) fn of_nonblocking(inner: T) -> Descriptor<T> {
-        Descriptor { inner: Some(inner), lease: OnceLock::new(), tries: true }
+        Descriptor { inner: Some(inner), lease: Lease::default(), tries: true }
     }
 
     /// What has the descriptor.
@@ -96,8 +95,9 @@ impl<T: AsFd> Descriptor<T> {
         self.inner.as_ref().expect("it is whole")
     }
 
-    /// What has the descriptor.
+    /// What has the descriptor, and may come to have another one: the next wait begins anew.
     pub fn get_mut(&mut self) -> &mut T {
+        self.end();
         self.inner.as_mut().expect("it is whole")
     }
 
@@ -108,8 +108,10 @@ impl<T: AsFd> Descriptor<T> {
     }
 
     fn end(&mut self) {
-        if let (Some(inner), Some(lease)) = (&self.inner, self.lease.take()) {
-            lease.end(inner.as_fd());
+        if let Some(inner) = &self.inner
+            && self.lease.get().is_some()
+        {
+            self.lease.end(inner.as_fd());
         }
     }
 
@@ -117,16 +119,19 @@ impl<T: AsFd> Descriptor<T> {
         self.get_ref().as_fd()
     }
 
-    /// The lease, and the number of edges before the caller's try. `None` if another one has just made the lease: then
-    /// there may have been an edge since, and the caller tries once more.
-    fn lease(&self, direction: Direction, seen: Option<u32>) -> Option<(&Lease, u32)> {
-        let mut first = None;
-        let lease = self.lease.get_or_init(|| {
-            let lease = Lease::new();
-            first = Some(lease.of(direction).want());
-            lease
-        });
-        seen.or(first).map(|seen| (lease, seen))
+    /// The source, and the number of edges before the caller's try. `None` if another one has just taken the source:
+    /// then there may have been an edge since, and the caller tries once more.
+    fn lease(&self, direction: Direction, seen: Option<u32>) -> Option<(&'static EdgeSource, u32)> {
+        if let Some(source) = self.lease.get() {
+            return seen.map(|seen| (source, seen));
+        }
+        let source = EdgeSource::take();
+        let first = source.of(direction).want();
+        if !self.lease.set(source) {
+            source.give_back();
+            return None;
+        }
+        Some((source, first))
     }
 
     /// Tries, and waits as long as that says that it would.
@@ -144,8 +149,8 @@ impl<T: AsFd> Descriptor<T> {
             }
             let in_time = if waits::is_os_thread(how.call) {
                 waits::poll(self.fd(), how.direction, how.until)?
-            } else if let Some((lease, seen)) = self.lease(how.direction, seen) {
-                waits::wait(self.fd(), (lease, how.direction, seen), how.until, (how.call, how.site))?
+            } else if let Some((source, seen)) = self.lease(how.direction, seen) {
+                waits::wait(self.fd(), (source, how.direction, seen), how.until, (how.call, how.site))?
             } else {
                 true
             };
@@ -166,10 +171,13 @@ impl<T: AsFd> Descriptor<T> {
             let seen = self.lease.get().map(|lease| lease.of(direction).want());
             match attempt(self.get_ref()) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                done => return Poll::Ready(done),
+                done => {
+                    self.lease.get().into_iter().for_each(|source| source.has_done((key, direction)));
+                    return Poll::Ready(done);
+                }
             }
-            let Some((lease, seen)) = self.lease(direction, seen) else { continue };
-            if lease.tell_den(self.fd())? && lease.leave_waker((key, direction), context.waker(), seen)? {
+            let Some((source, seen)) = self.lease(direction, seen) else { continue };
+            if source.tell_den(self.fd())? && source.leave_waker((key, direction), context.waker(), seen)? {
                 return Poll::Pending;
             }
         }
@@ -238,6 +246,18 @@ impl<T: AsFd> Descriptor<T> {
     /// [`wait_writable`](Self::wait_writable) for a task. Dropped, it waits no more.
     pub fn writable(&self) -> Ready<'_, T> {
         Ready::new(self, Direction::Write)
+    }
+
+    pub(crate) fn lease_word(&self) -> &Lease {
+        &self.lease
+    }
+
+    pub(crate) fn poll_ready(
+        &self,
+        context: &mut Context<'_>,
+        who: (u64, Direction),
+    ) -> Poll<io::Result<()>> {
+        self.poll_attempt(context, who, |_| self.is_ready(who.1))
     }
 
     /// Calls `read` until it does not answer [`WouldBlock`](ErrorKind::WouldBlock), and waits in between: for a library
@@ -333,6 +353,13 @@ impl<T: AsFd + fmt::Debug> fmt::Debug for Descriptor<T> {
     }
 }
 
+/// Tells one waker that was left from others.
+pub(crate) fn new_key() -> u64 {
+    /// Below are the keys of `poll_` methods.
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Waits, in a task, until a descriptor is ready: [`Descriptor::readable`], [`Descriptor::writable`].
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Ready<'d, T: AsFd> {
@@ -343,9 +370,7 @@ pub struct Ready<'d, T: AsFd> {
 
 impl<'d, T: AsFd> Ready<'d, T> {
     fn new(descriptor: &'d Descriptor<T>, direction: Direction) -> Ready<'d, T> {
-        /// Below are the keys of `poll_` methods.
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Ready { descriptor, direction, key: NEXT.fetch_add(1, Ordering::Relaxed) }
+        Ready { descriptor, direction, key: new_key() }
     }
 }
 
@@ -353,15 +378,14 @@ impl<T: AsFd> Future for Ready<'_, T> {
     type Output = io::Result<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let key = (self.key, self.direction);
-        self.descriptor.poll_attempt(context, key, |_| self.descriptor.is_ready(self.direction))
+        self.descriptor.poll_ready(context, (self.key, self.direction))
     }
 }
 
 impl<T: AsFd> Drop for Ready<'_, T> {
     fn drop(&mut self) {
         if let Some(lease) = self.descriptor.lease.get() {
-            lease.take_waker((self.key, self.direction));
+            lease.has_done((self.key, self.direction));
         }
     }
 }

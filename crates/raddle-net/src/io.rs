@@ -1,5 +1,5 @@
 // Owns: the face of descriptors; standard input.
-// May use: `descriptor`.
+// May use: `descriptor`, `guard`.
 // Never: a change of a descriptor that other programs have, too.
 
 //! Any descriptor, and standard input, without a worker that waits for it.
@@ -14,6 +14,7 @@
 //! ```
 
 pub use crate::descriptor::{Descriptor, Ready};
+pub use crate::guard::WhenReady;
 
 use std::io::{BufReader, Stdin};
 

@@ -48,5 +48,6 @@ pub mod process;
 
 mod den;
 mod descriptor;
+mod guard;
 mod source;
 mod waits;

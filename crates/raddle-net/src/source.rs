@@ -12,16 +12,23 @@
 //!
 //! Whoever waits at a source borrows the descriptor, or is a future that has left its waker; so nobody closes one while
 //! a call waits for it.
+//!
+//! The kernel takes a descriptor once for each poll. If two of ours wait for the same one (standard input), the second
+//! has the kernel told of a copy, which is closed with its lease.
+//!
+//! A forked child has sources of its own: what it inherits has, or had, a lease of the parent's, which counts no more.
+//! The lock of the table is held over the fork; those of the parent's sources are not touched.
 
-use crate::den::{self, NetDen, lock};
-use raddle_core::door::futex;
+use crate::den::{self, Added, NetDen, lock};
+use raddle_core::door::{fork, futex};
 use raddle_core::orphan::generation;
 use raddle_core::runtime::{Shared, with_here};
 use raddle_protocol::protocol::readiness::Readiness;
+use std::any::Any;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 
@@ -48,8 +55,10 @@ pub(crate) struct EdgeSource {
 
 #[derive(Default)]
 struct SourceState {
-    /// The other dens that were told of it.
-    more_dens: Vec<u32>,
+    /// The other dens that were told of it, and whether of the copy.
+    more_dens: Vec<(u32, bool)>,
+    /// For dens that another source has told of the same descriptor.
+    copy: Option<OwnedFd>,
     tasks: Vec<WaitingTask>,
 }
 
@@ -61,11 +70,10 @@ struct WaitingTask {
     home: Arc<Shared>,
 }
 
-/// The right to a source, for one descriptor.
-pub(crate) struct Lease {
-    source: &'static EdgeSource,
-    generation: u64,
-}
+/// The right to a source, for one descriptor, once it has one. Its number plus one, and above that the generation that
+/// has taken it: another one's counts no more.
+#[derive(Default)]
+pub(crate) struct Lease(AtomicU64);
 
 impl EdgeSource {
     pub(crate) fn of(&self, direction: Direction) -> &Readiness {
@@ -95,10 +103,11 @@ impl EdgeSource {
             state.tasks.extract_if(.., |task| task.direction == direction).collect()
         };
         self.tasks.fetch_sub(woken.len() as u32, Ordering::Relaxed);
-        for task in woken {
-            task.home.end_in_den();
+        for WaitingTask { waker, home, .. } in woken {
             // The panic has been printed; the others are woken all the same.
-            let _panicked = catch_unwind(AssertUnwindSafe(|| task.waker.wake()));
+            let _panicked = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+            // Not before: its runtime, which need not be the caller's, would find that all wait and nothing comes.
+            home.end_in_den();
         }
     }
 
@@ -109,9 +118,11 @@ impl EdgeSource {
         waker: &Waker,
         seen: u32,
     ) -> io::Result<bool> {
+        // A clone may panic: before anything is outstanding.
+        let waker = waker.clone();
         let home = here(Shared::hold)?;
         home.begin_in_den();
-        let task = WaitingTask { key, direction, waker: waker.clone(), home };
+        let task = WaitingTask { key, direction, waker, home };
         self.tasks.fetch_add(1, Ordering::Relaxed);
         let before = {
             let mut state = lock(&self.state);
@@ -139,6 +150,13 @@ impl EdgeSource {
         self.forget(taken);
     }
 
+    /// As [`take_waker`](Self::take_waker), by who waits no more: most often there is none.
+    pub(crate) fn has_done(&self, who: (u64, Direction)) {
+        if self.tasks.load(Ordering::Relaxed) > 0 {
+            self.take_waker(who);
+        }
+    }
+
     fn forget(&self, task: Option<WaitingTask>) {
         if let Some(task) = task {
             self.tasks.fetch_sub(1, Ordering::Relaxed);
@@ -155,21 +173,52 @@ impl EdgeSource {
                 return Ok(true);
             }
             let mut state = lock(&self.state);
-            if state.more_dens.contains(&den.number()) {
+            let is_told = |&(number, _): &(u32, bool)| number == den.number();
+            if self.den.load(Ordering::Relaxed) == den.number() || state.more_dens.iter().any(is_told) {
                 return Ok(true);
             }
-            if !den.add(descriptor, self.number)? {
-                return Ok(false);
+            let mut by_copy = false;
+            match den.add(descriptor, self.number)? {
+                Added::Now => {}
+                Added::IsAlwaysReady => return Ok(false),
+                Added::IsAnothers => {
+                    state.tell_of_copy(den, descriptor, self.number)?;
+                    by_copy = true;
+                }
             }
-            let (nobody, number) = (0, den.number());
-            let (relaxed, den) = (Ordering::Relaxed, &self.den);
-            if den.compare_exchange(nobody, number, relaxed, relaxed).is_err() {
+            let (nobody, number, relaxed) = (0, den.number(), Ordering::Relaxed);
+            if by_copy || self.den.compare_exchange(nobody, number, relaxed, relaxed).is_err() {
                 // Those that have ended with their runtimes are forgotten.
-                state.more_dens.retain(|&number| den::find(number).is_some());
-                state.more_dens.push(number);
+                state.more_dens.retain(|&(number, _)| den::find(number).is_some());
+                state.more_dens.push((number, by_copy));
             }
             Ok(true)
         })?
+    }
+}
+
+impl SourceState {
+    fn tell_of_copy(&mut self, den: &NetDen, descriptor: BorrowedFd<'_>, number: u32) -> io::Result<()> {
+        let copy = match &self.copy {
+            Some(copy) => copy,
+            None => self.copy.insert(descriptor.try_clone_to_owned()?),
+        };
+        match den.add(copy.as_fd(), number)? {
+            Added::Now => Ok(()),
+            _ => Err(io::Error::other("the kernel polls a descriptor and not its copy")),
+        }
+    }
+
+    /// The kernel tells nothing more.
+    fn untell(&mut self, first: u32, descriptor: BorrowedFd<'_>) {
+        let all = std::mem::take(&mut self.more_dens).into_iter().chain([(first, false)]);
+        for (number, by_copy) in all.filter(|&(number, _)| number != 0) {
+            let told_of = if by_copy { self.copy.as_ref().map(OwnedFd::as_fd) } else { Some(descriptor) };
+            if let (Some(den), Some(told_of)) = (den::find(number), told_of) {
+                den.remove(told_of);
+            }
+        }
+        self.copy = None;
     }
 }
 
@@ -204,47 +253,80 @@ fn tell(number: u32, readable: bool, writable: bool) {
     }
 }
 
-impl Lease {
-    pub(crate) fn new() -> Lease {
-        let number = {
-            let mut free = lock(&FREE);
-            free.0.pop().unwrap_or_else(|| {
-                free.1 += 1;
-                free.1 - 1
-            })
-        };
-        let (chunk, at) = place(number as usize);
-        let first = number - at as u32;
-        let make = |at| EdgeSource { number: first + at, ..EdgeSource::default() };
-        let sources = TABLE[chunk].get_or_init(|| (0..(FIRST << chunk) as u32).map(make).collect());
-        Lease { source: &sources[at], generation: generation() }
-    }
+/// What a forked child needs of the parent's threads: nobody else changes it while the lock is held.
+fn hold_over_fork() -> Box<dyn Any> {
+    Box::new((lock(&FREE), den::hold_over_fork()))
+}
 
-    /// The descriptor is about to be closed, or to go elsewhere: the kernel tells nothing of it any more.
-    pub(crate) fn end(self, descriptor: BorrowedFd<'_>) {
-        let source = self.source;
-        if self.generation != generation() {
-            // In a forked child: the dens, and perhaps the locks, are the parent's; so it is not used again here.
-            return;
-        }
-        let tasks = {
-            let mut state = lock(&source.state);
-            let first = source.den.swap(0, Ordering::Relaxed);
-            let dens = std::mem::take(&mut state.more_dens).into_iter().chain([first]);
-            dens.filter(|&number| number != 0).filter_map(den::find).for_each(|den| den.remove(descriptor));
-            std::mem::take(&mut state.tasks)
-        };
-        tasks.into_iter().for_each(|task| source.forget(Some(task)));
-        source.ready.iter().for_each(Readiness::reset);
-        lock(&FREE).0.push(source.number);
+/// Has the locks of this crate held while the program forks.
+fn be_held_over_forks() {
+    static ARE_HELD: AtomicBool = AtomicBool::new(false);
+    if !ARE_HELD.load(Ordering::Relaxed) {
+        fork::hold("descriptors", hold_over_fork);
+        ARE_HELD.store(true, Ordering::Relaxed);
     }
 }
 
-impl std::ops::Deref for Lease {
-    type Target = EdgeSource;
+impl EdgeSource {
+    /// One that nobody has.
+    pub(crate) fn take() -> &'static EdgeSource {
+        be_held_over_forks();
+        let mut free = lock(&FREE);
+        let number = free.0.pop().unwrap_or_else(|| {
+            free.1 += 1;
+            free.1 - 1
+        });
+        let (chunk, at) = place(number as usize);
+        let first = number - at as u32;
+        let make = |at| EdgeSource { number: first + at, ..EdgeSource::default() };
+        // Under the lock, so that no fork finds it half made.
+        let sources = TABLE[chunk].get_or_init(|| (0..(FIRST << chunk) as u32).map(make).collect());
+        &sources[at]
+    }
 
-    fn deref(&self) -> &EdgeSource {
-        self.source
+    /// Nobody uses it any more.
+    pub(crate) fn give_back(&self) {
+        self.ready.iter().for_each(Readiness::reset);
+        lock(&FREE).0.push(self.number);
+    }
+}
+
+impl Lease {
+    /// The source, if there is one.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&'static EdgeSource> {
+        let word = self.0.load(Ordering::Acquire); // pairs with `set`
+        if word >> 32 != generation() & u64::from(u32::MAX) {
+            return None;
+        }
+        source((word as u32).checked_sub(1)?)
+    }
+
+    /// Takes this source, if there is none. False if another one has come first.
+    pub(crate) fn set(&self, source: &EdgeSource) -> bool {
+        let word = generation() << 32 | u64::from(source.number + 1);
+        let before = self.0.load(Ordering::Relaxed);
+        // Release pairs with the acquire in `get`.
+        self.get().is_none()
+            && self.0.compare_exchange(before, word, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
+    /// The descriptor is about to be closed, or to go elsewhere: the kernel tells nothing of it any more.
+    pub(crate) fn end(&mut self, descriptor: BorrowedFd<'_>) {
+        // One of the parent's is left alone: its dens, and perhaps its locks, are the parent's.
+        let source = self.get();
+        *self.0.get_mut() = 0;
+        let Some(source) = source else { return };
+        let tasks = {
+            let mut state = lock(&source.state);
+            state.untell(source.den.swap(0, Ordering::Relaxed), descriptor);
+            std::mem::take(&mut state.tasks)
+        };
+        for task in tasks {
+            // A waker's end may panic, which has been printed.
+            let _panicked = catch_unwind(AssertUnwindSafe(|| source.forget(Some(task))));
+        }
+        source.give_back();
     }
 }
 

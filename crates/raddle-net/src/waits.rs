@@ -2,7 +2,7 @@
 //! May use: `source`, `libc`, `raddle-core`, `raddle-syscall`, `rustix`.
 //! Never: the call that tries.
 
-use crate::source::{Direction, Lease, here};
+use crate::source::{Direction, EdgeSource, here};
 use raddle_core::door::futex::{WaitOutcome, wait_in};
 use raddle_core::region;
 use raddle_core::wait::park::{Caller, caller};
@@ -71,17 +71,17 @@ impl Drop for Begun {
 #[track_caller]
 pub(crate) fn wait(
     descriptor: BorrowedFd<'_>,
-    (lease, direction, seen): (&Lease, Direction, u32),
+    (source, direction, seen): (&EdgeSource, Direction, u32),
     until: Option<Instant>,
     (call, site): (&'static NetCall, &'static Location<'static>),
 ) -> io::Result<bool> {
-    if !lease.tell_den(descriptor)? {
+    if !source.tell_den(descriptor)? {
         return Ok(true);
     }
     let subject = Waited { descriptor: descriptor.as_raw_fd(), direction };
     let outcome = {
         let _begun = Begun::now()?;
-        wait_in(lease.of(direction).word(), seen, until, (call, &subject, site))
+        wait_in(source.of(direction).word(), seen, until, (call, &subject, site))
     };
     if outcome == WaitOutcome::Cancelled {
         region::unwind();

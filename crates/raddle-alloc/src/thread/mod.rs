@@ -9,8 +9,8 @@
 //! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
 //! | 0 | `ENDED` | has left it: what its last destructors allocate and free goes without one |
 //!
-//! A key of POSIX threads tells of a thread's end. Destructors of Rust's and C++'s thread-local variables run before
-//! it.
+//! A key of POSIX threads tells of a thread's end, until the library that has the allocator is closed. Destructors of
+//! Rust's and C++'s thread-local variables run before it.
 //!
 //! It is unsafe because it makes a reference of a word, and calls the C library.
 
@@ -46,7 +46,12 @@ pub(crate) fn heap() -> Option<&'static Heap> {
 /// The thread's heap; it takes one if it has none, and may.
 #[cold]
 pub(crate) fn heap_or_take() -> Option<&'static Heap> {
-    if words::get::<STATE>() != FRESH || hardened::is_on() {
+    if hardened::is_on() {
+        // It may have come by one before the mode was on: blocks of pages would go through it unnoticed.
+        leave_for_now();
+        return heap();
+    }
+    if words::get::<STATE>() != FRESH {
         return heap();
     }
     words::set::<STATE>(CHANGES);
@@ -66,8 +71,8 @@ pub(crate) fn heap_or_take() -> Option<&'static Heap> {
 fn announce() {
     let key = KEY.load(Ordering::Relaxed);
     let key = if key == 0 { make_key() } else { key };
-    if key != 0 {
-        // SAFETY: the key was made, and is never deleted. Any value but null will do.
+    if key != 0 && key != UNLOADED {
+        // SAFETY: the key was made, and is deleted when nobody calls any more. Any value but null will do.
         unsafe { libc::pthread_setspecific(key - 1, ptr::without_provenance(1)) };
     }
 }
@@ -88,6 +93,23 @@ fn make_key() -> u32 {
         }
     }
 }
+
+/// No key is made any more.
+const UNLOADED: u32 = u32::MAX;
+
+/// The library that has this allocator is closed, or the program ends: threads that end later must not come back here.
+/// What their heaps hold is lost, as are this library's arenas.
+extern "C" fn unload() {
+    let key = KEY.swap(UNLOADED, Ordering::Relaxed);
+    if key != 0 && key != UNLOADED {
+        // SAFETY: the key was made, and whoever reads the word from now on finds no key there.
+        unsafe { libc::pthread_key_delete(key - 1) };
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static UNLOAD: extern "C" fn() = unload;
 
 extern "C" fn ends(_value: *mut c_void) {
     leave(ENDED);

@@ -26,6 +26,37 @@ fn a_consumer_frees_what_a_producer_allocates_and_memory_does_not_grow() {
     consumer.join().unwrap();
 }
 
+/// Some blocks of each page live on for a while: the rest of the page serves the producer again.
+#[test]
+fn a_consumer_keeps_no_pages_of_which_it_frees_most() {
+    /// Of a class that no other test here has.
+    const SIZE: usize = 7000;
+    const LIVE: usize = 500;
+    let (send, receive) = std::sync::mpsc::sync_channel::<AtomicPtr<u8>>(64);
+    let consumer = thread::spawn(move || {
+        let live: Vec<AtomicPtr<u8>> = (0..LIVE).map(|_| AtomicPtr::default()).collect();
+        for (n, block) in receive.iter().enumerate() {
+            let mut gone = block.into_inner();
+            if n.is_multiple_of(9) {
+                gone = live[n / 9 % LIVE].swap(gone, Ordering::Relaxed);
+            }
+            // SAFETY: sent to be freed, or kept until now.
+            unsafe { free(gone) };
+        }
+        let all = raddle_alloc::statistics();
+        live.iter().for_each(|block| {
+            // SAFETY: as above.
+            unsafe { free(block.swap(ptr::null_mut(), Ordering::Relaxed)) };
+        });
+        all
+    });
+    (0..60_000).for_each(|_| send.send(AtomicPtr::new(allocate(SIZE))).unwrap());
+    drop(send);
+    let all = consumer.join().unwrap();
+    let class = all.classes.iter().find(|class| class.block_bytes >= SIZE).unwrap();
+    assert!(class.pages < LIVE / 2, "{} pages for {LIVE} blocks", class.pages);
+}
+
 #[test]
 fn slots_are_exchanged_by_threads_that_come_and_go() {
     static SLOTS: [AtomicPtr<u8>; 512] = [const { AtomicPtr::new(ptr::null_mut()) }; 512];

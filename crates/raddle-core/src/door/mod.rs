@@ -7,12 +7,14 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`fork`] | locks that a fork holds, so that a child can take them |
 //! | [`futex`] | sleep while a word has a value, wake who does: what all locks of an adaptor are built on |
 //! | [`thread`] | threads of C |
 //! | [`poller`] | a call that idle workers, and busy ones at their boundaries, make while something is outstanding |
 //! | [`team`] | waits of threads that go from round to round together, spinning before they sleep |
 //! | [`tick`] | yielding when a time slice is over and others wait |
 
+pub mod fork;
 pub mod futex;
 mod owner;
 pub mod poller;

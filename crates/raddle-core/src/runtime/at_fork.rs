@@ -24,6 +24,7 @@
 //! | of the spare OS threads | its calls of `blocking` |
 //! | of the runtimes and OS threads that are watched for hangs | what it starts is watched there |
 //! | of the job queues of the runtime whose process forks | it takes back what it has forked and nobody has taken |
+//! | of adaptors, as they say ([`hold_for_adaptor`]) | sockets that it opens |
 //!
 //! What of the parent's runtime has a lock besides is not touched in the child: to wake a process of the parent's, or
 //! to take back its alarm, does nothing there. Nobody waits at a futex of `door` there. A lock of the program's own,
@@ -42,7 +43,7 @@ use raddle_context::tls;
 use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
-use std::sync::{MutexGuard, Once, OnceLock};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
 struct ForkGuards {
@@ -57,6 +58,39 @@ struct ForkGuards {
     spares: blocking::PoolGuard,
     os_threads: Records,
     storages: tls::Held,
+    /// Taken last: who has one of ours may take one of theirs.
+    _adaptors: HeldAdaptors,
+}
+
+/// By its name, what takes the locks of an adaptor.
+type Adaptor = (&'static str, fn() -> Box<dyn Any>);
+
+static ADAPTORS: Mutex<Vec<Adaptor>> = Mutex::new(Vec::new());
+
+fn adaptors() -> MutexGuard<'static, Vec<Adaptor>> {
+    ADAPTORS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The locks of the adaptors, and that of their list.
+struct HeldAdaptors(
+    #[expect(dead_code, reason = "they are held")] Vec<Box<dyn Any>>,
+    #[expect(dead_code, reason = "it is held")] MutexGuard<'static, Vec<Adaptor>>,
+);
+
+impl HeldAdaptors {
+    fn take() -> HeldAdaptors {
+        let all = adaptors();
+        HeldAdaptors(all.iter().map(|(_, take)| take()).collect(), all)
+    }
+}
+
+/// From now on a fork holds what `take` returns, taken by the OS thread that forks; once for each name.
+pub fn hold_for_adaptor(name: &'static str, take: fn() -> Box<dyn Any>) {
+    install();
+    let mut all = adaptors();
+    if all.iter().all(|(other, _)| *other != name) {
+        all.push((name, take));
+    }
 }
 
 /// The job queues of the runtime whose process, or task, forks; held.
@@ -97,6 +131,7 @@ extern "C" fn prepare() {
         os_threads: os_thread::records(),
         storages: tls::Held::take(),
         _queues: HeldQueues::of_caller(),
+        _adaptors: HeldAdaptors::take(),
     }));
 }
 

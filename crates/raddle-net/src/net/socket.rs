@@ -6,6 +6,8 @@ use crate::descriptor::{Descriptor, How};
 use crate::source::Direction;
 use crate::waits::NetCall;
 use raddle_core::choice::now;
+use rustix::fs::OFlags;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::panic::Location;
@@ -39,17 +41,38 @@ impl<T: AsFd> Socket<T> {
         Socket { io, settings: Arc::default() }
     }
 
-    /// Of one that blocks; a kernel that refuses this has no such descriptor.
+    /// Of one that blocks and waits for ever; a kernel that refuses this has no such descriptor.
     pub(crate) fn of_blocking(inner: T) -> Socket<T> {
         let _refused = rustix::io::ioctl_fionbio(&inner, true);
         Socket::of_nonblocking(inner)
     }
 
+    /// Of one of the standard library's, with what the program has set there.
+    pub(crate) fn of_std(inner: T) -> Socket<T> {
+        let is_nonblocking =
+            rustix::fs::fcntl_getfl(&inner).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+        let timeouts = KERNELS.map(|option| socket_timeout(&inner, option).ok().flatten());
+        let socket = if is_nonblocking { Socket::of_nonblocking(inner) } else { Socket::of_blocking(inner) };
+        socket.set_nonblocking(is_nonblocking);
+        for (here, timeout) in socket.settings.timeouts.iter().zip(timeouts) {
+            here.store(nanoseconds(timeout), Ordering::Relaxed);
+        }
+        socket
+    }
+
     /// As the standard library's, as it would be there.
     pub(crate) fn into_inner(self) -> T {
         let nonblocking = self.settings.nonblocking.load(Ordering::Relaxed);
+        let timeouts = [Direction::Read, Direction::Write].map(|direction| self.timeout(direction));
         let inner = self.io.into_inner();
         let _refused = rustix::io::ioctl_fionbio(&inner, nonblocking);
+        for (option, timeout) in KERNELS.into_iter().zip(timeouts) {
+            // The kernel counts in microseconds, and zero would be for ever. A listener has none.
+            let timeout = timeout.map(|timeout| timeout.max(Duration::from_micros(1)));
+            if socket_timeout(&inner, option).is_ok_and(|there| there != timeout) {
+                let _refused = set_socket_timeout(&inner, option, timeout);
+            }
+        }
         inner
     }
 
@@ -74,8 +97,7 @@ impl<T: AsFd> Socket<T> {
         if timeout == Some(Duration::ZERO) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "cannot set a 0 duration timeout"));
         }
-        let ns = timeout.map_or(0, |timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
-        self.settings.timeouts[direction as usize].store(ns, Ordering::Relaxed);
+        self.settings.timeouts[direction as usize].store(nanoseconds(timeout), Ordering::Relaxed);
         Ok(())
     }
 
@@ -107,6 +129,14 @@ impl<T: AsFd> Socket<T> {
     ) -> Poll<io::Result<R>> {
         self.io.poll_attempt(context, (0, direction), attempt)
     }
+}
+
+/// By [`Direction`].
+const KERNELS: [Timeout; 2] = [Timeout::Recv, Timeout::Send];
+
+/// 0 is none.
+fn nanoseconds(timeout: Option<Duration>) -> u64 {
+    timeout.map_or(0, |timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Methods that are the standard library's, of the socket inside.
@@ -149,20 +179,22 @@ macro_rules! socket {
             }
         }
 
-        /// It is non-blocking from now on.
+        /// It is non-blocking from now on, for the kernel. Its time-outs stay, and so does that calls do not wait, if
+        /// it was told so.
         impl From<$inner> for $type {
             fn from(inner: $inner) -> $type {
-                $type(Socket::of_blocking(inner))
+                $type(Socket::of_std(inner))
             }
         }
 
+        /// Calls wait, also if it was non-blocking.
         impl From<OwnedFd> for $type {
             fn from(descriptor: OwnedFd) -> $type {
-                <$inner>::from(descriptor).into()
+                $type(Socket::of_blocking(descriptor.into()))
             }
         }
 
-        /// It blocks from now on, unless it was told not to.
+        /// It blocks from now on, unless it was told not to; its clones then do so, too. Its time-outs stay.
         impl From<$type> for $inner {
             fn from(socket: $type) -> $inner {
                 socket.0.into_inner()
@@ -326,6 +358,22 @@ macro_rules! stream {
             /// Waits, in a task, until a write would not wait.
             pub fn writable(&self) -> impl Future<Output = io::Result<()>> + Send + '_ {
                 self.0.io.writable()
+            }
+
+            /// In [`select!`](raddle_sync::channel::select!): a case that is possible when a read would not wait.
+            ///
+            /// # Errors
+            /// What the kernel answers.
+            pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
+                self.0.io.when_readable()
+            }
+
+            /// In [`select!`](raddle_sync::channel::select!): a case that is possible when a write would not wait.
+            ///
+            /// # Errors
+            /// What the kernel answers.
+            pub fn when_writable(&self) -> io::Result<WhenReady<'_>> {
+                self.0.io.when_writable()
             }
         }
 

@@ -1,9 +1,10 @@
 //! Owns: `TcpStream`, `TcpListener`, `Incoming`.
-//! May use: `source`, `waits`, `raddle-core`, `rustix`.
+//! May use: `guard`, `source`, `waits`, `raddle-core`, `rustix`.
 //! Never: a name that is looked up elsewhere than where the standard library does.
 
 use super::connect::{connect, each_address};
 use super::socket::{Socket, delegates, socket, stream, timeouts};
+use crate::guard::WhenReady;
 use crate::source::Direction;
 use crate::waits::{NetCall, call};
 use rustix::net::{SocketFlags, acceptfrom_with};
@@ -102,7 +103,7 @@ impl TcpListener {
     /// # Errors
     /// What the last address answers.
     pub fn bind<A: ToSocketAddrs>(addresses: A) -> io::Result<TcpListener> {
-        each_address(addresses, net::TcpListener::bind).map(TcpListener::from)
+        each_address(addresses, net::TcpListener::bind).map(|fresh| TcpListener(Socket::of_blocking(fresh)))
     }
 
     /// The next connection, and who it is from. Several may wait for one.
@@ -126,6 +127,14 @@ impl TcpListener {
     /// Waits, in a task, until there may be a connection to accept.
     pub fn readable(&self) -> impl Future<Output = io::Result<()>> + Send + '_ {
         self.0.io.readable()
+    }
+
+    /// In [`select!`](raddle_sync::channel::select!): a case that is possible when there may be a connection to accept.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
+        self.0.io.when_readable()
     }
 
     /// The connections, one after the other, without an end.

@@ -1,9 +1,10 @@
 //! Owns: `UdpSocket`.
-//! May use: `source`, `waits`.
+//! May use: `guard`, `source`, `waits`.
 //! Never: a promise that a datagram arrives.
 
 use super::connect::{each_address, no_address};
 use super::socket::{Socket, delegates, socket, timeouts};
+use crate::guard::WhenReady;
 use crate::source::Direction;
 use crate::waits::{NetCall, call};
 use std::fmt;
@@ -48,7 +49,7 @@ impl UdpSocket {
     /// # Errors
     /// What the last address answers.
     pub fn bind<A: ToSocketAddrs>(addresses: A) -> io::Result<UdpSocket> {
-        each_address(addresses, net::UdpSocket::bind).map(UdpSocket::from)
+        each_address(addresses, net::UdpSocket::bind).map(|fresh| UdpSocket(Socket::of_blocking(fresh)))
     }
 
     /// From now on it sends there, and receives from there only.
@@ -117,5 +118,13 @@ impl UdpSocket {
     /// Waits, in a task, until there may be a datagram.
     pub fn readable(&self) -> impl Future<Output = io::Result<()>> + Send + '_ {
         self.0.io.readable()
+    }
+
+    /// In [`select!`](raddle_sync::channel::select!): a case that is possible when there may be a datagram.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
+        self.0.io.when_readable()
     }
 }

@@ -1,10 +1,11 @@
 // Owns: `UnixStream`, `UnixListener`, `UnixDatagram`.
-// May use: `source`, `waits`, `raddle-core`, `rustix`.
+// May use: `guard`, `source`, `waits`, `raddle-core`, `rustix`.
 // Never: a protocol of its own.
 
 //! Sockets that have a name in the file system: `std::os::unix::net`.
 
 use super::socket::{Socket, delegates, socket, stream, timeouts};
+use crate::guard::WhenReady;
 use crate::source::Direction;
 use crate::waits::{NetCall, call};
 use raddle_core::wait::park;
@@ -99,12 +100,20 @@ impl UnixListener {
     #[track_caller]
     pub fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let accepted = self.0.attempt((&ACCEPT, Direction::Read), net::UnixListener::accept);
-        accepted.map(|(stream, from)| (stream.into(), from))
+        accepted.map(|(stream, from)| (UnixStream(Socket::of_blocking(stream)), from))
     }
 
     /// Waits, in a task, until there may be a connection to accept.
     pub fn readable(&self) -> impl Future<Output = io::Result<()>> + Send + '_ {
         self.0.io.readable()
+    }
+
+    /// In [`select!`](raddle_sync::channel::select!): a case that is possible when there may be a connection to accept.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    pub fn when_readable(&self) -> io::Result<WhenReady<'_>> {
+        self.0.io.when_readable()
     }
 
     /// The connections, one after the other, without an end.

@@ -145,8 +145,125 @@ macro_rules! programs {
                 format!("{twice:?} {text:?} {gone:?} {}", receives.join().unwrap())
             }
 
+            /// What the program has set stays, there and back.
+            fn conversions() -> String {
+                let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+                let second = Some(Duration::from_secs(1));
+                one.set_read_timeout(second).unwrap();
+                one.set_nonblocking(true).unwrap();
+                let mut one = unix::UnixStream::from(one);
+                let (kept, now) = (one.read_timeout().unwrap(), kind(one.read(&mut [0; 8])));
+                one.set_write_timeout(second).unwrap();
+                one.set_read_timeout(None).unwrap();
+                let mut one = std::os::unix::net::UnixStream::from(one);
+                let timeouts = (one.read_timeout().unwrap(), one.write_timeout().unwrap());
+                let still = kind(one.read(&mut [0; 8]));
+                one.set_nonblocking(false).unwrap();
+                one.set_write_timeout(None).unwrap();
+                let one = std::os::unix::net::UnixStream::from(unix::UnixStream::from(one));
+                let none = (one.read_timeout().unwrap(), one.write_timeout().unwrap());
+                let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+                listener.set_nonblocking(true).unwrap();
+                let listener = net::TcpListener::from(listener);
+                let nobody = kind(listener.accept().map(drop));
+                let nobody_there = kind(std::net::TcpListener::from(listener).accept().map(drop));
+                format!("{kept:?} {now:?} {timeouts:?} {still:?} {none:?} {nobody:?} {nobody_there:?}")
+            }
+
+            fn odd_times() -> String {
+                let (one, _other) = pair();
+                let mut all = Vec::new();
+                for timeout in [Duration::from_nanos(1), Duration::from_secs(1 << 40), Duration::MAX] {
+                    all.push(kind(one.set_write_timeout(Some(timeout))));
+                }
+                one.set_read_timeout(Some(Duration::from_nanos(1))).unwrap();
+                let late = kind((&one).read(&mut [0; 8]));
+                let zero = kind(
+                    net::TcpStream::connect_timeout(&one.peer_addr().unwrap(), Duration::ZERO).map(drop),
+                );
+                let socket = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+                socket.set_read_timeout(Some(Duration::from_millis(3))).unwrap();
+                format!("{all:?} {late:?} {zero:?} {:?}", kind(socket.recv(&mut [0; 4])))
+            }
+
+            /// A peer that does not read: so much is written, and no more in time.
+            fn a_write_in_time() -> bool {
+                let (one, _other) = unix::UnixStream::pair().unwrap();
+                one.set_write_timeout(Some(Duration::from_millis(5))).unwrap();
+                let mut all = 0;
+                loop {
+                    match (&one).write(&[1; 10_000]) {
+                        Ok(n) => all += n,
+                        Err(error) => break all > 0 && error.kind() == ErrorKind::WouldBlock,
+                    }
+                }
+            }
+
+            fn ends_twice() -> String {
+                let (one, other) = pair();
+                let first = kind(one.shutdown(Shutdown::Write));
+                let second = kind(one.shutdown(Shutdown::Write));
+                let same = other.try_clone().unwrap();
+                drop(other);
+                let nothing = kind((&same).read(&mut []));
+                let end = (
+                    kind((&same).read(&mut [0; 1])),
+                    kind((&same).read(&mut [0; 1])),
+                    kind(same.peek(&mut [0; 1])),
+                );
+                drop(same);
+                let gone = (
+                    kind((&one).read(&mut [0; 1])),
+                    kind(one.shutdown(Shutdown::Both)),
+                    kind(one.take_error()),
+                );
+                let settings =
+                    (kind(one.nodelay()), kind(one.set_nodelay(true)), kind(one.nodelay()), kind(one.ttl()));
+                format!("{first:?} {second:?} {nothing:?} {end:?} {gone:?} {settings:?}")
+            }
+
+            fn odd_datagrams() -> String {
+                let one = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+                let other = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+                let to = one.local_addr().unwrap();
+                let sent = [&b""[..], b"12345", b"x"].map(|bytes| kind(other.send_to(bytes, to)));
+                let large = kind(other.send_to(&[0; 70_000], to));
+                let none: &[std::net::SocketAddr] = &[];
+                let nowhere =
+                    (kind(other.send_to(b"x", none)), kind(other.connect(none)), kind(other.peer_addr()));
+                let mut bytes = [0; 3];
+                let empty = kind(one.recv(&mut bytes));
+                let cut = (kind(one.peek(&mut bytes)), kind(one.recv(&mut bytes)));
+                let into_nothing = kind(one.recv(&mut []));
+                one.set_nonblocking(true).unwrap();
+                let lost = kind(one.recv(&mut bytes));
+                drop(one);
+                other.connect(to).unwrap();
+                let refused =
+                    (kind(other.send(b"x")), kind(other.recv(&mut bytes)), kind(other.take_error()));
+                format!(
+                    "{sent:?} {large:?} {nowhere:?} {empty:?} {cut:?} {into_nothing:?} {lost:?} {refused:?}"
+                )
+            }
+
+            fn where_nobody_can_listen() -> String {
+                let one = net::TcpListener::bind("127.0.0.1:0").unwrap();
+                let none: &[std::net::SocketAddr] = &[];
+                let taken = kind(net::TcpListener::bind(one.local_addr().unwrap()).map(drop));
+                let (nowhere, far) = (
+                    kind(net::TcpListener::bind(none).map(drop)),
+                    kind(net::TcpListener::bind("192.0.2.1:1").map(drop)),
+                );
+                let second = one.try_clone().unwrap();
+                let address = one.local_addr().unwrap();
+                drop(one);
+                let comes = spawn(move || kind(net::TcpStream::connect(address).map(drop)));
+                let came = kind(second.incoming().next().unwrap().map(drop));
+                format!("{taken:?} {nowhere:?} {far:?} {came:?} {:?}", comes.join().unwrap())
+            }
+
             pub(super) fn say() -> Vec<String> {
-                let all = [
+                let all: &[fn() -> String] = &[
                     half_close,
                     reset,
                     timeouts,
@@ -155,6 +272,12 @@ macro_rules! programs {
                     ends_by_a_clone,
                     datagrams,
                     in_the_file_system,
+                    conversions,
+                    odd_times,
+                    || format!("{}", a_write_in_time()),
+                    ends_twice,
+                    odd_datagrams,
+                    where_nobody_can_listen,
                 ];
                 all.iter().map(|program| program()).collect()
             }

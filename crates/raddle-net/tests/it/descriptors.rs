@@ -82,3 +82,87 @@ fn a_wait_with_a_deadline_says_that_nothing_came() {
         }
     });
 }
+
+/// The kernel's poll takes a descriptor once: both are told all the same.
+#[test]
+fn two_wait_for_one_descriptor() {
+    everywhere(|| {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let (one, other) = (Descriptor::new(&reader), Descriptor::new(&reader));
+        // The kernel is told of the first, which lasts as long as the second, and ends before a third.
+        assert!(!one.wait_readable_until(Instant::now()).unwrap());
+        csp::scope(|s| {
+            s.spawn(|| one.wait_readable().unwrap());
+            s.spawn(|| other.wait_readable().unwrap());
+            csp::yield_now();
+            writer.write_all(b"x").unwrap();
+        });
+        let mut byte = [0];
+        (&other).read_exact(&mut byte).unwrap();
+        drop(one);
+        csp::scope(|s| {
+            s.spawn(|| other.wait_readable().unwrap());
+            csp::yield_now();
+            writer.write_all(b"y").unwrap();
+        });
+        (&other).read_exact(&mut byte).unwrap();
+        assert_eq!(&byte, b"y");
+    });
+}
+
+#[test]
+fn what_is_put_in_its_place_is_waited_for() {
+    everywhere(|| {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let (other, mut writer) = std::io::pipe().unwrap();
+        let mut descriptor = Descriptor::new(reader);
+        let read = |descriptor: &Descriptor<std::io::PipeReader>| descriptor.wait_readable().unwrap();
+        let late = raddle::cancel::within(std::time::Duration::from_millis(1), || read(&descriptor));
+        assert!(late.is_err());
+        *descriptor.get_mut() = other;
+        csp::scope(|s| {
+            s.spawn(|| read(&descriptor));
+            csp::yield_now();
+            writer.write_all(b"x").unwrap();
+        });
+    });
+}
+
+/// In `select!` a descriptor is a case as a channel is, and what it leaves ends with the selection.
+#[test]
+fn a_selection_takes_what_is_ready_first() {
+    use raddle::channel::{bounded, select};
+    everywhere(|| {
+        for kind in KINDS {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            let ((say, said), (answer, answers)) = (bounded(0), bounded(1));
+            let selects = start(kind, move || {
+                let (reader, mut byte) = (Descriptor::new(reader), [0]);
+                for _ in 0..20 {
+                    let got = select! {
+                        recv(reader.when_readable().unwrap()) -> _ => {
+                            (&reader).read_exact(&mut byte).unwrap();
+                            byte[0]
+                        }
+                        recv(said) -> n => n.unwrap(),
+                    };
+                    answer.send(got).unwrap();
+                }
+                // Nothing comes: the second case is left where the first was chosen, and here both are.
+                select! {
+                    recv(reader.when_readable().unwrap()) -> _ => false,
+                    recv(said) -> _ => false,
+                    default(std::time::Duration::from_millis(1)) => true,
+                }
+            });
+            for n in 0..10 {
+                writer.write_all(&[n]).unwrap();
+                assert_eq!(answers.recv(), Ok(n));
+                say.send(n + 100).unwrap();
+                assert_eq!(answers.recv(), Ok(n + 100));
+            }
+            assert!(selects());
+            drop(say);
+        }
+    });
+}

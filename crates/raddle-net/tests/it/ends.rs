@@ -3,8 +3,10 @@
 use crate::{everywhere, watched};
 use raddle::cancel::{self, Token};
 use raddle::{Runtime, channel, csp};
+use raddle_net::io::Descriptor;
 use raddle_net::net::{TcpListener, TcpStream};
 use std::io::{Read as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[test]
@@ -102,4 +104,51 @@ fn a_child_uses_its_sockets_and_leaves_the_parents_alone() {
         listener.accept().unwrap();
         again.join().unwrap();
     });
+}
+
+fn waits_for_a_byte() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let reader = Descriptor::new(reader);
+    csp::scope(|s| {
+        s.spawn(|| reader.wait_readable().unwrap());
+        csp::yield_now();
+        writer.write_all(b"x").unwrap();
+    });
+}
+
+/// Whatever others are about to do with descriptors of theirs at that moment.
+#[test]
+fn a_child_waits_though_others_did_when_it_was_forked() {
+    watched();
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let stop = AtomicBool::new(false);
+    runtime.run(|| {
+        csp::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        waits_for_a_byte();
+                    }
+                });
+            }
+            raddle::blocking(|| (0..60).for_each(|_| fork_and_wait()));
+            stop.store(true, Ordering::Relaxed);
+        });
+    });
+}
+
+fn fork_and_wait() {
+    // SAFETY: the child makes calls of Raddle's and the standard library's only.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: one that hangs is ended after minutes.
+        unsafe { libc::alarm(300) };
+        Runtime::builder().workers(1).build().unwrap().run(waits_for_a_byte);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: the child is ours, and its status is written to a place of ours.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!(status, 0);
 }

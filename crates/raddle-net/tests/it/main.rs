@@ -4,7 +4,9 @@ mod as_std;
 mod descriptors;
 mod dumps;
 mod ends;
+mod many;
 mod sockets;
+mod storm;
 mod tasks;
 
 use raddle::{Balance, Runtime, csp, thread};

@@ -1,11 +1,12 @@
 //! Tasks wait by futures; a waker that panics, and a future that is dropped, disturb nobody.
 
 use crate::{everywhere, watched};
-use raddle::{csp, task};
+use raddle::{Runtime, csp, task};
 use raddle_net::io::Descriptor;
 use raddle_net::net::{TcpListener, TcpStream};
 use std::future::{Future, poll_fn};
 use std::io::{Read as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
@@ -88,6 +89,50 @@ fn a_waker_that_panics_loses_nobody() {
             writer.write_all(b"x").unwrap();
         });
     });
+}
+
+/// A clone that panics, and a poll that has found something before the edge came, leave nothing outstanding: the
+/// runtime ends, though both descriptors last longer.
+#[test]
+fn what_a_poll_has_left_ends_with_it() {
+    watched();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let reader = Descriptor::new(reader);
+    let (mut client, peer) = std::os::unix::net::UnixStream::pair().unwrap();
+    let peer = raddle_net::net::unix::UnixStream::from(peer);
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    runtime.run(|| {
+        let waker = unclonable::waker();
+        let mut wait = pin!(reader.readable());
+        let polled = AssertUnwindSafe(|| wait.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(catch_unwind(polled).is_err());
+        task::block_on(poll_fn(|context| {
+            let polled = peer.poll_read(context, &mut [0; 8]);
+            if polled.is_pending() {
+                client.write_all(b"x").unwrap();
+                context.waker().wake_by_ref();
+            }
+            polled
+        }))
+        .unwrap();
+    });
+    runtime.shutdown();
+    writer.write_all(b"x").unwrap();
+}
+
+mod unclonable {
+    use std::task::{RawWaker, RawWakerVTable, Waker};
+
+    fn clone(_: *const ()) -> RawWaker {
+        panic!("a waker of this test's");
+    }
+
+    static TABLE: RawWakerVTable = RawWakerVTable::new(clone, |_| (), |_| (), |_| ());
+
+    pub(super) fn waker() -> Waker {
+        // SAFETY: no function of the table uses the pointer.
+        unsafe { Waker::from_raw(RawWaker::new(std::ptr::null(), &TABLE)) }
+    }
 }
 
 #[test]

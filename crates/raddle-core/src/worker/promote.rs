@@ -86,7 +86,7 @@ impl LocalWorker {
     #[cold]
     #[inline(never)]
     pub fn answer(&self, forks: &Forks) {
-        if orphan::is_orphan() {
+        if orphan::is_orphan() || !self.jobs.is_open() {
             return self.jobs.ignore_requests();
         }
         if let Some(seeded) = &self.own().seeded {

@@ -132,8 +132,6 @@ pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
     let forks = Box::leak(Box::new(Forks::new()));
     forks.open();
     header.forks.set(forks);
-    // SAFETY: the flow that calls runs, so its runtime lives.
-    unsafe { Worker::of(header) }.jobs.note_list();
     Some(Flow(header))
 }
 
@@ -205,9 +203,7 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
     header.forks.set(&raw const forks);
     // A new computation, perhaps of another grain: its first forks answer again.
     // SAFETY: the flow that calls runs, so its runtime lives.
-    let worker = unsafe { Worker::of(header) };
-    worker.jobs.ask();
-    worker.jobs.note_list();
+    unsafe { Worker::of(header) }.jobs.ask();
     let _close = Close(header);
     f()
 }

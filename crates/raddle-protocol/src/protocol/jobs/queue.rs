@@ -4,7 +4,8 @@
 //!
 //! `wanted` is the one word that a fork looks at: the standing request of all idle workers. It is set when the queue
 //! holds less than enough, also by the very thief that takes. A flow that forks very often and has nothing to give yet
-//! takes it back; then a thief that finds nothing asks again. A queue from which nobody may take never wants.
+//! takes it back; then a thief that finds nothing asks again. At a queue from which nobody may take, the first fork
+//! takes it back for good, unless whoever watches would like to know of the next.
 
 use super::node::{How, Node, PROMOTED, taken};
 use crate::order;
@@ -58,7 +59,7 @@ impl JobQueue {
     #[inline]
     pub fn new(open: bool, all: bool) -> Self {
         JobQueue {
-            wanted: AtomicBool::new(open),
+            wanted: AtomicBool::new(true),
             left: AtomicBool::new(false),
             open,
             enough: if all { usize::MAX } else { ENOUGH },
@@ -70,6 +71,12 @@ impl JobQueue {
                 ends: Guarded::new(Ends { first: null_mut(), last: null_mut() }),
             },
         }
+    }
+
+    /// Whether anybody may take from here but the owner.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.open
     }
 
     /// Whether somebody would like more jobs here. What every fork looks at: one relaxed load.
@@ -94,14 +101,6 @@ impl JobQueue {
         self.wanted.store(false, Ordering::Relaxed);
     }
 
-    /// A flow here begins to fork: of a queue that never wants it is not told by what the flow leaves unanswered.
-    #[inline]
-    pub fn note_list(&self) {
-        if !self.open {
-            self.note_left();
-        }
-    }
-
     /// A fork stays private, though a job is wanted or would be if there were not enough.
     #[inline]
     pub fn note_left(&self) {
@@ -120,10 +119,8 @@ impl JobQueue {
     /// What runs here, and stands still, has no private fork any more: it answers for the next one.
     pub fn none_left(&self) {
         self.with_lock(|_| {
-            if self.open {
-                self.left.store(false, Ordering::Relaxed);
-                self.wanted.store(true, Ordering::Relaxed);
-            }
+            self.left.store(false, Ordering::Relaxed);
+            self.wanted.store(true, Ordering::Relaxed);
         });
     }
 

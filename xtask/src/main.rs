@@ -18,6 +18,7 @@ mod house;
 mod link_shared;
 mod openmp;
 mod plate;
+mod pthreads;
 mod recipes;
 mod report;
 mod run;
@@ -64,6 +65,8 @@ enum Command {
     LinkShared(link_shared::LinkSharedArgs),
     /// Build the library that `raddle exec` gives OpenMP programs, beside `raddle`
     Openmp(openmp::OpenmpArgs),
+    /// Build the library that `raddle exec --pthreads` gives programs with POSIX threads, beside `raddle`
+    Pthreads(pthreads::PthreadsArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -138,6 +141,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Conformance(args) => conformance::run(&args),
         Command::LinkShared(args) => link_shared::run(&args),
         Command::Openmp(args) => openmp::run(&args),
+        Command::Pthreads(args) => pthreads::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),

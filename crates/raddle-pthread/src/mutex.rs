@@ -1,0 +1,291 @@
+//! Owns: `Mutex`, a `pthread_mutex_t`: its kinds, and its calls.
+//! May use: `next`, `wait`, `libc`, `raddle-core`.
+//! Never: an allocation; a word of memory beyond the program's forty bytes.
+//!
+//! | word | the C library's | here |
+//! |---|---|---|
+//! | 0 | the lock: 0 free, 1 taken, 2 taken and wanted | the same |
+//! | 1 | how often a recursive one is taken | the same |
+//! | 4 | the kind, as static initialisers set it | the same |
+//! | 6-7 | its place in the list of robust ones | who holds it |
+//!
+//! Mutexes that priorities go by are plain ones. Those that are robust, or shared with other programs, are the C
+//! library's, in a `blocking` call.
+
+use crate::next::next;
+use crate::wait;
+use raddle_core::blocking;
+use raddle_core::door::futex::Owner;
+use raddle_core::door::tick;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+/// A `pthread_mutex_t`.
+#[repr(C)]
+pub(crate) struct Mutex {
+    lock: AtomicU32,
+    count: AtomicU32,
+    unused: [AtomicU32; 2],
+    kind: AtomicU32,
+    more: AtomicU32,
+    owner: Owner,
+    last: usize,
+}
+
+const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const WANTED: u32 = 2;
+
+/// In the kind: what it is, ...
+const TYPE: u32 = 3;
+const RECURSIVE: u32 = 1;
+const ERROR_CHECK: u32 = 2;
+/// ... robust, or shared with other programs. One that was destroyed has all bits.
+const OF_C: u32 = 16 | 128;
+
+type Call = unsafe extern "C" fn(&Mutex) -> c_int;
+type Timed = unsafe extern "C" fn(&Mutex, &libc::timespec) -> c_int;
+type Clocked = unsafe extern "C" fn(&Mutex, libc::clockid_t, &libc::timespec) -> c_int;
+
+impl Mutex {
+    /// Whether it is the C library's.
+    #[inline]
+    pub(crate) fn is_of_c(&self) -> bool {
+        self.kind.load(Ordering::Relaxed) & OF_C != 0
+    }
+
+    /// Whether every lock of it is a plain one.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        matches!(self.kind.load(Ordering::Relaxed) & (TYPE | OF_C), 0 | 3)
+    }
+
+    #[inline]
+    fn take(&self) -> bool {
+        // pairs with the release in `release`
+        let taken = self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if taken {
+            self.owner.set();
+        }
+        taken
+    }
+
+    /// Takes it, if need be after a wait; false when the time has passed.
+    #[cold]
+    fn take_slowly(&self, until: Option<Instant>) -> bool {
+        for _ in 0..30 {
+            if self.lock.load(Ordering::Relaxed) == FREE && self.take() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        self.take_wanted(until)
+    }
+
+    /// As one who has been woken, and so has others behind it perhaps.
+    pub(crate) fn take_wanted(&self, until: Option<Instant>) -> bool {
+        // pairs with the release in `release`
+        while self.lock.swap(WANTED, Ordering::Acquire) != FREE {
+            if !wait::sleep(&self.lock, WANTED, until, Some(&self.owner)) {
+                return false;
+            }
+        }
+        self.owner.set();
+        true
+    }
+
+    #[inline]
+    fn release(&self) {
+        self.owner.clear();
+        let word = &raw const self.lock;
+        // pairs with the acquire in `take`; it may be gone from here on
+        if self.lock.swap(FREE, Ordering::Release) == WANTED {
+            wait::wake(word, 1);
+        }
+    }
+
+    fn is_mine(&self) -> bool {
+        self.lock.load(Ordering::Relaxed) != FREE && self.owner.is_caller()
+    }
+
+    /// If the caller has it: the answer, by its kind.
+    fn again(&self) -> Option<c_int> {
+        let kind = self.kind.load(Ordering::Relaxed) & TYPE;
+        if !matches!(kind, RECURSIVE | ERROR_CHECK) || !self.is_mine() {
+            return None;
+        }
+        if kind == ERROR_CHECK {
+            return Some(libc::EDEADLK);
+        }
+        let count = self.count.load(Ordering::Relaxed);
+        if count == u32::MAX {
+            return Some(libc::EAGAIN);
+        }
+        self.count.store(count + 1, Ordering::Relaxed);
+        Some(0)
+    }
+
+    fn begin(&self) {
+        if self.kind.load(Ordering::Relaxed) & TYPE == RECURSIVE {
+            self.count.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Locks one that is not the C library's.
+    fn lock_until(&self, until: Option<Instant>) -> c_int {
+        if let Some(answer) = self.again() {
+            return answer;
+        }
+        if !self.take() && !self.take_slowly(until) {
+            return libc::ETIMEDOUT;
+        }
+        self.begin();
+        0
+    }
+
+    /// Gives it up wholly for a wait; how often the caller had it, for [`take_back`](Self::take_back).
+    pub(crate) fn give_up(&self) -> Result<u32, c_int> {
+        let kind = self.kind.load(Ordering::Relaxed) & TYPE;
+        if kind == ERROR_CHECK && !self.is_mine() {
+            return Err(libc::EPERM);
+        }
+        let count = if kind == RECURSIVE { self.count.swap(0, Ordering::Relaxed) } else { 0 };
+        self.release();
+        Ok(count)
+    }
+
+    pub(crate) fn take_back(&self, count: u32) {
+        self.take_wanted(None);
+        if count != 0 {
+            self.count.store(count, Ordering::Relaxed);
+        }
+    }
+}
+
+/// As the C library's, which knows the attributes.
+#[unsafe(no_mangle)]
+extern "C" fn pthread_mutex_init(mutex: &Mutex, attributes: *const libc::pthread_mutexattr_t) -> c_int {
+    type Init = unsafe extern "C" fn(&Mutex, *const libc::pthread_mutexattr_t) -> c_int;
+    // SAFETY: the caller's arguments.
+    unsafe { next!(c"pthread_mutex_init": Init)(mutex, attributes) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_mutex_destroy(mutex: &Mutex) -> c_int {
+    if mutex.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_mutex_destroy": Call)(mutex) };
+    }
+    if mutex.lock.load(Ordering::Relaxed) != FREE {
+        return libc::EBUSY;
+    }
+    mutex.kind.store(u32::MAX, Ordering::Relaxed);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_lock(mutex: &Mutex) -> c_int {
+    if mutex.is_plain() {
+        if !mutex.take() {
+            mutex.take_slowly(None);
+        }
+        return 0;
+    }
+    if !mutex.is_of_c() {
+        return mutex.lock_until(None);
+    }
+    if pthread_mutex_trylock(mutex) == 0 {
+        return 0;
+    }
+    let next = next!(c"pthread_mutex_lock": Call);
+    // SAFETY: the caller's argument.
+    blocking(|| unsafe { next(mutex) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &Mutex) -> c_int {
+    if mutex.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_mutex_trylock": Call)(mutex) };
+    }
+    if mutex.kind.load(Ordering::Relaxed) & TYPE == RECURSIVE
+        && let Some(answer) = mutex.again()
+    {
+        return answer;
+    }
+    if !mutex.take() {
+        tick::yield_if_due();
+        return libc::EBUSY;
+    }
+    mutex.begin();
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &Mutex, time: &libc::timespec) -> c_int {
+    if mutex.is_of_c() {
+        let next = next!(c"pthread_mutex_timedlock": Timed);
+        // SAFETY: the caller's arguments.
+        return blocking(|| unsafe { next(mutex, time) });
+    }
+    lock_by(mutex, libc::CLOCK_REALTIME, time)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_mutex_clocklock(
+    mutex: &Mutex,
+    clock: libc::clockid_t,
+    time: &libc::timespec,
+) -> c_int {
+    if mutex.is_of_c() {
+        let next = next!(c"pthread_mutex_clocklock": Clocked);
+        // SAFETY: the caller's arguments.
+        return blocking(|| unsafe { next(mutex, clock, time) });
+    }
+    lock_by(mutex, clock, time)
+}
+
+fn lock_by(mutex: &Mutex, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
+    if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
+        return libc::EINVAL;
+    }
+    // Who need not wait need not know a time.
+    if let Some(answer) = mutex.again() {
+        return answer;
+    }
+    if mutex.take() {
+        mutex.begin();
+        return 0;
+    }
+    match wait::until_by(clock, time) {
+        Ok(until) => mutex.lock_until(until),
+        Err(error) => error,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &Mutex) -> c_int {
+    if mutex.is_plain() {
+        mutex.release();
+        return 0;
+    }
+    if mutex.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_mutex_unlock": Call)(mutex) };
+    }
+    if !mutex.is_mine() {
+        return libc::EPERM;
+    }
+    if mutex.kind.load(Ordering::Relaxed) & TYPE == RECURSIVE {
+        let count = mutex.count.load(Ordering::Relaxed);
+        mutex.count.store(count.saturating_sub(1), Ordering::Relaxed);
+        if count > 1 {
+            return 0;
+        }
+    }
+    mutex.release();
+    0
+}

@@ -1,0 +1,214 @@
+//! Owns: calls that wait for several descriptors: `poll`, `select`, `epoll_wait`.
+//! May use: `cancel`, `errno`, `next`, `record`, `time`, `watched`, `libc`, `raddle-context`, `raddle-core`,
+//! `raddle-syscall`.
+//! Never: a wait on a worker.
+//!
+//! All ask first whether anything is ready. A poll of one descriptor waits for that one, an `epoll_wait` for its own,
+//! which is readable when it has something to tell. The others wait on a spare OS thread.
+
+use crate::cancel;
+use crate::errno::answer;
+use crate::next::next;
+use crate::record;
+use crate::time::sleep_for;
+use crate::wait::span;
+use crate::watched::{self, Way};
+use raddle_context::interpose;
+use raddle_core::blocking;
+use std::ffi::{c_int, c_short};
+use std::time::{Duration, Instant};
+
+interpose! {
+    poll => poll_some;
+    __poll => poll_some;
+    ppoll => poll_by;
+    select => select_some;
+    pselect => select_by;
+    epoll_wait => wait_for_events;
+    epoll_pwait => wait_for_events_masked;
+}
+
+type Polled = libc::pollfd;
+
+/// Which way a poll of one descriptor waits, if it is one way.
+fn way_of(events: c_short) -> Option<Way> {
+    let (reads, writes) = (libc::POLLIN | libc::POLLRDNORM, libc::POLLOUT | libc::POLLWRNORM);
+    if events & !reads == 0 && events != 0 {
+        Some(Way::In)
+    } else if events & !writes == 0 && events != 0 {
+        Some(Way::Out)
+    } else {
+        None
+    }
+}
+
+fn until(span: Option<Duration>) -> Option<Instant> {
+    span.and_then(raddle_core::door::futex::deadline)
+}
+
+/// # Safety
+/// So many entries are the program's.
+unsafe fn poll_for(files: *mut Polled, number: libc::nfds_t, time: Option<Duration>) -> c_int {
+    let files: &mut [Polled] = if number == 0 {
+        &mut []
+    } else {
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts_mut(files, number as usize) }
+    };
+    if record::here().is_none() {
+        return answer(raddle_syscall::poll(files, time)) as c_int;
+    }
+    cancel::point();
+    let first = raddle_syscall::poll(files, Some(Duration::ZERO));
+    if first != Ok(0) || time == Some(Duration::ZERO) {
+        if first == Ok(0) {
+            raddle_core::door::tick::yield_if_due();
+        }
+        return answer(first) as c_int;
+    }
+    let end = until(time);
+    match (files.len(), files.first().map(|file| (file.fd, way_of(file.events)))) {
+        (0, _) if time.is_some() => {
+            sleep_for(time.unwrap_or_default());
+            0
+        }
+        (1, Some((descriptor, Some(way)))) if descriptor >= 0 => loop {
+            let in_time = watched::wait(descriptor, way, end);
+            let found = raddle_syscall::poll(files, Some(Duration::ZERO));
+            if found != Ok(0) || !in_time {
+                return answer(found) as c_int;
+            }
+            cancel::point();
+        },
+        _ => answer(blocking(|| raddle_syscall::poll(files, time))) as c_int,
+    }
+}
+
+unsafe extern "C-unwind" fn poll_some(files: *mut Polled, number: libc::nfds_t, milliseconds: c_int) -> c_int {
+    let time = u64::try_from(milliseconds).ok().map(Duration::from_millis);
+    // SAFETY: the caller's.
+    unsafe { poll_for(files, number, time) }
+}
+
+unsafe extern "C-unwind" fn poll_by(
+    files: *mut Polled,
+    number: libc::nfds_t,
+    time: Option<&libc::timespec>,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    type Poll =
+        unsafe extern "C" fn(*mut Polled, libc::nfds_t, Option<&libc::timespec>, *const libc::sigset_t) -> c_int;
+    let known = time.map(span).transpose();
+    match known {
+        // SAFETY: the caller's.
+        Ok(time) if mask.is_null() => unsafe { poll_for(files, number, time) },
+        // SAFETY: the caller's.
+        _ => unsafe { next!(c"ppoll": Poll)(files, number, time, mask) },
+    }
+}
+
+type Set = usize;
+
+/// By the kernel: first whether anything is ready, with the sets kept for a second time.
+fn select_for(number: c_int, sets: [Set; 3], time: Option<Duration>, make: impl Fn() -> c_int + Send) -> c_int {
+    const WORDS: usize = libc::FD_SETSIZE / 64;
+    let (words, none) = ((number.max(0) as usize).div_ceil(64), time == Some(Duration::ZERO));
+    if record::here().is_none() || none || words > WORDS {
+        return make();
+    }
+    cancel::point();
+    if number == 0
+        && let Some(time) = time
+    {
+        sleep_for(time);
+        return 0;
+    }
+    let mut kept = [[0_u64; WORDS]; 3];
+    for (kept, set) in kept.iter_mut().zip(sets).filter(|(_, set)| *set != 0) {
+        let from = std::ptr::with_exposed_provenance::<u64>(set);
+        // SAFETY: the program's set, of so many words.
+        kept[..words].copy_from_slice(unsafe { std::slice::from_raw_parts(from, words) });
+    }
+    let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let place = (&raw const zero).expose_provenance();
+    // SAFETY: the program's sets, and a span of none.
+    let found = unsafe {
+        raddle_syscall::call(libc::SYS_pselect6, [number as usize, sets[0], sets[1], sets[2], place, 0])
+    };
+    if found != Ok(0) {
+        return answer(found) as c_int;
+    }
+    for (kept, set) in kept.iter().zip(sets).filter(|(_, set)| *set != 0) {
+        let to = std::ptr::with_exposed_provenance_mut::<u64>(set);
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(to, words) }.copy_from_slice(&kept[..words]);
+    }
+    blocking(make)
+}
+
+unsafe extern "C-unwind" fn select_some(number: c_int, a: Set, b: Set, c: Set, time: usize) -> c_int {
+    type Select = unsafe extern "C" fn(c_int, Set, Set, Set, usize) -> c_int;
+    let next = next!(c"select": Select);
+    // SAFETY: null, or the program's.
+    let span = unsafe { std::ptr::with_exposed_provenance::<libc::timeval>(time).as_ref() };
+    let span = span.map(|span| {
+        Duration::new(span.tv_sec.max(0) as u64, 0) + Duration::from_micros(span.tv_usec.max(0) as u64)
+    });
+    // SAFETY: the caller's.
+    select_for(number, [a, b, c], span, move || unsafe { next(number, a, b, c, time) })
+}
+
+unsafe extern "C-unwind" fn select_by(number: c_int, a: Set, b: Set, c: Set, time: usize, mask: usize) -> c_int {
+    type Select = unsafe extern "C" fn(c_int, Set, Set, Set, usize, usize) -> c_int;
+    let next = next!(c"pselect": Select);
+    // SAFETY: null, or the program's.
+    let known = unsafe { std::ptr::with_exposed_provenance::<libc::timespec>(time).as_ref() };
+    // SAFETY: the caller's.
+    let make = move || unsafe { next(number, a, b, c, time, mask) };
+    match known.map(span).transpose() {
+        Ok(span) if mask == 0 => select_for(number, [a, b, c], span, make),
+        _ => make(),
+    }
+}
+
+fn events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int {
+    let ask = |milliseconds: c_int| {
+        let time = milliseconds as usize;
+        // SAFETY: the program's memory for so many events.
+        unsafe { raddle_syscall::call(libc::SYS_epoll_pwait, [poll as usize, place, most as usize, time, 0, 0]) }
+    };
+    if record::here().is_none() {
+        return answer(ask(milliseconds)) as c_int;
+    }
+    cancel::point();
+    let end = watched::until(milliseconds);
+    loop {
+        let found: Result<usize, _> = ask(0);
+        if found != Ok(0) || milliseconds == 0 {
+            return answer(found) as c_int;
+        }
+        if !watched::wait(poll, Way::In, end) {
+            return answer(ask(0)) as c_int;
+        }
+        cancel::point();
+    }
+}
+
+unsafe extern "C-unwind" fn wait_for_events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int {
+    events(poll, place, most, milliseconds)
+}
+
+unsafe extern "C-unwind" fn wait_for_events_masked(
+    poll: c_int,
+    place: usize,
+    most: c_int,
+    milliseconds: c_int,
+    mask: usize,
+) -> c_int {
+    type Wait = unsafe extern "C" fn(c_int, usize, c_int, c_int, usize) -> c_int;
+    if mask == 0 {
+        return events(poll, place, most, milliseconds);
+    }
+    // SAFETY: the caller's.
+    unsafe { next!(c"epoll_pwait": Wait)(poll, place, most, milliseconds, mask) }
+}

@@ -1,14 +1,13 @@
 //! Owns: the thread of the program's `main`; how large stacks are; what is set before `main`.
-//! May use: `cancel`, `life`, `record`, `report`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `cancel`, `life`, `next`, `record`, `report`, `libc`, `raddle-core`.
 //! Never: the end of the program before `main` has returned or all threads have ended.
 
+use crate::next::next;
 use crate::{cancel, life, record, report};
-use raddle_context::interpose::Next;
 use raddle_core::door::thread::{ForeignBuilder, pthread_self};
 use std::ffi::{c_int, c_void};
-use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::Ordering;
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut u8, *mut *mut u8) -> c_int;
 type StartMain = unsafe extern "C" fn(
@@ -21,13 +20,25 @@ type StartMain = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-static MAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-
+/// What the C library's `__libc_start_main` is called with.
 struct Arguments {
+    next: StartMain,
     main: Main,
     number: c_int,
     words: *mut *mut u8,
-    variables: *mut *mut u8,
+    hooks: [*mut c_void; 4],
+}
+
+impl Arguments {
+    /// Has the C library run the program's initialisers and `main`, and end the program.
+    ///
+    /// # Safety
+    /// Once, with the arguments of the call that was the program's.
+    unsafe fn go(&self) -> c_int {
+        let Arguments { next, main, number, words, hooks: [begin, end, loader, stack] } = *self;
+        // SAFETY: the caller's.
+        unsafe { next(main, number, words, begin, end, loader, stack) }
+    }
 }
 
 /// Whether the program wants stacks whose bytes can be executed: nested functions of gcc's whose address is taken.
@@ -77,45 +88,20 @@ fn limit() -> usize {
 }
 
 unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
-    // SAFETY: `in_thread` waits for this, with its arguments.
-    let Arguments { main, number, words, variables } = unsafe { arguments.cast::<Arguments>().read() };
+    // SAFETY: `__libc_start_main` waits for this, with its arguments.
+    let arguments = unsafe { &*arguments.cast::<Arguments>() };
     // SAFETY: its own storage.
     let record = unsafe { record::at(pthread_self()) };
     record.begin(pthread_self());
     record.number.store(std::process::id().cast_signed(), Ordering::Relaxed);
     record::at_end();
-    // SAFETY: what `__libc_start_main` was given.
-    let code = unsafe { main(number, words, variables) };
-    // As it would be after a return: what the program has registered runs in the thread of its `main`.
     // SAFETY: once.
-    unsafe { libc::exit(code) }
+    let code = unsafe { arguments.go() };
+    std::ptr::without_provenance_mut(code as usize)
 }
 
-unsafe extern "C-unwind" fn in_thread(number: c_int, words: *mut *mut u8, variables: *mut *mut u8) -> c_int {
-    // SAFETY: its type.
-    let main = unsafe { std::mem::transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed)) };
-    cancel::install();
-    let mut arguments = Arguments { main, number, words, variables };
-    life::began_one();
-    // SAFETY: the arguments stay until it is joined, below.
-    match unsafe { builder(limit()).name("main").spawn(run_main, (&raw mut arguments).cast()) } {
-        Ok(thread) => {
-            // It returns only if `main` has left by `pthread_exit`: then the last thread ends the program.
-            let _left = thread.join();
-            life::wait_for_all();
-            0
-        }
-        Err(refused) => {
-            life::ended_one();
-            report::once(&format!("the program runs on the kernel's threads: {refused}"));
-            // SAFETY: what `__libc_start_main` was given.
-            unsafe { main(number, words, variables) }
-        }
-    }
-}
-
-
-/// The C library's, which then calls `main` in a thread of Raddle's.
+/// The C library's, in a thread of Raddle's: so the initialisers of the program, and its `main`, are in one thread,
+/// and those of its libraries have run in the OS thread.
 ///
 /// # Safety
 /// As that one's.
@@ -129,11 +115,28 @@ unsafe extern "C" fn __libc_start_main(
     loader: *mut c_void,
     stack: *mut c_void,
 ) -> c_int {
-    static NEXT: Next = Next::of(c"__libc_start_main");
-    MAIN.store(main as *mut c_void, Ordering::Relaxed);
-    // SAFETY: its type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, StartMain>(NEXT.address()) };
-    let is_on_os = std::env::var_os("RADDLE_PTHREAD_MAIN").is_some_and(|text| text == "os");
-    // SAFETY: the caller's arguments, with another function of the same type.
-    unsafe { next(if is_on_os { main } else { in_thread }, number, words, begin, end, loader, stack) }
+    let next = next!(c"__libc_start_main": StartMain);
+    let mut arguments = Arguments { next, main, number, words, hooks: [begin, end, loader, stack] };
+    if std::env::var_os("RADDLE_PTHREAD_MAIN").is_some_and(|text| text == "os") {
+        // SAFETY: the caller's arguments.
+        return unsafe { arguments.go() };
+    }
+    cancel::install();
+    life::began_one();
+    // SAFETY: the arguments stay until it is joined, below.
+    match unsafe { builder(limit()).name("main").spawn(run_main, (&raw mut arguments).cast()) } {
+        Ok(thread) => {
+            // It returns only if `main` has left by `pthread_exit`: then the last thread ends the program.
+            let _left = thread.join();
+            life::wait_for_all();
+            // SAFETY: as after `main`.
+            unsafe { libc::exit(0) }
+        }
+        Err(refused) => {
+            life::ended_one();
+            report::once(&format!("`main` stays where it is: {refused}"));
+            // SAFETY: the caller's arguments.
+            unsafe { arguments.go() }
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Owns: ending a thread from within: `pthread_exit`, cancellation, deferred to the calls that are its points.
-//! May use: `cleanup`, `next`, `report`, `record`, `wait`, `libc`, `raddle-core`.
+//! May use: `cleanup`, `life`, `next`, `report`, `record`, `wait`, `libc`, `raddle-core`.
 //! Never: a frame with something to drop below the call that unwinds.
 //!
 //! Who cancels sets a bit and then wakes whoever waits at the word that the thread says it waits at, until it waits
@@ -8,7 +8,7 @@
 //!
 //! A thread whose type is asynchronous is cancelled as a deferred one is.
 
-use crate::cleanup;
+use crate::{cleanup, life};
 use crate::next::next;
 use crate::record::{self, Record};
 use crate::report;
@@ -16,7 +16,6 @@ use crate::wait;
 use raddle_core::door::thread::{self, ThreadEnds};
 use std::ffi::{c_int, c_void};
 use std::ptr::without_provenance;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Somebody has cancelled it.
@@ -62,6 +61,7 @@ unsafe extern "C" fn stop(
     let is_end = actions & END_OF_STACK != 0;
     cleanup::go_to_next(context, is_end, result);
     if is_end {
+        life::end_if_forked();
         // SAFETY: all frames up to the base have been unwound.
         unsafe { thread::leave(result) };
     }
@@ -123,8 +123,7 @@ unsafe extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {
 
 /// Makes these what `pthread_exit` and `pthread_cancel` are for threads of ours.
 pub(crate) fn install() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| thread::set_ends(ThreadEnds { exit, cancel }));
+    thread::set_ends(ThreadEnds { exit, cancel });
 }
 
 #[unsafe(no_mangle)]

@@ -5,17 +5,15 @@
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits, then
 //! gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more and
 //! then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so anew.
-//! Who is woken touches nothing here: the variable may be gone. A broadcast wakes one, and has the others wait for the
-//! mutex instead.
+//! Who is woken touches nothing here: the variable may be gone.
 
 use crate::cancel;
 use crate::mutex::Mutex;
 use crate::next::next;
 use crate::wait::{self, Ended};
 use raddle_core::blocking;
-use raddle_core::door::futex;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Instant;
 
 /// A `pthread_cond_t`.
@@ -24,10 +22,7 @@ pub(crate) struct Cond {
     number: AtomicU32,
     /// Whether somebody may wait.
     waits: AtomicU32,
-    unused: [AtomicU32; 2],
-    /// What they wait with.
-    mutex: AtomicPtr<Mutex>,
-    more: [AtomicU32; 3],
+    unused: [AtomicU32; 7],
     /// As the C library's: [`SHARED`], [`MONOTONIC`].
     flags: AtomicU32,
     last: [AtomicU32; 2],
@@ -59,7 +54,6 @@ impl Cond {
     fn wait(&self, mutex: &Mutex, until: Option<Instant>) -> Result<Ended, c_int> {
         let seen = self.number.load(Ordering::Relaxed);
         fence(Ordering::SeqCst); // pairs with the one in `wake`
-        self.mutex.store(std::ptr::from_ref(mutex).cast_mut(), Ordering::Relaxed);
         self.waits.store(1, Ordering::Release); // pairs with the acquire in `wake`
         let count = mutex.give_up()?;
         let ended = wait::sleep_at_point(&self.number, seen, until);
@@ -73,23 +67,13 @@ impl Cond {
         if self.waits.load(Ordering::Acquire) == 0 {
             return;
         }
-        let mutex = self.mutex.load(Ordering::Relaxed);
         if all {
             self.waits.store(0, Ordering::Relaxed);
             fence(Ordering::SeqCst); // pairs with the one in `wait`
         }
-        let number = self.number.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let word = &raw const self.number;
-        if !all {
-            wait::wake(word, 1);
-            return;
-        }
-        // The address of its first word, which is not read.
-        let lock = mutex.cast::<AtomicU32>().cast_const();
-        if futex::requeue(&self.number, number, 1, lock, u32::MAX).is_none() {
-            // Somebody else has changed the number meanwhile.
-            wait::wake(word, u32::MAX);
-        }
+        self.number.fetch_add(1, Ordering::Relaxed);
+        wait::wake(word, if all { u32::MAX } else { 1 });
     }
 }
 

@@ -8,10 +8,11 @@ use crate::record::{self, DETACHED, JOINABLE, JOINING, Record};
 use crate::start;
 use crate::wait::{self, Ended};
 use raddle_context::interpose;
-use raddle_core::blocking;
+use raddle_core::{blocking, orphan};
 use raddle_core::door::thread::{ForeignBuilder, Start, Thread, pthread_self};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -41,9 +42,12 @@ struct Begin {
 /// # Safety
 /// The attributes are initialised.
 unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Result<(ForeignBuilder, u32, usize), c_int> {
-    let (mut memory, mut bytes, mut state, mut guard) = (null_mut(), 0, 0, 0);
+    let (mut memory, mut bytes, mut size, mut state, mut guard) = (null_mut(), 0, 0, 0, 0);
     // SAFETY: passed on to the caller.
     unsafe { libc::pthread_attr_getstack(attributes, &raw mut memory, &raw mut bytes) };
+    // The default, where it has not been set.
+    // SAFETY: as above.
+    unsafe { libc::pthread_attr_getstacksize(attributes, &raw mut size) };
     // SAFETY: as above.
     unsafe { pthread_attr_getdetachstate(attributes, &raw mut state) };
     // SAFETY: as above.
@@ -54,7 +58,7 @@ unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Result<(Foreign
     let builder = if given {
         ForeignBuilder::new().stack_memory(memory.cast(), bytes)
     } else {
-        start::builder(bytes)
+        start::builder(size)
     };
     Ok((builder, state, guard))
 }
@@ -66,7 +70,13 @@ pub(crate) unsafe extern "C" fn create(
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
-    cancel::install();
+    install();
+    if start::is_off() {
+        type Create =
+            unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
+        // SAFETY: the caller's arguments.
+        return unsafe { next!(c"pthread_create": Create)(id, attributes, start, argument) };
+    }
     let made = if attributes.is_null() {
         Ok((start::builder(start::default_stack_bytes()), JOINABLE, 4096))
     } else {
@@ -114,7 +124,35 @@ pub(crate) unsafe extern "C" fn create(
 unsafe extern "C-unwind" fn run(begin: *mut c_void) -> *mut c_void {
     let (start, argument) = begin_here(begin);
     // SAFETY: the program vouches for its function.
-    unsafe { start(argument) }
+    let result = unsafe { start(argument) };
+    end_if_forked();
+    result
+}
+
+/// In a child that this thread has forked: it is the child's first thread, and with its last one the child ends.
+pub(crate) fn end_if_forked() {
+    if orphan::is_orphan() {
+        ended_one();
+        wait_for_all();
+        orphan::end_of_orphan(false);
+    }
+}
+
+extern "C" fn in_child() {
+    ALIVE.store(1, Ordering::Relaxed);
+    if let Some(here) = record::here() {
+        here.number.store(std::process::id().cast_signed(), Ordering::Relaxed);
+    }
+}
+
+/// Once, before the first thread.
+pub(crate) fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        cancel::install();
+        // SAFETY: it may be called in any child.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
 }
 
 fn begin_here(begin: *mut c_void) -> (Start, *mut c_void) {

@@ -4,10 +4,16 @@
 //!
 //! | word | the C library's | here |
 //! |---|---|---|
-//! | 0 | the lock: 0 free, 1 taken, 2 taken and wanted | the same |
+//! | 0 | the lock | [`TAKEN`], [`WANTED`], [`AWAKE`] |
 //! | 1 | how often a recursive one is taken | the same |
+//! | 3 | how many use it | how many have had to sleep, and have it not yet |
 //! | 4 | the kind, as static initialisers set it | the same |
+//! | 5 | how long to spin | counts unlocks: now and then one lets others run, if a time slice is over |
 //! | 6-7 | its place in the list of robust ones | who holds it |
+//!
+//! Who gives back a mutex that somebody sleeps for wakes one, and says so: until that one runs, and has taken it or sleeps
+//! again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in passing. Who
+//! sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
 //! Mutexes that priorities go by are plain ones. Those that are robust, or shared with other programs, are the C
 //! library's, in a `blocking` call.
@@ -26,9 +32,10 @@ use std::time::Instant;
 pub(crate) struct Mutex {
     lock: AtomicU32,
     count: AtomicU32,
-    unused: [AtomicU32; 2],
+    unused: AtomicU32,
+    sleepers: AtomicU32,
     kind: AtomicU32,
-    more: AtomicU32,
+    unlocks: AtomicU32,
     owner: Owner,
     last: usize,
 }
@@ -37,7 +44,14 @@ const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
+/// Somebody sleeps, perhaps.
 const WANTED: u32 = 2;
+/// One of those has been woken.
+const AWAKE: u32 = 4;
+/// So often one looks before it sleeps.
+const SPINS: u32 = 100;
+/// One of so many unlocks looks at the time slice.
+const UNLOCKS: u32 = 64;
 
 /// In the kind: what it is, ...
 const TYPE: u32 = 3;
@@ -73,42 +87,84 @@ impl Mutex {
         taken
     }
 
-    /// Takes it, if need be after a wait; false when the time has passed.
-    #[cold]
-    fn take_slowly(&self, until: Option<Instant>) -> bool {
-        for _ in 0..30 {
-            if self.lock.load(Ordering::Relaxed) == FREE && self.take() {
-                return true;
-            }
-            std::hint::spin_loop();
+    /// Takes it if it is free, as one who was woken for it, or sleeps for it, or neither.
+    #[inline]
+    fn take_among(&self, sleeps: bool, woken: bool) -> bool {
+        let word = self.lock.load(Ordering::Acquire); // pairs with the release in `take_slowly`
+        if word & TAKEN != 0 {
+            return false;
         }
-        self.take_wanted(until)
+        let others = self.sleepers.load(Ordering::Relaxed) > u32::from(sleeps);
+        let still_awake = if woken { 0 } else { word & AWAKE };
+        let new = if others { TAKEN | WANTED | still_awake } else { TAKEN };
+        // pairs with the release in `release`
+        self.lock.compare_exchange(word, new, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// As one who has been woken, and so has others behind it perhaps.
-    pub(crate) fn take_wanted(&self, until: Option<Instant>) -> bool {
-        // pairs with the release in `release`
-        while self.lock.swap(WANTED, Ordering::Acquire) != FREE {
-            if !wait::sleep(&self.lock, WANTED, until, Some(&self.owner)) {
-                return false;
+    /// Takes it, if need be after a wait; false when the time has passed.
+    #[cold]
+    pub(crate) fn take_slowly(&self, until: Option<Instant>) -> bool {
+        let (mut sleeps, mut woken) = (false, false);
+        let in_time = 'takes: loop {
+            for _ in 0..SPINS {
+                if self.take_among(sleeps, woken) {
+                    break 'takes true;
+                }
+                std::hint::spin_loop();
             }
+            if !sleeps {
+                self.sleepers.fetch_add(1, Ordering::Relaxed);
+                sleeps = true;
+            }
+            let word = self.lock.load(Ordering::Relaxed);
+            let marked = (word | WANTED) & !AWAKE;
+            // Release, so that who sees the mark sees the sleeper counted. pairs with the acquire in `take_among`
+            let set = || self.lock.compare_exchange(word, marked, Ordering::Release, Ordering::Relaxed).is_ok();
+            if word & TAKEN == 0 || !set() {
+                continue;
+            }
+            if !wait::sleep(&self.lock, marked, until, Some(&self.owner)) {
+                break false;
+            }
+            woken = true;
+        };
+        if sleeps {
+            self.sleepers.fetch_sub(1, Ordering::Relaxed);
         }
-        self.owner.set();
-        true
+        if in_time {
+            self.owner.set();
+        }
+        in_time
     }
 
     #[inline]
     fn release(&self) {
         self.owner.clear();
-        let word = &raw const self.lock;
+        let unlocks = self.unlocks.load(Ordering::Relaxed).wrapping_add(1);
+        self.unlocks.store(unlocks, Ordering::Relaxed);
         // pairs with the acquire in `take`; it may be gone from here on
-        if self.lock.swap(FREE, Ordering::Release) == WANTED {
-            wait::wake(word, 1);
+        if self.lock.compare_exchange(TAKEN, FREE, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.release_wanted();
+        }
+        if unlocks.is_multiple_of(UNLOCKS) {
+            tick::yield_if_due();
+        }
+    }
+
+    #[cold]
+    fn release_wanted(&self) {
+        let place = &raw const self.lock;
+        let wakes = |word: u32| word & (WANTED | AWAKE) == WANTED;
+        let without = |word: u32| Some(word & !TAKEN | if wakes(word) { AWAKE } else { 0 });
+        // pairs with the acquire in `take_among`; it may be gone from here on
+        let before = self.lock.fetch_update(Ordering::Release, Ordering::Relaxed, without);
+        if before.is_ok_and(wakes) {
+            wait::wake(place, 1);
         }
     }
 
     fn is_mine(&self) -> bool {
-        self.lock.load(Ordering::Relaxed) != FREE && self.owner.is_caller()
+        self.lock.load(Ordering::Relaxed) & TAKEN != 0 && self.owner.is_caller()
     }
 
     /// If the caller has it: the answer, by its kind.
@@ -158,7 +214,9 @@ impl Mutex {
     }
 
     pub(crate) fn take_back(&self, count: u32) {
-        self.take_wanted(None);
+        if !self.take() {
+            self.take_slowly(None);
+        }
         if count != 0 {
             self.count.store(count, Ordering::Relaxed);
         }
@@ -179,7 +237,7 @@ extern "C" fn pthread_mutex_destroy(mutex: &Mutex) -> c_int {
         // SAFETY: the caller's argument.
         return unsafe { next!(c"pthread_mutex_destroy": Call)(mutex) };
     }
-    if mutex.lock.load(Ordering::Relaxed) != FREE {
+    if mutex.lock.load(Ordering::Relaxed) & TAKEN != 0 {
         return libc::EBUSY;
     }
     mutex.kind.store(u32::MAX, Ordering::Relaxed);
@@ -216,7 +274,7 @@ pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &Mutex) -> c_int {
     {
         return answer;
     }
-    if !mutex.take() {
+    if !mutex.take() && !mutex.take_among(false, false) {
         tick::yield_if_due();
         return libc::EBUSY;
     }

@@ -1,13 +1,13 @@
 //! Owns: the thread of the program's `main`; how large stacks are; what is set before `main`.
-//! May use: `cancel`, `life`, `next`, `record`, `report`, `libc`, `raddle-core`.
+//! May use: `life`, `next`, `record`, `report`, `libc`, `raddle-core`.
 //! Never: the end of the program before `main` has returned or all threads have ended.
 
 use crate::next::next;
-use crate::{cancel, life, record, report};
+use crate::{life, record, report};
 use raddle_core::door::thread::{ForeignBuilder, pthread_self};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut u8, *mut *mut u8) -> c_int;
 type StartMain = unsafe extern "C" fn(
@@ -87,6 +87,14 @@ fn limit() -> usize {
     usize::try_from(limit.rlim_cur).unwrap_or(8 << 20).clamp(1 << 20, MOST)
 }
 
+/// There is no runtime.
+static IS_OFF: AtomicBool = AtomicBool::new(false);
+
+/// Whether threads are the C library's.
+pub(crate) fn is_off() -> bool {
+    IS_OFF.load(Ordering::Relaxed)
+}
+
 unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
     // SAFETY: `__libc_start_main` waits for this, with its arguments.
     let arguments = unsafe { &*arguments.cast::<Arguments>() };
@@ -117,11 +125,11 @@ unsafe extern "C" fn __libc_start_main(
 ) -> c_int {
     let next = next!(c"__libc_start_main": StartMain);
     let mut arguments = Arguments { next, main, number, words, hooks: [begin, end, loader, stack] };
-    if std::env::var_os("RADDLE_PTHREAD_MAIN").is_some_and(|text| text == "os") {
+    if std::env::var_os("LIBRADDLE_MAIN").is_some_and(|text| text == "os") {
         // SAFETY: the caller's arguments.
         return unsafe { arguments.go() };
     }
-    cancel::install();
+    life::install();
     life::began_one();
     // SAFETY: the arguments stay until it is joined, below.
     match unsafe { builder(limit()).name("main").spawn(run_main, (&raw mut arguments).cast()) } {
@@ -134,7 +142,8 @@ unsafe extern "C" fn __libc_start_main(
         }
         Err(refused) => {
             life::ended_one();
-            report::once(&format!("`main` stays where it is: {refused}"));
+            report::once(&format!("the program keeps the kernel's threads: {refused}"));
+            IS_OFF.store(true, Ordering::Relaxed);
             // SAFETY: the caller's arguments.
             unsafe { arguments.go() }
         }

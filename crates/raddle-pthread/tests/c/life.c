@@ -98,6 +98,8 @@ static void attributes(void) {
     pthread_t thread;
     void *result;
     pthread_attr_init(&attr);
+    TELL(pthread_create(&thread, &attr, deep, (void *)(900 << 10)));
+    TELL(pthread_join(thread, &result));
     TELL(pthread_attr_setstacksize(&attr, 1));
     TELL(pthread_attr_setstacksize(&attr, 1 << 20));
     TELL(pthread_create(&thread, &attr, deep, (void *)(900 << 10)));

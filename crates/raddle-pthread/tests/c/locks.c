@@ -139,6 +139,35 @@ static void kinds(void) {
     }
 }
 
+static int is_set;
+
+static void *sets(void *nothing) {
+    pthread_mutex_lock(&plain);
+    is_set = 1;
+    pthread_mutex_unlock(&plain);
+    return nothing;
+}
+
+// Threads that look again and again, by a lock and by a try, for what another has yet to do.
+static void *looks(void *tries) {
+    for (int seen = 0; !seen;) {
+        if (tries && pthread_mutex_trylock(&plain)) continue;
+        if (!tries) pthread_mutex_lock(&plain);
+        seen = is_set;
+        pthread_mutex_unlock(&plain);
+    }
+    return NULL;
+}
+
+static void lookers(void) {
+    pthread_t threads[8], thread;
+    for (intptr_t n = 0; n < 8; n++) pthread_create(&threads[n], NULL, looks, (void *)(n % 2));
+    pthread_create(&thread, NULL, sets, NULL);
+    for (int n = 0; n < 8; n++) pthread_join(threads[n], NULL);
+    pthread_join(thread, NULL);
+    SAY("seen");
+}
+
 static mtx_t mtx;
 static cnd_t cnd;
 static once_flag flag = ONCE_FLAG_INIT;
@@ -183,6 +212,7 @@ int main(void) {
     many("spin", by_spin);
     many("once", by_once);
     answers();
+    lookers();
     kinds();
     onces = 0;
     c11_locks();

@@ -234,6 +234,12 @@ const GROUPS: &[Group] = &[
         steps: &["OPENMP_CLANG=clang cargo test --no-fail-fast --workspace --test openmp"],
     },
     Group {
+        name: "pthreads",
+        what: "C++ programs with POSIX threads, unchanged, on the library that is preloaded; those in C are in `unit`",
+        needs: &[GXX],
+        steps: &["PTHREADS_CXX=c++ cargo test --no-fail-fast --workspace --test pthreads -- cpp"],
+    },
+    Group {
         name: "rayon",
         what: "rayon's parallel iterators and blake3, unchanged, on Raddle by the patch of a manifest",
         needs: &[],

@@ -10,7 +10,7 @@
 use crate::cancel;
 use crate::mutex::Mutex;
 use crate::next::next;
-use crate::wait::{self, Ended};
+use crate::wait::{self, Ended, Handlers};
 use raddle_core::blocking;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -56,7 +56,7 @@ impl Cond {
         fence(Ordering::SeqCst); // pairs with the one in `wake`
         self.waits.store(1, Ordering::Release); // pairs with the acquire in `wake`
         let count = mutex.give_up()?;
-        let ended = wait::sleep_at_point(&self.number, seen, until);
+        let ended = wait::sleep_at_point(&self.number, seen, until, Handlers::None);
         mutex.take_back(count);
         Ok(ended)
     }
@@ -117,7 +117,7 @@ pub(crate) extern "C" fn pthread_cond_broadcast(cond: &Cond) -> c_int {
 
 fn ended(result: Result<Ended, c_int>) -> c_int {
     match result {
-        Ok(Ended::Woken) => 0,
+        Ok(Ended::Woken | Ended::Interrupted) => 0,
         Ok(Ended::TimedOut) => libc::ETIMEDOUT,
         Ok(Ended::Cancelled) => cancel::cancel_here(),
         Err(error) => error,

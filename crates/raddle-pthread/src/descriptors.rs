@@ -14,7 +14,9 @@ use crate::cancel;
 use crate::errno::{answer, fail};
 use crate::next::next;
 use crate::record;
-use crate::watched::{self, Way};
+use crate::signals::{call_away, with_own_mask};
+use crate::wait::Handlers;
+use crate::watched::{self, Waited, Way};
 use raddle_context::interpose;
 use raddle_core::blocking;
 use raddle_syscall::Errno;
@@ -101,8 +103,10 @@ fn transfer(descriptor: c_int, way: Way, flags: usize, make: impl Fn(usize) -> R
             }
             until = limit(descriptor, way);
         }
-        if !watched::wait(descriptor, way, until) {
-            return fail(libc::EAGAIN) as isize;
+        match watched::wait(descriptor, way, until, Handlers::Breaking) {
+            Waited::Ready => {}
+            Waited::TimedOut => return fail(libc::EAGAIN) as isize,
+            Waited::Interrupted => return fail(libc::EINTR) as isize,
         }
         cancel::point();
     }
@@ -165,7 +169,7 @@ fn write_much(descriptor: c_int, from: usize, bytes: usize, make: impl Fn() -> R
         libc::S_IFSOCK => transfer_all(descriptor, 0, bytes, |sent, flags| {
             call(libc::SYS_sendto, [descriptor as usize, from + sent, bytes - sent, flags, 0, 0])
         }),
-        libc::S_IFIFO if !watched::is_nonblocking(descriptor) => told(blocking(make)),
+        libc::S_IFIFO if !watched::is_nonblocking(descriptor) => told(call_away(true, make)),
         _ => told(make()),
     }
 }
@@ -177,7 +181,7 @@ unsafe extern "C-unwind" fn write_parts(descriptor: c_int, parts: usize, count: 
     }
     cancel::point();
     let is_slow = matches!(kind(descriptor), libc::S_IFSOCK | libc::S_IFIFO);
-    if is_slow && !watched::is_nonblocking(descriptor) { told(blocking(make)) } else { told(make()) }
+    if is_slow && !watched::is_nonblocking(descriptor) { told(call_away(true, make)) } else { told(make()) }
 }
 
 unsafe extern "C-unwind" fn receive(descriptor: c_int, place: usize, bytes: usize, flags: usize) -> isize {
@@ -198,7 +202,7 @@ unsafe extern "C-unwind" fn receive_from(
     };
     // All of it at once is the kernel's affair.
     if flags & libc::MSG_WAITALL as usize != 0 && record::here().is_some() {
-        return told(blocking(move || make(flags)));
+        return told(call_away(true, move || make(flags)));
     }
     transfer(descriptor, Way::In, flags, make)
 }
@@ -206,7 +210,7 @@ unsafe extern "C-unwind" fn receive_from(
 unsafe extern "C-unwind" fn receive_message(descriptor: c_int, message: usize, flags: usize) -> isize {
     let make = move |flags: usize| call(libc::SYS_recvmsg, [descriptor as usize, message, flags]);
     if flags & libc::MSG_WAITALL as usize != 0 && record::here().is_some() {
-        return told(blocking(move || make(flags)));
+        return told(call_away(true, move || make(flags)));
     }
     transfer(descriptor, Way::In, flags, make)
 }
@@ -239,7 +243,7 @@ unsafe extern "C-unwind" fn send_message(descriptor: c_int, message: usize, flag
     if watched::is_ready(descriptor, Way::Out) && kind(descriptor) != libc::S_IFSOCK {
         return told(make(flags));
     }
-    told(blocking(move || make(flags)))
+    told(call_away(true, move || make(flags)))
 }
 
 unsafe extern "C-unwind" fn accept_one(descriptor: c_int, address: usize, bytes: usize) -> c_int {
@@ -257,14 +261,20 @@ fn away<T: Send>(at_once: bool, make: impl FnOnce() -> T + Send) -> T {
     if at_once || record::here().is_none() { make() } else { blocking(make) }
 }
 
+/// As [`away`], a call of the kernel's.
+fn kernel_away(at_once: bool, make: impl Fn() -> Result<usize, Errno> + Send) -> c_int {
+    cancel::point();
+    told(if at_once { make() } else { call_away(true, make) }) as c_int
+}
+
 unsafe extern "C-unwind" fn connect_to(descriptor: c_int, address: usize, bytes: usize) -> c_int {
     let make = move || call(libc::SYS_connect, [descriptor as usize, address, bytes]);
-    told(away(watched::is_nonblocking(descriptor), make)) as c_int
+    kernel_away(watched::is_nonblocking(descriptor), make)
 }
 
 unsafe extern "C-unwind" fn lock_file(descriptor: c_int, operation: c_int) -> c_int {
     let at_once = operation & (libc::LOCK_NB | libc::LOCK_UN) != 0;
-    told(away(at_once, move || call(libc::SYS_flock, [descriptor as usize, operation as usize]))) as c_int
+    kernel_away(at_once, move || call(libc::SYS_flock, [descriptor as usize, operation as usize]))
 }
 
 unsafe extern "C-unwind" fn control(descriptor: c_int, command: c_int, argument: usize) -> c_int {
@@ -280,11 +290,11 @@ unsafe extern "C-unwind" fn control(descriptor: c_int, command: c_int, argument:
 }
 
 unsafe extern "C-unwind" fn sync(descriptor: c_int) -> c_int {
-    told(away(false, move || call(libc::SYS_fsync, [descriptor as usize]))) as c_int
+    kernel_away(false, move || call(libc::SYS_fsync, [descriptor as usize]))
 }
 
 unsafe extern "C-unwind" fn sync_data(descriptor: c_int) -> c_int {
-    told(away(false, move || call(libc::SYS_fdatasync, [descriptor as usize]))) as c_int
+    kernel_away(false, move || call(libc::SYS_fdatasync, [descriptor as usize]))
 }
 
 unsafe extern "C-unwind" fn look_up(host: usize, service: usize, hints: usize, result: usize) -> c_int {
@@ -298,7 +308,7 @@ unsafe extern "C-unwind" fn run_shell(command: usize) -> c_int {
     type System = unsafe extern "C" fn(usize) -> c_int;
     let next = next!(c"system": System);
     // SAFETY: the caller's argument.
-    away(false, move || unsafe { next(command) })
+    away(false, move || with_own_mask(|| unsafe { next(command) }))
 }
 
 unsafe extern "C-unwind" fn close_pipe(stream: usize) -> c_int {

@@ -27,6 +27,7 @@ mod record;
 mod report;
 mod rwlock;
 mod sem;
+mod signals;
 mod spin;
 mod start;
 mod time;

@@ -1,12 +1,12 @@
 //! Owns: the life of a thread: create, join, detach.
-//! May use: `cancel`, `next`, `record`, `start`, `wait`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `cancel`, `next`, `record`, `signals`, `start`, `wait`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: a thread that the C library has made: those stay what they are.
 
 use crate::cancel;
 use crate::next::next;
 use crate::record::{self, DETACHED, JOINABLE, JOINING, Record};
-use crate::start;
-use crate::wait::{self, Ended};
+use crate::{signals, start};
+use crate::wait::{self, Ended, Handlers};
 use raddle_context::interpose;
 use raddle_core::{blocking, orphan};
 use raddle_core::door::thread::{ForeignBuilder, Start, Thread, pthread_self};
@@ -35,6 +35,7 @@ struct Begin {
     argument: *mut c_void,
     state: u32,
     guard: usize,
+    blocked: u64,
 }
 
 /// A builder by the program's attributes, whether it is to be detached, and its guard's size.
@@ -87,7 +88,7 @@ pub(crate) unsafe extern "C" fn create(
         Ok(made) => made,
         Err(error) => return error,
     };
-    let begin = Box::into_raw(Box::new(Begin { start, argument, state, guard }));
+    let begin = Box::into_raw(Box::new(Begin { start, argument, state, guard, blocked: signals::inherited() }));
     ALIVE.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the program vouches for its function and for its memory; the box is the thread's alone.
     let thread = match unsafe { builder.spawn(run, begin.cast()) } {
@@ -142,6 +143,7 @@ extern "C" fn in_child() {
     ALIVE.store(1, Ordering::Relaxed);
     if let Some(here) = record::here() {
         here.number.store(std::process::id().cast_signed(), Ordering::Relaxed);
+        signals::in_child(here);
     }
 }
 
@@ -162,6 +164,7 @@ fn begin_here(begin: *mut c_void) -> (Start, *mut c_void) {
     let record = unsafe { record::at(pthread_self()) };
     record.begin(pthread_self());
     record.guard.store(begin.guard, Ordering::Relaxed);
+    signals::begin(record, begin.blocked);
     if begin.state == DETACHED {
         record.state.store(DETACHED, Ordering::Relaxed);
     }
@@ -234,7 +237,7 @@ fn join_until(record: &Record, result: *mut *mut c_void, until: Option<Instant>)
     }
     // pairs with the release where it ends
     while record.ended.load(Ordering::Acquire) == 0 {
-        let ended = wait::sleep_at_point(&record.ended, 0, until);
+        let ended = wait::sleep_at_point(&record.ended, 0, until, Handlers::None);
         if ended == Ended::Woken {
             continue;
         }

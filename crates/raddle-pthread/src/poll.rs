@@ -7,14 +7,14 @@
 //! which is readable when it has something to tell. The others wait on a spare OS thread.
 
 use crate::cancel;
-use crate::errno::answer;
+use crate::errno::{answer, fail};
 use crate::next::next;
 use crate::record;
 use crate::time::sleep_for;
-use crate::wait::span;
-use crate::watched::{self, Way};
+use crate::signals::call_away;
+use crate::wait::{Handlers, span};
+use crate::watched::{self, Waited, Way};
 use raddle_context::interpose;
-use raddle_core::blocking;
 use std::ffi::{c_int, c_short};
 use std::time::{Duration, Instant};
 
@@ -69,18 +69,28 @@ unsafe fn poll_for(files: *mut Polled, number: libc::nfds_t, time: Option<Durati
     let end = until(time);
     match (files.len(), files.first().map(|file| (file.fd, way_of(file.events)))) {
         (0, _) if time.is_some() => {
-            sleep_for(time.unwrap_or_default());
-            0
+            sleep_for(time.unwrap_or_default()).map_or(0, |_| fail(libc::EINTR))
         }
         (1, Some((descriptor, Some(way)))) if descriptor >= 0 => loop {
-            let in_time = watched::wait(descriptor, way, end);
+            let ended = watched::wait(descriptor, way, end, Handlers::All);
             let found = raddle_syscall::poll(files, Some(Duration::ZERO));
-            if found != Ok(0) || !in_time {
+            if found == Ok(0) && ended == Waited::Interrupted {
+                return fail(libc::EINTR);
+            }
+            if found != Ok(0) || ended == Waited::TimedOut {
                 return answer(found) as c_int;
             }
             cancel::point();
         },
-        _ => answer(blocking(|| raddle_syscall::poll(files, time))) as c_int,
+        _ => {
+            let (first, number) = (files.as_mut_ptr().expose_provenance(), files.len());
+            answer(call_away(false, || {
+                let first = std::ptr::with_exposed_provenance_mut(first);
+                // SAFETY: the same entries, which nobody else uses meanwhile.
+                let files = unsafe { std::slice::from_raw_parts_mut(first, number) };
+                raddle_syscall::poll(files, time)
+            })) as c_int
+        }
     }
 }
 
@@ -120,8 +130,7 @@ fn select_for(number: c_int, sets: [Set; 3], time: Option<Duration>, make: impl 
     if number == 0
         && let Some(time) = time
     {
-        sleep_for(time);
-        return 0;
+        return sleep_for(time).map_or(0, |_| fail(libc::EINTR));
     }
     let mut kept = [[0_u64; WORDS]; 3];
     for (kept, set) in kept.iter_mut().zip(sets).filter(|(_, set)| *set != 0) {
@@ -143,7 +152,15 @@ fn select_for(number: c_int, sets: [Set; 3], time: Option<Duration>, make: impl 
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(to, words) }.copy_from_slice(&kept[..words]);
     }
-    blocking(make)
+    let [a, b, c] = sets;
+    let span = time.map(|time| libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
+    answer(call_away(false, move || {
+        // The kernel writes there what is left, if it is interrupted.
+        let mut span = span;
+        let place = span.as_mut().map_or(0, |span| std::ptr::from_mut(span).expose_provenance());
+        // SAFETY: the program's sets.
+        unsafe { raddle_syscall::call(libc::SYS_pselect6, [number as usize, a, b, c, place, 0]) }
+    })) as c_int
 }
 
 unsafe extern "C-unwind" fn select_some(number: c_int, a: Set, b: Set, c: Set, time: usize) -> c_int {
@@ -187,8 +204,10 @@ fn events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int 
         if found != Ok(0) || milliseconds == 0 {
             return answer(found) as c_int;
         }
-        if !watched::wait(poll, Way::In, end) {
-            return answer(ask(0)) as c_int;
+        match watched::wait(poll, Way::In, end, Handlers::All) {
+            Waited::Ready => {}
+            Waited::TimedOut => return answer(ask(0)) as c_int,
+            Waited::Interrupted => return fail(libc::EINTR),
         }
         cancel::point();
     }

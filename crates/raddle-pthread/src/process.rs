@@ -5,11 +5,12 @@
 use crate::cancel;
 use crate::errno::answer;
 use crate::next::next;
+use crate::signals::{self, call_away};
 use crate::record;
 use raddle_context::interpose;
-use raddle_core::blocking;
 use raddle_core::door::thread::pthread_self;
-use std::ffi::{c_int, c_long, c_void};
+use raddle_syscall::Errno;
+use std::ffi::{c_int, c_long};
 use std::io::BufRead as _;
 use std::sync::atomic::Ordering;
 
@@ -18,22 +19,34 @@ interpose! {
     wait4 => wait_for_and_count;
     waitid => wait_for_one;
     pthread_kill => kill;
+    vfork => fork_instead;
+    posix_spawn => spawn;
+    posix_spawnp => spawn_found;
+    popen => open_pipe;
+    execve => become_program;
+    execv => become_same;
+    execvp => become_found;
+    execvpe => become_found_in;
+    fexecve => become_file;
+}
+
+/// Waits for a child, on a spare OS thread if need be.
+fn wait_away(options: c_int, call: impl Fn() -> Result<usize, Errno> + Send) -> c_int {
+    cancel::point();
+    let done = if options & libc::WNOHANG != 0 { call() } else { call_away(true, call) };
+    answer(done) as c_int
 }
 
 /// As `waitpid`.
-unsafe extern "C-unwind" fn wait_for(child: libc::pid_t, status: *mut c_int, options: c_int) -> libc::pid_t {
-    type Wait = unsafe extern "C" fn(libc::pid_t, *mut c_int, c_int) -> libc::pid_t;
-    cancel::point();
-    let (next, status) = (next!(c"waitpid": Wait), status.expose_provenance());
+unsafe extern "C-unwind" fn wait_for(child: libc::pid_t, status: usize, options: c_int) -> libc::pid_t {
     // SAFETY: the caller's arguments.
-    let call = move || unsafe { next(child, std::ptr::with_exposed_provenance_mut(status), options) };
-    if options & libc::WNOHANG != 0 { call() } else { blocking(call) }
+    unsafe { wait_for_and_count(child, status, options, 0) }
 }
 
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn wait(status: *mut c_int) -> libc::pid_t {
+unsafe extern "C-unwind" fn wait(status: usize) -> libc::pid_t {
     // SAFETY: the caller's argument.
     unsafe { wait_for(-1, status, 0) }
 }
@@ -41,30 +54,21 @@ unsafe extern "C-unwind" fn wait(status: *mut c_int) -> libc::pid_t {
 /// As `wait4`.
 unsafe extern "C-unwind" fn wait_for_and_count(
     child: libc::pid_t,
-    status: *mut c_int,
+    status: usize,
     options: c_int,
-    usage: *mut libc::rusage,
+    usage: usize,
 ) -> libc::pid_t {
-    type Wait = unsafe extern "C" fn(libc::pid_t, *mut c_int, c_int, *mut libc::rusage) -> libc::pid_t;
-    cancel::point();
-    let next = next!(c"wait4": Wait);
-    let (status, usage) = (status.expose_provenance(), usage.expose_provenance());
-    let call = move || {
-        let place = std::ptr::with_exposed_provenance_mut(status);
-        // SAFETY: the caller's arguments.
-        unsafe { next(child, place, options, std::ptr::with_exposed_provenance_mut(usage)) }
+    // SAFETY: the caller's arguments.
+    let call = move || unsafe {
+        raddle_syscall::call(libc::SYS_wait4, [child as usize, status, options as usize, usage])
     };
-    if options & libc::WNOHANG != 0 { call() } else { blocking(call) }
+    wait_away(options, call)
 }
 
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn wait3(
-    status: *mut c_int,
-    options: c_int,
-    usage: *mut libc::rusage,
-) -> libc::pid_t {
+unsafe extern "C-unwind" fn wait3(status: usize, options: c_int, usage: usize) -> libc::pid_t {
     // SAFETY: the caller's arguments.
     unsafe { wait_for_and_count(-1, status, options, usage) }
 }
@@ -73,15 +77,44 @@ unsafe extern "C-unwind" fn wait3(
 unsafe extern "C-unwind" fn wait_for_one(
     kind: libc::idtype_t,
     id: libc::id_t,
-    info: *mut c_void,
+    info: usize,
     options: c_int,
 ) -> c_int {
-    type Wait = unsafe extern "C" fn(libc::idtype_t, libc::id_t, *mut c_void, c_int) -> c_int;
-    cancel::point();
-    let (next, info) = (next!(c"waitid": Wait), info.expose_provenance());
     // SAFETY: the caller's arguments.
-    let call = move || unsafe { next(kind, id, std::ptr::with_exposed_provenance_mut(info), options) };
-    if options & libc::WNOHANG != 0 { call() } else { blocking(call) }
+    let call = move || unsafe {
+        raddle_syscall::call(libc::SYS_waitid, [kind as usize, id as usize, info, options as usize, 0])
+    };
+    wait_away(options, call)
+}
+
+/// As `vfork`: a child on the parent's memory would change the record of what its parent blocks.
+unsafe extern "C" fn fork_instead() -> libc::pid_t {
+    // SAFETY: the caller's affair.
+    unsafe { libc::fork() }
+}
+
+macro_rules! with_mask {
+    ($($ours:ident, $name:literal, ($($argument:ident),+);)+) => {$(
+        /// The C library's, with the mask that the caller believes to have: the child, or the next program, inherits it.
+        unsafe extern "C" fn $ours($($argument: usize),+) -> usize {
+            type Next = unsafe extern "C" fn($(with_mask!(@usize $argument)),+) -> usize;
+            let next = next!($name: Next);
+            // SAFETY: the caller's arguments.
+            signals::with_own_mask(|| unsafe { next($($argument),+) })
+        }
+    )+};
+    (@usize $argument:ident) => { usize };
+}
+
+with_mask! {
+    spawn, c"posix_spawn", (a, b, c, d, e, f);
+    spawn_found, c"posix_spawnp", (a, b, c, d, e, f);
+    open_pipe, c"popen", (a, b);
+    become_program, c"execve", (a, b, c);
+    become_same, c"execv", (a, b);
+    become_found, c"execvp", (a, b);
+    become_found_in, c"execvpe", (a, b, c);
+    become_file, c"fexecve", (a, b, c);
 }
 
 /// As `pthread_kill`. Signals are the program's: one for another thread goes to any.
@@ -98,19 +131,19 @@ unsafe extern "C" fn kill(thread: libc::pthread_t, signal: c_int) -> c_int {
     if signal == 0 || has_ended {
         return 0;
     }
-    send(thread as usize == pthread_self(), signal)
+    send(thread as usize == pthread_self(), signal, record)
 }
 
-/// To the OS thread that runs the caller, or to the program.
-fn send(to_caller: bool, signal: c_int) -> c_int {
-    let process = std::process::id() as usize;
+/// To the caller, or to the program, and then another thread's wait is ended.
+fn send(to_caller: bool, signal: c_int, record: &record::Record) -> c_int {
     let sent = if to_caller {
-        let number = raddle_syscall::thread_number() as usize;
-        // SAFETY: no memory is read.
-        unsafe { raddle_syscall::call(libc::SYS_tgkill, [process, number, signal as usize]) }
+        signals::send_to_caller(signal)
     } else {
-        // SAFETY: as above.
-        unsafe { raddle_syscall::call(libc::SYS_kill, [process, signal as usize]) }
+        let process = std::process::id() as usize;
+        // SAFETY: no memory is read.
+        let sent = unsafe { raddle_syscall::call(libc::SYS_kill, [process, signal as usize]) };
+        signals::interrupt(record);
+        sent
     };
     sent.map_or_else(|refused| refused.0, |_| 0)
 }
@@ -122,8 +155,8 @@ pub(crate) fn signal_by_number(number: c_int, signal: c_int) -> Option<c_long> {
     if !is_caller && number < 1 << 22 {
         return None;
     }
-    let error = send(is_caller, signal);
-    Some(answer(if error == 0 { Ok(0) } else { Err(raddle_syscall::Errno(error)) }))
+    let error = send(is_caller, signal, here);
+    Some(answer(if error == 0 { Ok(0) } else { Err(Errno(error)) }))
 }
 
 /// Whether the memory at an address is shared with other programs.

@@ -1,17 +1,17 @@
 //! Owns: `Record`, what is kept of each thread; finding one by a `pthread_t`.
-//! May use: `life`, `wait`, `libc`, `raddle-core`.
+//! May use: `life`, `signals`, `wait`, `libc`, `raddle-core`.
 //! Never: a table: a record lies in the thread's own storage.
 //!
 //! The library is preloaded, so its thread-local variables lie at the same distance from every thread's pointer: who
 //! knows a `pthread_t` knows where that thread's record is. The storage of a thread of ours stays until it has been
 //! joined, and is never given back to the C library; so a record of one who is gone can still be read, and says so.
 
-use crate::{life, wait};
+use crate::{life, signals, wait};
 use raddle_core::door::thread::pthread_self;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 use std::ptr::{null_mut, with_exposed_provenance};
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Of a thread. All zeroes for an OS thread that the library has not made.
 pub(crate) struct Record {
@@ -35,6 +35,13 @@ pub(crate) struct Record {
     pub(crate) cleanups: Cell<*mut c_void>,
     /// What is unwound by when it ends from within.
     pub(crate) exception: UnsafeCell<[u64; 8]>,
+    /// The signals that it believes to block.
+    pub(crate) blocked: AtomicU64,
+    /// How many handlers have run for it, and how many of those end what can be begun again.
+    pub(crate) signals: AtomicU32,
+    pub(crate) breaks: AtomicU32,
+    /// The OS thread in which it blocks, if a handler is to end that.
+    pub(crate) away: AtomicI32,
     /// How it was made: the size of its guard.
     pub(crate) guard: AtomicUsize,
 }
@@ -59,6 +66,10 @@ thread_local! {
             name: [const { AtomicU8::new(0) }; 16],
             cleanups: Cell::new(null_mut()),
             exception: UnsafeCell::new([0; 8]),
+            blocked: AtomicU64::new(0),
+            signals: AtomicU32::new(0),
+            breaks: AtomicU32::new(0),
+            away: AtomicI32::new(0),
             guard: AtomicUsize::new(0),
         })
     };
@@ -142,6 +153,7 @@ impl Drop for Leaves {
         }
         here.ended.store(1, Ordering::Release); // pairs with the acquire in `life`
         wait::wake(&raw const here.ended, u32::MAX);
+        signals::end(here);
         life::ended_one();
     }
 }

@@ -5,7 +5,7 @@
 use crate::cancel;
 use crate::errno::fail;
 use crate::next::next;
-use crate::wait::{self, Ended};
+use crate::wait::{self, Ended, Handlers};
 use raddle_core::blocking;
 use raddle_core::door::tick;
 use std::ffi::{c_int, c_uint};
@@ -51,7 +51,7 @@ impl Semaphore {
             if self.take(ONE_WAITS) {
                 return Ended::Woken;
             }
-            let ended = wait::sleep_at_point(self.value(), 0, until);
+            let ended = wait::sleep_at_point(self.value(), 0, until, Handlers::Breaking);
             if ended != Ended::Woken {
                 self.data.fetch_sub(ONE_WAITS, Ordering::Relaxed);
                 return ended;
@@ -68,6 +68,7 @@ fn wait_by(semaphore: &Semaphore, until: impl FnOnce() -> Result<Option<Instant>
     match until().map(|until| semaphore.wait(until)) {
         Ok(Ended::Woken) => 0,
         Ok(Ended::TimedOut) => fail(libc::ETIMEDOUT),
+        Ok(Ended::Interrupted) => fail(libc::EINTR),
         Ok(Ended::Cancelled) => cancel::cancel_here(),
         Err(error) => fail(error),
     }

@@ -1,9 +1,9 @@
 //! Owns: the thread of the program's `main`; how large stacks are; what is set before `main`.
-//! May use: `life`, `next`, `record`, `report`, `libc`, `raddle-core`.
+//! May use: `life`, `next`, `record`, `report`, `signals`, `libc`, `raddle-core`.
 //! Never: the end of the program before `main` has returned or all threads have ended.
 
 use crate::next::next;
-use crate::{life, record, report};
+use crate::{life, record, report, signals};
 use raddle_core::door::thread::{ForeignBuilder, pthread_self};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -27,6 +27,8 @@ struct Arguments {
     number: c_int,
     words: *mut *mut u8,
     hooks: [*mut c_void; 4],
+    /// The signals that the program begins with blocked.
+    blocked: u64,
 }
 
 impl Arguments {
@@ -35,7 +37,7 @@ impl Arguments {
     /// # Safety
     /// Once, with the arguments of the call that was the program's.
     unsafe fn go(&self) -> c_int {
-        let Arguments { next, main, number, words, hooks: [begin, end, loader, stack] } = *self;
+        let Arguments { next, main, number, words, hooks: [begin, end, loader, stack], .. } = *self;
         // SAFETY: the caller's.
         unsafe { next(main, number, words, begin, end, loader, stack) }
     }
@@ -87,6 +89,19 @@ fn limit() -> usize {
     usize::try_from(limit.rlim_cur).unwrap_or(8 << 20).clamp(1 << 20, MOST)
 }
 
+/// Takes this library out of what children load, if that is wished.
+fn leave_children_alone() {
+    const PRELOAD: &str = "LD_PRELOAD";
+    if std::env::var_os("LIBRADDLE_ALONE").is_none() {
+        return;
+    }
+    let all = std::env::var(PRELOAD).unwrap_or_default();
+    let others = all.split([':', ' ']).filter(|path| !path.ends_with("libraddle_pthread.so"));
+    let others = others.collect::<Vec<_>>().join(":");
+    // SAFETY: the program has not begun, and its libraries' initialisers are over.
+    unsafe { std::env::set_var(PRELOAD, others) };
+}
+
 /// There is no runtime.
 static IS_OFF: AtomicBool = AtomicBool::new(false);
 
@@ -102,6 +117,8 @@ unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
     let record = unsafe { record::at(pthread_self()) };
     record.begin(pthread_self());
     record.number.store(std::process::id().cast_signed(), Ordering::Relaxed);
+    signals::is_main(record);
+    signals::begin(record, arguments.blocked);
     record::at_end();
     // SAFETY: once.
     let code = unsafe { arguments.go() };
@@ -123,17 +140,21 @@ unsafe extern "C" fn __libc_start_main(
     loader: *mut c_void,
     stack: *mut c_void,
 ) -> c_int {
+    leave_children_alone();
     let next = next!(c"__libc_start_main": StartMain);
-    let mut arguments = Arguments { next, main, number, words, hooks: [begin, end, loader, stack] };
+    let mut arguments = Arguments { next, main, number, words, hooks: [begin, end, loader, stack], blocked: 0 };
     if std::env::var_os("LIBRADDLE_MAIN").is_some_and(|text| text == "os") {
         // SAFETY: the caller's arguments.
         return unsafe { arguments.go() };
     }
     life::install();
     life::began_one();
+    let blocked = signals::begin_keeping();
+    arguments.blocked = blocked;
     // SAFETY: the arguments stay until it is joined, below.
     match unsafe { builder(limit()).name("main").spawn(run_main, (&raw mut arguments).cast()) } {
         Ok(thread) => {
+            signals::keep(blocked);
             // It returns only if `main` has left by `pthread_exit`: then the last thread ends the program.
             let _left = thread.join();
             life::wait_for_all();
@@ -144,6 +165,7 @@ unsafe extern "C" fn __libc_start_main(
             life::ended_one();
             report::once(&format!("the program keeps the kernel's threads: {refused}"));
             IS_OFF.store(true, Ordering::Relaxed);
+            signals::keep(blocked);
             // SAFETY: the caller's arguments.
             unsafe { arguments.go() }
         }

@@ -1,10 +1,10 @@
 //! Owns: `sched_yield` and the sleeps.
 //! May use: `cancel`, `errno`, `wait`, `libc`, `raddle-core`.
-//! Never: a sleep that ends early; a signal does not end one.
+//! Never: a sleep that ends early, but by a handler of a signal.
 
 use crate::cancel;
 use crate::errno::fail;
-use crate::wait::{self, Ended};
+use crate::wait::{self, Ended, Handlers};
 use raddle_core::door::{futex, thread};
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::AtomicU32;
@@ -22,34 +22,56 @@ extern "C" fn pthread_yield() -> c_int {
     sched_yield()
 }
 
-/// Until then; a cancellation point.
-fn sleep_until(until: Option<Instant>) {
+/// Until then, or a handler has run; a cancellation point. False if that was so.
+fn sleep_until(until: Option<Instant>) -> bool {
     cancel::point();
     let word = AtomicU32::new(0);
     loop {
-        match wait::sleep_at_point(&word, 0, until) {
+        match wait::sleep_at_point(&word, 0, until, Handlers::All) {
             Ended::Woken => {}
-            Ended::TimedOut => return,
+            Ended::TimedOut => return true,
+            Ended::Interrupted => return false,
             Ended::Cancelled => cancel::cancel_here(),
         }
     }
 }
 
-pub(crate) fn sleep_for(span: Duration) {
+/// Until a handler has run.
+pub(crate) fn sleep_until_signal() {
+    sleep_until(None);
+}
+
+/// What is left of the span, if a handler has ended it.
+pub(crate) fn sleep_for(span: Duration) -> Option<Duration> {
     if span.is_zero() {
         cancel::point();
         thread::yield_now();
-    } else {
-        sleep_until(futex::deadline(span));
+        return None;
     }
+    let until = futex::deadline(span);
+    if sleep_until(until) {
+        return None;
+    }
+    let now = futex::deadline(Duration::ZERO);
+    Some(until.zip(now).map_or(span, |(until, now)| until.saturating_duration_since(now)))
+}
+
+/// As `sleep_for`, with what is left in the program's place: zero, or `EINTR`.
+fn sleep_telling(span: Duration, place: Option<&mut libc::timespec>) -> c_int {
+    let Some(left) = sleep_for(span) else { return 0 };
+    if let Some(place) = place {
+        *place = libc::timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+    }
+    libc::EINTR
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn nanosleep(time: &libc::timespec, left: Option<&mut libc::timespec>) -> c_int {
     let Ok(span) = wait::span(time) else { return fail(libc::EINVAL) };
-    sleep_for(span);
-    left.into_iter().for_each(|left| *left = libc::timespec { tv_sec: 0, tv_nsec: 0 });
-    0
+    match sleep_telling(span, left) {
+        0 => 0,
+        error => fail(error),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -67,29 +89,25 @@ extern "C-unwind" fn clock_nanosleep(
         return libc::EINVAL;
     }
     if flags & libc::TIMER_ABSTIME == 0 {
-        sleep_for(span);
-        left.into_iter().for_each(|left| *left = libc::timespec { tv_sec: 0, tv_nsec: 0 });
-        return 0;
+        return sleep_telling(span, left);
     }
     match wait::until(clock, time) {
-        Ok(until) => {
-            sleep_until(until);
-            0
-        }
+        Ok(until) => if sleep_until(until) { 0 } else { libc::EINTR },
         Err(error) => error,
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn usleep(microseconds: libc::useconds_t) -> c_int {
-    sleep_for(Duration::from_micros(microseconds.into()));
-    0
+    match sleep_for(Duration::from_micros(microseconds.into())) {
+        None => 0,
+        Some(_) => fail(libc::EINTR),
+    }
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
-    sleep_for(Duration::from_secs(seconds.into()));
-    0
+    sleep_for(Duration::from_secs(seconds.into())).map_or(0, |left| left.as_secs_f64().round() as c_uint)
 }
 
 /// # Safety
@@ -98,9 +116,7 @@ extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
 unsafe extern "C-unwind" fn thrd_sleep(time: &libc::timespec, left: Option<&mut libc::timespec>) -> c_int {
     const OTHER: c_int = -2;
     let Ok(span) = wait::span(time) else { return OTHER };
-    sleep_for(span);
-    left.into_iter().for_each(|left| *left = libc::timespec { tv_sec: 0, tv_nsec: 0 });
-    0
+    if sleep_telling(span, left) == 0 { 0 } else { -1 }
 }
 
 #[unsafe(no_mangle)]

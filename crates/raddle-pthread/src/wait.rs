@@ -27,21 +27,45 @@ pub(crate) enum Ended {
     /// By a wake, since the word has changed, or for no reason.
     Woken,
     TimedOut,
+    /// By a handler of a signal.
+    Interrupted,
     /// The caller is to be cancelled, which is its affair.
     Cancelled,
 }
 
-/// As [`sleep`], and ends when the caller is to be cancelled.
-pub(crate) fn sleep_at_point(word: &AtomicU32, seen: u32, until: Option<Instant>) -> Ended {
+/// Which handlers end a wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handlers {
+    None,
+    /// Those that were not installed with `SA_RESTART`.
+    Breaking,
+    All,
+}
+
+/// As [`sleep`], and ends when the caller is to be cancelled, or a handler has run for it.
+pub(crate) fn sleep_at_point(
+    word: &AtomicU32,
+    seen: u32,
+    until: Option<Instant>,
+    handlers: Handlers,
+) -> Ended {
     let Some(here) = record::here().filter(|here| !cancel::is_disabled(here)) else {
         return if sleep(word, seen, until, None) { Ended::Woken } else { Ended::TimedOut };
     };
     let address = std::ptr::from_ref(word).addr();
+    let run = || match handlers {
+        Handlers::None => 0,
+        Handlers::Breaking => here.breaks.load(Ordering::SeqCst), // pairs with the additions in `note`
+        Handlers::All => here.signals.load(Ordering::SeqCst),     // pairs with the same
+    };
+    let before = run();
     here.waits_at.store(address, Ordering::SeqCst); // pairs with the load in `cancel::cancel`
-    let in_time = cancel::is_wanted(here) || sleep(word, seen, until, None);
+    let in_time = cancel::is_wanted(here) || run() != before || sleep(word, seen, until, None);
     here.waits_at.store(0, Ordering::SeqCst); // pairs with the same
     if cancel::is_wanted(here) {
         Ended::Cancelled
+    } else if run() != before {
+        Ended::Interrupted
     } else if in_time {
         Ended::Woken
     } else {

@@ -1,5 +1,5 @@
 //! Owns: descriptors of the program for which somebody waits, or has waited; waiting for one.
-//! May use: `wait`, `libc`, `raddle-core`, `raddle-net`, `raddle-syscall`.
+//! May use: `signals`, `wait`, `libc`, `raddle-core`, `raddle-net`, `raddle-syscall`.
 //! Never: a descriptor itself; closing one.
 //!
 //! A descriptor for which a thread has to wait is told to the kernel's poll of the runtime. Sockets and pipes stay
@@ -7,7 +7,8 @@
 //! the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with the last
 //! one who waits.
 
-use crate::wait;
+use crate::signals;
+use crate::wait::{self, Handlers};
 use raddle_core::door::futex::deadline;
 use raddle_net::io::Descriptor;
 use raddle_syscall::Errno;
@@ -155,12 +156,47 @@ impl Watched {
     }
 }
 
-/// Waits until it is ready; false if the time has passed.
-pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>) -> bool {
+/// How a wait has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    Ready,
+    TimedOut,
+    /// By a handler of a signal.
+    Interrupted,
+}
+
+/// Waits until it is ready.
+pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers: Handlers) -> Waited {
     let watched = get(descriptor);
-    let in_time = watched.wait(way, until);
+    let ended = watched.wait_or_be_interrupted(way, until, handlers);
     put(descriptor, watched);
-    in_time
+    ended
+}
+
+/// So often one whose waits handlers end looks whether one has run.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Watched {
+    fn wait_or_be_interrupted(&self, way: Way, until: Option<Instant>, handlers: Handlers) -> Waited {
+        let Some(here) = signals::interrupted_here() else {
+            return if self.wait(way, until) { Waited::Ready } else { Waited::TimedOut };
+        };
+        let counter = if handlers == Handlers::All { &here.signals } else { &here.breaks };
+        let before = counter.load(Ordering::Relaxed);
+        loop {
+            let next = deadline(LOOK);
+            let is_last = until.zip(next).is_some_and(|(until, next)| until <= next);
+            if self.wait(way, if is_last { until } else { next }) {
+                return Waited::Ready;
+            }
+            if counter.load(Ordering::Relaxed) != before {
+                return Waited::Interrupted;
+            }
+            if is_last {
+                return Waited::TimedOut;
+            }
+        }
+    }
 }
 
 /// How many wait in turn, by the lower bits of the descriptor.
@@ -189,7 +225,9 @@ pub(crate) fn when_ready(
             break answer;
         }
         watched.end_turn();
-        watched.wait(way, None);
+        if watched.wait_or_be_interrupted(way, None, Handlers::Breaking) == Waited::Interrupted {
+            break Err(Errno(libc::EINTR));
+        }
     };
     put(descriptor, watched);
     in_turn.fetch_sub(1, Ordering::Relaxed);

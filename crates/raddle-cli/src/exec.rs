@@ -28,12 +28,8 @@ struct Library {
     task: &'static str,
 }
 
-const OPENMP: Library = Library {
-    file: "libraddle_omp.so",
-    folder: "raddle-openmp",
-    variable: "RADDLE_OPENMP",
-    task: "openmp",
-};
+const OPENMP: Library =
+    Library { file: "libraddle_omp.so", folder: "raddle-openmp", variable: "RADDLE_OPENMP", task: "openmp" };
 
 const PTHREADS: Library = Library {
     file: "libraddle_pthread.so",

@@ -68,8 +68,7 @@ fn why_not_image(bytes: &[u8], path: &std::path::Path) -> Option<&'static str> {
     if !bytes.starts_with(b"\x7fELF\x02\x01") || number::<2>(bytes, 18) != Some(X86_64) {
         return Some("it is no program for x86-64 and Linux");
     }
-    let (first, size, count) =
-        (number::<8>(bytes, 32)?, number::<2>(bytes, 54)?, number::<2>(bytes, 56)?);
+    let (first, size, count) = (number::<8>(bytes, 32)?, number::<2>(bytes, 54)?, number::<2>(bytes, 56)?);
     let header = |n: usize| first.checked_add(n * size);
     let is_interpreter = |at: &usize| number::<4>(bytes, *at) == Some(INTERPRETER);
     let Some(at) = (0..count).filter_map(header).find(is_interpreter) else {

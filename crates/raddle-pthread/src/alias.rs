@@ -31,7 +31,10 @@ aliases! {
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __pthread_once(once: &AtomicU32, routine: unsafe extern "C-unwind" fn()) -> c_int {
+unsafe extern "C-unwind" fn __pthread_once(
+    once: &AtomicU32,
+    routine: unsafe extern "C-unwind" fn(),
+) -> c_int {
     // SAFETY: the caller's arguments.
     unsafe { once::pthread_once(once, routine) }
 }

@@ -1,9 +1,9 @@
 //! Owns: `Barrier`, a `pthread_barrier_t`, and its calls.
-//! May use: `next`, `wait`, `libc`, `raddle-core`.
+//! May use: `thread::wait`, `libc`, `raddle-core`.
 //! Never: a barrier that is gone before all have left it.
 
 use crate::next::next;
-use crate::wait;
+use crate::thread::wait;
 use raddle_core::blocking;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,7 +37,8 @@ unsafe extern "C" fn pthread_barrier_init(
     // SAFETY: the caller's arguments.
     let answer = unsafe { next!(c"pthread_barrier_init": Init)(barrier, attributes, count) };
     if answer == 0 && barrier.shared.load(Ordering::Relaxed) == 0 {
-        for (word, value) in [(&barrier.round, 0), (&barrier.left, count), (&barrier.count, count), (&barrier.inside, 0)]
+        for (word, value) in
+            [(&barrier.round, 0), (&barrier.left, count), (&barrier.count, count), (&barrier.inside, 0)]
         {
             word.store(value, Ordering::Relaxed);
         }

@@ -1,11 +1,11 @@
 //! Owns: C11's threads, by those of POSIX.
-//! May use: `cond`, `life`, `mutex`, `once`, `wait`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `cond`, `mutex`, `once`, `thread`, `libc`.
 //! Never: a lock or thread of another kind.
 
 use crate::cond::{self, Cond};
 use crate::mutex::{self, Mutex};
 use crate::once::pthread_once;
-use crate::{cancel, life, record};
+use crate::thread::{cancel, life, record};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU32;
 

@@ -1,16 +1,16 @@
 //! Owns: `Cond`, a `pthread_cond_t`, and its calls.
-//! May use: `cancel`, `mutex`, `next`, `wait`, `libc`, `raddle-core`.
+//! May use: `mutex`, `thread::cancel`, `thread::wait`, `libc`, `raddle-core`.
 //! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after it was woken.
 //!
-//! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits, then
-//! gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more and
+//! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
+//! then gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more and
 //! then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so anew.
 //! Who is woken touches nothing here: the variable may be gone.
 
-use crate::cancel;
 use crate::mutex::Mutex;
 use crate::next::next;
-use crate::wait::{self, Ended, Handlers};
+use crate::thread::cancel;
+use crate::thread::wait::{self, Ended, Handlers};
 use raddle_core::blocking;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering, fence};

@@ -1,5 +1,5 @@
 //! Owns: calls that wait for one descriptor: reads, writes, sockets.
-//! May use: `cancel`, `errno`, `next`, `record`, `watched`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
+//! May use: `errno`, `thread`, `watched`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
 //! Never: a change of the descriptor's flags; a wait for what is non-blocking.
 //!
 //! | what | how it waits |
@@ -10,12 +10,12 @@
 //! | a larger one to a pipe, a connection, a lock on a file | on a spare OS thread |
 //! | a regular file | in the kernel, on the worker |
 
-use crate::cancel;
 use crate::errno::{answer, fail};
 use crate::next::next;
-use crate::record;
-use crate::signals::{call_away, with_own_mask};
-use crate::wait::Handlers;
+use crate::thread::cancel;
+use crate::thread::record;
+use crate::thread::signals::{call_away, with_own_mask};
+use crate::thread::wait::Handlers;
 use crate::watched::{self, Waited, Way};
 use raddle_context::interpose;
 use raddle_core::blocking;
@@ -85,7 +85,12 @@ fn limit(descriptor: c_int, way: Way) -> Option<Instant> {
 }
 
 /// Makes a socket's call of this thread again and again, with and without `MSG_DONTWAIT`, and waits in between.
-fn transfer(descriptor: c_int, way: Way, flags: usize, make: impl Fn(usize) -> Result<usize, Errno>) -> isize {
+fn transfer(
+    descriptor: c_int,
+    way: Way,
+    flags: usize,
+    make: impl Fn(usize) -> Result<usize, Errno>,
+) -> isize {
     if record::here().is_none() || flags & DONT_WAIT != 0 {
         return told(make(flags));
     }
@@ -146,7 +151,9 @@ unsafe extern "C-unwind" fn read_some(descriptor: c_int, place: usize, bytes: us
 }
 
 unsafe extern "C-unwind" fn read_parts(descriptor: c_int, parts: usize, count: c_int) -> isize {
-    when_ready(descriptor, Way::In, false, || call(libc::SYS_readv, [descriptor as usize, parts, count as usize]))
+    when_ready(descriptor, Way::In, false, || {
+        call(libc::SYS_readv, [descriptor as usize, parts, count as usize])
+    })
 }
 
 /// A pipe takes so much at once without waiting if it says that it takes anything.
@@ -164,7 +171,12 @@ unsafe extern "C-unwind" fn write_some(descriptor: c_int, from: usize, bytes: us
     write_much(descriptor, from, bytes, make)
 }
 
-fn write_much(descriptor: c_int, from: usize, bytes: usize, make: impl Fn() -> Result<usize, Errno> + Send) -> isize {
+fn write_much(
+    descriptor: c_int,
+    from: usize,
+    bytes: usize,
+    make: impl Fn() -> Result<usize, Errno> + Send,
+) -> isize {
     match kind(descriptor) {
         libc::S_IFSOCK => transfer_all(descriptor, 0, bytes, |sent, flags| {
             call(libc::SYS_sendto, [descriptor as usize, from + sent, bytes - sent, flags, 0, 0])
@@ -247,10 +259,16 @@ unsafe extern "C-unwind" fn send_message(descriptor: c_int, message: usize, flag
 }
 
 unsafe extern "C-unwind" fn accept_one(descriptor: c_int, address: usize, bytes: usize) -> c_int {
-    when_ready(descriptor, Way::In, true, || call(libc::SYS_accept, [descriptor as usize, address, bytes])) as c_int
+    when_ready(descriptor, Way::In, true, || call(libc::SYS_accept, [descriptor as usize, address, bytes]))
+        as c_int
 }
 
-unsafe extern "C-unwind" fn accept_as(descriptor: c_int, address: usize, bytes: usize, flags: usize) -> c_int {
+unsafe extern "C-unwind" fn accept_as(
+    descriptor: c_int,
+    address: usize,
+    bytes: usize,
+    flags: usize,
+) -> c_int {
     let make = || call(libc::SYS_accept4, [descriptor as usize, address, bytes, flags]);
     when_ready(descriptor, Way::In, true, make) as c_int
 }

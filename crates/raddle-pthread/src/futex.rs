@@ -1,5 +1,6 @@
 //! Owns: `syscall`: futexes by `futex(2)` go to the scheduler, the number of the thread is its own; the rest goes on.
-//! May use: `errno`, `record`, `wait`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
+//! May use: `errno`, `process`, `report`, `thread`, `libc`, `raddle-context`, `raddle-core`,
+//! `raddle-syscall`.
 //! Never: a call of the runtime's own; those are the kernel's.
 //!
 //! Rust's standard library, libstdc++'s guards and `atomic::wait`, abseil and others wait by this one function. A word
@@ -8,7 +9,8 @@
 //! set the flag, but their words lie in the program's data.
 
 use crate::errno::{answer, fail};
-use crate::{process, record, wait};
+use crate::process;
+use crate::thread::{record, wait};
 use raddle_context::interpose;
 use raddle_core::blocking;
 use raddle_core::door::futex::{self, ANY, WaitOptions, WaitOutcome};
@@ -41,7 +43,7 @@ unsafe extern "C" fn system_call(
             unsafe { of_futex(a, b as c_int, c as u32, (d, e, f as u32)) }.unwrap_or_else(|| answer(on()))
         }
         libc::SYS_gettid => gettid().into(),
-        libc::SYS_sched_yield => crate::time::sched_yield().into(),
+        libc::SYS_sched_yield => crate::thread::time::sched_yield().into(),
         libc::SYS_tgkill | libc::SYS_tkill => {
             let (thread, signal) = if number == libc::SYS_tkill { (a, b) } else { (b, c) };
             process::signal_by_number(thread as c_int, signal as c_int).unwrap_or_else(|| answer(on()))
@@ -96,25 +98,31 @@ unsafe fn of_futex(word: usize, operation: c_int, value: u32, more: (usize, usiz
             let bits = if command == libc::FUTEX_WAKE_BITSET { last } else { ANY };
             let woken = futex::wake(name, value, bits);
             // Who finds nobody, or has more to wake, asks the kernel too: OS threads of others may sleep there.
-            (woken == value).then_some(woken.into())
-                .or_else(|| (woken > 0).then(|| {
+            (woken == value).then_some(woken.into()).or_else(|| {
+                (woken > 0).then(|| {
                     let left = (value - woken) as usize;
                     // SAFETY: passed on to the caller.
                     let more = unsafe {
-                        raddle_syscall::call(libc::SYS_futex, [word, operation as usize, left, fourth, second, last as usize])
+                        raddle_syscall::call(
+                            libc::SYS_futex,
+                            [word, operation as usize, left, fourth, second, last as usize],
+                        )
                     };
                     c_long::from(woken) + more.map_or(0, |more| more as c_long)
-                }))
+                })
+            })
         }
         command @ (libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE) => {
             // SAFETY: passed on to the caller.
             let from = unsafe { AtomicU32::from_ptr(pointer) };
-            let expected = if command == libc::FUTEX_CMP_REQUEUE { last } else { from.load(Ordering::Relaxed) };
+            let expected =
+                if command == libc::FUTEX_CMP_REQUEUE { last } else { from.load(Ordering::Relaxed) };
             let to = std::ptr::with_exposed_provenance::<AtomicU32>(second);
             let Some(done) = futex::requeue(from, expected, value, to, fourth as u32) else {
                 return Some(fail(libc::EAGAIN).into());
             };
-            let counted = if command == libc::FUTEX_CMP_REQUEUE { done.woken + done.moved } else { done.woken };
+            let counted =
+                if command == libc::FUTEX_CMP_REQUEUE { done.woken + done.moved } else { done.woken };
             (done.woken + done.moved > 0).then_some(counted.into())
         }
         libc::FUTEX_WAKE_OP => {

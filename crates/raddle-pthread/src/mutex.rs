@@ -1,5 +1,5 @@
 //! Owns: `Mutex`, a `pthread_mutex_t`: its kinds, and its calls.
-//! May use: `next`, `wait`, `libc`, `raddle-core`.
+//! May use: `thread::wait`, `libc`, `raddle-core`.
 //! Never: an allocation; a word of memory beyond the program's forty bytes.
 //!
 //! | word | the C library's | here |
@@ -11,15 +11,15 @@
 //! | 5 | how long to spin | counts unlocks: now and then one lets others run, if a time slice is over |
 //! | 6-7 | its place in the list of robust ones | who holds it |
 //!
-//! Who gives back a mutex that somebody sleeps for wakes one, and says so: until that one runs, and has taken it or sleeps
-//! again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in passing. Who
+//! Who gives back a mutex that somebody sleeps for wakes one, and says so: until that one runs, and has taken it or
+//! sleeps again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in passing. Who
 //! sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
 //! Mutexes that priorities go by are plain ones. Those that are robust, or shared with other programs, are the C
 //! library's, in a `blocking` call.
 
 use crate::next::next;
-use crate::wait;
+use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_core::door::futex::Owner;
 use raddle_core::door::tick;
@@ -119,7 +119,8 @@ impl Mutex {
             let word = self.lock.load(Ordering::Relaxed);
             let marked = (word | WANTED) & !AWAKE;
             // Release, so that who sees the mark sees the sleeper counted. pairs with the acquire in `take_among`
-            let set = || self.lock.compare_exchange(word, marked, Ordering::Release, Ordering::Relaxed).is_ok();
+            let set =
+                || self.lock.compare_exchange(word, marked, Ordering::Release, Ordering::Relaxed).is_ok();
             if word & TAKEN == 0 || !set() {
                 continue;
             }
@@ -293,11 +294,7 @@ pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &Mutex, time: &libc::tim
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn pthread_mutex_clocklock(
-    mutex: &Mutex,
-    clock: libc::clockid_t,
-    time: &libc::timespec,
-) -> c_int {
+extern "C" fn pthread_mutex_clocklock(mutex: &Mutex, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
     if mutex.is_of_c() {
         let next = next!(c"pthread_mutex_clocklock": Clocked);
         // SAFETY: the caller's arguments.

@@ -1,10 +1,10 @@
 //! Owns: what is known of a thread besides: its name, where it may run, how it is scheduled, its clock.
-//! May use: `errno`, `next`, `record`, `report`, `libc`, `raddle-core`.
+//! May use: `errno`, `report`, `thread::record`, `libc`, `raddle-core`.
 //! Never: a change for the worker, which others run on.
 
 use crate::next::next;
-use crate::record;
 use crate::report;
+use crate::thread::record;
 use raddle_core::door::thread::pthread_self;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::Ordering;
@@ -65,7 +65,11 @@ fn program_name() -> Vec<u8> {
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setaffinity_np(thread: Pthread, bytes: usize, set: *const libc::cpu_set_t) -> c_int {
+unsafe extern "C" fn pthread_setaffinity_np(
+    thread: Pthread,
+    bytes: usize,
+    set: *const libc::cpu_set_t,
+) -> c_int {
     type Set = unsafe extern "C" fn(Pthread, usize, *const libc::cpu_set_t) -> c_int;
     if record::of(thread).is_none() {
         // SAFETY: the caller's arguments.
@@ -78,7 +82,11 @@ unsafe extern "C" fn pthread_setaffinity_np(thread: Pthread, bytes: usize, set: 
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getaffinity_np(thread: Pthread, bytes: usize, set: *mut libc::cpu_set_t) -> c_int {
+unsafe extern "C" fn pthread_getaffinity_np(
+    thread: Pthread,
+    bytes: usize,
+    set: *mut libc::cpu_set_t,
+) -> c_int {
     type Get = unsafe extern "C" fn(Pthread, usize, *mut libc::cpu_set_t) -> c_int;
     if record::of(thread).is_none() {
         // SAFETY: the caller's arguments.

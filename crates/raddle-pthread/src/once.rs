@@ -1,11 +1,11 @@
 //! Owns: `pthread_once`.
-//! May use: `wait`.
+//! May use: `thread::wait`.
 //! Never: a second call of a routine that has returned.
 //!
 //! 0 is new, 2 done, as the C library has it; 1 under way, 3 under way and waited for. A routine that ends by an
 //! exception or a cancellation has not been called.
 
-use crate::wait;
+use crate::thread::wait;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 

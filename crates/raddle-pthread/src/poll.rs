@@ -1,18 +1,17 @@
 //! Owns: calls that wait for several descriptors: `poll`, `select`, `epoll_wait`.
-//! May use: `cancel`, `errno`, `next`, `record`, `time`, `watched`, `libc`, `raddle-context`, `raddle-core`,
-//! `raddle-syscall`.
+//! May use: `errno`, `thread`, `watched`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
 //! Never: a wait on a worker.
 //!
 //! All ask first whether anything is ready. A poll of one descriptor waits for that one, an `epoll_wait` for its own,
 //! which is readable when it has something to tell. The others wait on a spare OS thread.
 
-use crate::cancel;
 use crate::errno::{answer, fail};
 use crate::next::next;
-use crate::record;
-use crate::time::sleep_for;
-use crate::signals::call_away;
-use crate::wait::{Handlers, span};
+use crate::thread::cancel;
+use crate::thread::record;
+use crate::thread::signals::call_away;
+use crate::thread::time::sleep_for;
+use crate::thread::wait::{Handlers, span};
 use crate::watched::{self, Waited, Way};
 use raddle_context::interpose;
 use std::ffi::{c_int, c_short};
@@ -68,9 +67,7 @@ unsafe fn poll_for(files: *mut Polled, number: libc::nfds_t, time: Option<Durati
     }
     let end = until(time);
     match (files.len(), files.first().map(|file| (file.fd, way_of(file.events)))) {
-        (0, _) if time.is_some() => {
-            sleep_for(time.unwrap_or_default()).map_or(0, |_| fail(libc::EINTR))
-        }
+        (0, _) if time.is_some() => sleep_for(time.unwrap_or_default()).map_or(0, |_| fail(libc::EINTR)),
         (1, Some((descriptor, Some(way)))) if descriptor >= 0 => loop {
             let ended = watched::wait(descriptor, way, end, Handlers::All);
             let found = raddle_syscall::poll(files, Some(Duration::ZERO));
@@ -94,7 +91,11 @@ unsafe fn poll_for(files: *mut Polled, number: libc::nfds_t, time: Option<Durati
     }
 }
 
-unsafe extern "C-unwind" fn poll_some(files: *mut Polled, number: libc::nfds_t, milliseconds: c_int) -> c_int {
+unsafe extern "C-unwind" fn poll_some(
+    files: *mut Polled,
+    number: libc::nfds_t,
+    milliseconds: c_int,
+) -> c_int {
     let time = u64::try_from(milliseconds).ok().map(Duration::from_millis);
     // SAFETY: the caller's.
     unsafe { poll_for(files, number, time) }
@@ -106,8 +107,12 @@ unsafe extern "C-unwind" fn poll_by(
     time: Option<&libc::timespec>,
     mask: *const libc::sigset_t,
 ) -> c_int {
-    type Poll =
-        unsafe extern "C" fn(*mut Polled, libc::nfds_t, Option<&libc::timespec>, *const libc::sigset_t) -> c_int;
+    type Poll = unsafe extern "C" fn(
+        *mut Polled,
+        libc::nfds_t,
+        Option<&libc::timespec>,
+        *const libc::sigset_t,
+    ) -> c_int;
     let known = time.map(span).transpose();
     match known {
         // SAFETY: the caller's.
@@ -120,7 +125,12 @@ unsafe extern "C-unwind" fn poll_by(
 type Set = usize;
 
 /// By the kernel: first whether anything is ready, with the sets kept for a second time.
-fn select_for(number: c_int, sets: [Set; 3], time: Option<Duration>, make: impl Fn() -> c_int + Send) -> c_int {
+fn select_for(
+    number: c_int,
+    sets: [Set; 3],
+    time: Option<Duration>,
+    make: impl Fn() -> c_int + Send,
+) -> c_int {
     const WORDS: usize = libc::FD_SETSIZE / 64;
     let (words, none) = ((number.max(0) as usize).div_ceil(64), time == Some(Duration::ZERO));
     if record::here().is_none() || none || words > WORDS {
@@ -153,7 +163,8 @@ fn select_for(number: c_int, sets: [Set; 3], time: Option<Duration>, make: impl 
         unsafe { std::slice::from_raw_parts_mut(to, words) }.copy_from_slice(&kept[..words]);
     }
     let [a, b, c] = sets;
-    let span = time.map(|time| libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
+    let span = time
+        .map(|time| libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
     answer(call_away(false, move || {
         // The kernel writes there what is left, if it is interrupted.
         let mut span = span;
@@ -175,7 +186,14 @@ unsafe extern "C-unwind" fn select_some(number: c_int, a: Set, b: Set, c: Set, t
     select_for(number, [a, b, c], span, move || unsafe { next(number, a, b, c, time) })
 }
 
-unsafe extern "C-unwind" fn select_by(number: c_int, a: Set, b: Set, c: Set, time: usize, mask: usize) -> c_int {
+unsafe extern "C-unwind" fn select_by(
+    number: c_int,
+    a: Set,
+    b: Set,
+    c: Set,
+    time: usize,
+    mask: usize,
+) -> c_int {
     type Select = unsafe extern "C" fn(c_int, Set, Set, Set, usize, usize) -> c_int;
     let next = next!(c"pselect": Select);
     // SAFETY: null, or the program's.
@@ -192,7 +210,9 @@ fn events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int 
     let ask = |milliseconds: c_int| {
         let time = milliseconds as usize;
         // SAFETY: the program's memory for so many events.
-        unsafe { raddle_syscall::call(libc::SYS_epoll_pwait, [poll as usize, place, most as usize, time, 0, 0]) }
+        unsafe {
+            raddle_syscall::call(libc::SYS_epoll_pwait, [poll as usize, place, most as usize, time, 0, 0])
+        }
     };
     if record::here().is_none() {
         return answer(ask(milliseconds)) as c_int;
@@ -213,7 +233,12 @@ fn events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int 
     }
 }
 
-unsafe extern "C-unwind" fn wait_for_events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int {
+unsafe extern "C-unwind" fn wait_for_events(
+    poll: c_int,
+    place: usize,
+    most: c_int,
+    milliseconds: c_int,
+) -> c_int {
     events(poll, place, most, milliseconds)
 }
 

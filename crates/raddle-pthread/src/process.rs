@@ -1,12 +1,12 @@
 //! Owns: what a program does as a whole: its children, signals to threads, memory that it shares.
-//! May use: `cancel`, `errno`, `next`, `record`, `report`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
+//! May use: `errno`, `thread`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
 //! Never: a wait for a child on a worker.
 
-use crate::cancel;
 use crate::errno::answer;
 use crate::next::next;
-use crate::signals::{self, call_away};
-use crate::record;
+use crate::thread::cancel;
+use crate::thread::record;
+use crate::thread::signals::{self, call_away};
 use raddle_context::interpose;
 use raddle_core::door::thread::pthread_self;
 use raddle_syscall::Errno;
@@ -95,7 +95,7 @@ unsafe extern "C" fn fork_instead() -> libc::pid_t {
 
 macro_rules! with_mask {
     ($($ours:ident, $name:literal, ($($argument:ident),+);)+) => {$(
-        /// The C library's, with the mask that the caller believes to have: the child, or the next program, inherits it.
+        /// The C library's, with the mask that the caller believes to have: the child, or the next program, has it.
         unsafe extern "C" fn $ours($($argument: usize),+) -> usize {
             type Next = unsafe extern "C" fn($(with_mask!(@usize $argument)),+) -> usize;
             let next = next!($name: Next);

@@ -1,12 +1,12 @@
 //! Owns: `RwLock`, a `pthread_rwlock_t`, and its calls.
-//! May use: `next`, `wait`, `libc`, `raddle-core`.
+//! May use: `thread::wait`, `libc`, `raddle-core`.
 //! Never: a word of memory beyond the program's 56 bytes; one of them after the lock was given back.
 //!
 //! A short lock over the other words, which is held for some instructions: how many read, whether one writes, how many
 //! wait to write; and a number for each side, at which who waits sleeps.
 
 use crate::next::next;
-use crate::wait;
+use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_core::door::futex::Owner;
 use raddle_core::door::tick;

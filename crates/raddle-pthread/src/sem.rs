@@ -1,11 +1,11 @@
 //! Owns: `Semaphore`, a `sem_t` of one program's, and its calls.
-//! May use: `cancel`, `errno`, `next`, `wait`, `libc`, `raddle-core`.
+//! May use: `errno`, `thread::cancel`, `thread::wait`, `libc`, `raddle-core`.
 //! Never: one that is shared with other programs, or has a name: those are the C library's.
 
-use crate::cancel;
 use crate::errno::fail;
 use crate::next::next;
-use crate::wait::{self, Ended, Handlers};
+use crate::thread::cancel;
+use crate::thread::wait::{self, Ended, Handlers};
 use raddle_core::blocking;
 use raddle_core::door::tick;
 use std::ffi::{c_int, c_uint};

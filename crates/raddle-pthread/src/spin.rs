@@ -1,8 +1,8 @@
 //! Owns: `pthread_spin_lock` and the rest: they yield when they have spun for a while.
-//! May use: `wait`, `raddle-core`.
+//! May use: `thread::wait`, `libc`, `raddle-core`.
 //! Never: a sleep.
 
-use crate::wait;
+use crate::thread::wait;
 use raddle_core::door::tick;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};

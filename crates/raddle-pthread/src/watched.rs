@@ -1,5 +1,5 @@
 //! Owns: descriptors of the program for which somebody waits, or has waited; waiting for one.
-//! May use: `signals`, `wait`, `libc`, `raddle-core`, `raddle-net`, `raddle-syscall`.
+//! May use: `thread::signals`, `thread::wait`, `libc`, `raddle-core`, `raddle-net`, `raddle-syscall`.
 //! Never: a descriptor itself; closing one.
 //!
 //! A descriptor for which a thread has to wait is told to the kernel's poll of the runtime. Sockets and pipes stay
@@ -7,8 +7,8 @@
 //! the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with the last
 //! one who waits.
 
-use crate::signals;
-use crate::wait::{self, Handlers};
+use crate::thread::signals;
+use crate::thread::wait::{self, Handlers};
 use raddle_core::door::futex::deadline;
 use raddle_net::io::Descriptor;
 use raddle_syscall::Errno;
@@ -101,7 +101,8 @@ fn get(descriptor: c_int) -> Arc<Watched> {
     {
         return known.clone();
     }
-    let new = Watched { descriptor: Descriptor::new(Number(descriptor)), identity, turn: AtomicU32::new(0), stays };
+    let new =
+        Watched { descriptor: Descriptor::new(Number(descriptor)), identity, turn: AtomicU32::new(0), stays };
     let new = Arc::new(new);
     all.insert(descriptor, new.clone());
     new
@@ -115,7 +116,9 @@ fn put(descriptor: c_int, watched: Arc<Watched>) {
     let mut all = all();
     let all = all.get_or_insert_default();
     // This one and the table's.
-    if Arc::strong_count(&watched) == 2 && all.get(&descriptor).is_some_and(|known| Arc::ptr_eq(known, &watched)) {
+    if Arc::strong_count(&watched) == 2
+        && all.get(&descriptor).is_some_and(|known| Arc::ptr_eq(known, &watched))
+    {
         all.remove(&descriptor);
     }
 }
@@ -138,7 +141,8 @@ pub(crate) fn is_ready(descriptor: c_int, way: Way) -> bool {
 
 pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
     // SAFETY: no memory is touched.
-    let flags = unsafe { raddle_syscall::call(libc::SYS_fcntl, [descriptor as usize, libc::F_GETFL as usize, 0]) };
+    let flags =
+        unsafe { raddle_syscall::call(libc::SYS_fcntl, [descriptor as usize, libc::F_GETFL as usize, 0]) };
     flags.is_ok_and(|flags| flags as c_int & libc::O_NONBLOCK != 0)
 }
 
@@ -217,14 +221,20 @@ pub(crate) fn when_ready(
     }
     in_turn.fetch_add(1, Ordering::Relaxed);
     let watched = get(descriptor);
+    // Who is alone has asked just now.
+    let (mut asks, mut has_waited) = (!alone, false);
     let answer = loop {
-        watched.begin_turn();
-        if is_ready(descriptor, way) {
-            let answer = make();
+        if asks {
+            watched.begin_turn();
+            let is_alone = has_waited && !shared && in_turn.load(Ordering::Relaxed) == 1;
+            if is_alone || is_ready(descriptor, way) {
+                let answer = make();
+                watched.end_turn();
+                break answer;
+            }
             watched.end_turn();
-            break answer;
         }
-        watched.end_turn();
+        (asks, has_waited) = (true, true);
         if watched.wait_or_be_interrupted(way, None, Handlers::Breaking) == Waited::Interrupted {
             break Err(Errno(libc::EINTR));
         }

@@ -41,7 +41,8 @@ fn library() -> &'static Path {
 fn compile(name: &str) -> PathBuf {
     let binary = folder().join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
-    let (compiler, extension) = if source.with_extension("c").is_file() { ("cc", "c") } else { ("c++", "cpp") };
+    let (compiler, extension) =
+        if source.with_extension("c").is_file() { ("cc", "c") } else { ("c++", "cpp") };
     let mut command = Command::new(compiler);
     command.args(if extension == "cpp" { &["-std=c++20"][..] } else { &[] });
     command.args(["-O1", "-pthread", "-w", "-o"]).arg(&binary).arg(source.with_extension(extension));

@@ -1,14 +1,14 @@
 //! Owns: `pthread_cleanup_push` as C without exceptions has it: a jump to the frame that pushed.
-//! May use: `next`, `record`, `libc`.
+//! May use: nothing.
 //! Never: a handler's call: the program's own code does that.
 //!
 //! Such a frame has saved its registers (`setjmp`) in a buffer of its own. When a thread ends from within, and the
 //! unwinding comes to that frame, it jumps there; the frame calls its handler, and then `__pthread_unwind_next`, which
 //! goes on unwinding from there.
 
-use crate::cancel;
 use crate::next::next;
-use crate::record;
+use crate::thread::cancel;
+use crate::thread::record;
 use std::ffi::{c_int, c_void};
 
 /// A `__pthread_unwind_buf_t`: registers, whether the mask was saved, and four words for whoever unwinds.

@@ -1,5 +1,5 @@
 //! Owns: ending a thread from within: `pthread_exit`, cancellation, deferred to the calls that are its points.
-//! May use: `cleanup`, `life`, `next`, `report`, `record`, `wait`, `libc`, `raddle-core`.
+//! May use: `report`, `libc`, `raddle-core`.
 //! Never: a frame with something to drop below the call that unwinds.
 //!
 //! Who cancels sets a bit and then wakes whoever waits at the word that the thread says it waits at, until it waits
@@ -8,11 +8,11 @@
 //!
 //! A thread whose type is asynchronous is cancelled as a deferred one is.
 
-use crate::{cleanup, life};
 use crate::next::next;
-use crate::record::{self, Record};
 use crate::report;
-use crate::wait;
+use crate::thread::record::{self, Record};
+use crate::thread::wait;
+use crate::thread::{cleanup, life};
 use raddle_core::door::thread::{self, ThreadEnds};
 use std::ffi::{c_int, c_void};
 use std::ptr::without_provenance;
@@ -132,8 +132,11 @@ extern "C-unwind" fn pthread_testcancel() {
 }
 
 fn change(bit: u32, on: bool, here: &Record) -> bool {
-    let before =
-        if on { here.cancel.fetch_or(bit, Ordering::Relaxed) } else { here.cancel.fetch_and(!bit, Ordering::Relaxed) };
+    let before = if on {
+        here.cancel.fetch_or(bit, Ordering::Relaxed)
+    } else {
+        here.cancel.fetch_and(!bit, Ordering::Relaxed)
+    };
     before & bit != 0
 }
 

@@ -1,16 +1,17 @@
 //! Owns: `Record`, what is kept of each thread; finding one by a `pthread_t`.
-//! May use: `life`, `signals`, `wait`, `libc`, `raddle-core`.
+//! May use: `libc`, `raddle-core`.
 //! Never: a table: a record lies in the thread's own storage.
 //!
 //! The library is preloaded, so its thread-local variables lie at the same distance from every thread's pointer: who
 //! knows a `pthread_t` knows where that thread's record is. The storage of a thread of ours stays until it has been
 //! joined, and is never given back to the C library; so a record of one who is gone can still be read, and says so.
 
-use crate::{life, signals, wait};
+use crate::thread::{life, signals, wait};
 use raddle_core::door::thread::pthread_self;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 use std::ptr::{null_mut, with_exposed_provenance};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Of a thread. All zeroes for an OS thread that the library has not made.
@@ -133,27 +134,35 @@ impl Record {
     }
 }
 
-struct Leaves;
+/// The key whose destructor tells that a thread ends: a variable with a destructor would have the C library allocate,
+/// and so make a cache of its allocator's for every thread.
+static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 
-thread_local! {
-    static LEAVES: Leaves = const { Leaves };
+/// Before the first thread.
+pub(crate) fn install() {
+    let mut key = 0;
+    // SAFETY: a place for the key, and a destructor that may be called with what `at_end` sets.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(leave)) } == 0 {
+        let _first = KEY.set(key);
+    }
 }
 
 /// Has the end of the calling thread be known: behind the destructors of its thread-local variables, before those of
-/// its keys.
+/// the program's keys.
 pub(crate) fn at_end() {
-    LEAVES.with(|_| {});
+    if let Some(&key) = KEY.get() {
+        // SAFETY: the key is there for ever; only that there is a value counts.
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) };
+    }
 }
 
-impl Drop for Leaves {
-    fn drop(&mut self) {
-        let Some(here) = here() else { return };
-        if here.state.load(Ordering::Relaxed) == DETACHED {
-            here.own.store(0, Ordering::Relaxed);
-        }
-        here.ended.store(1, Ordering::Release); // pairs with the acquire in `life`
-        wait::wake(&raw const here.ended, u32::MAX);
-        signals::end(here);
-        life::ended_one();
+unsafe extern "C" fn leave(_one: *mut c_void) {
+    let Some(here) = here() else { return };
+    if here.state.load(Ordering::Relaxed) == DETACHED {
+        here.own.store(0, Ordering::Relaxed);
     }
+    here.ended.store(1, Ordering::Release); // pairs with the acquire in `life`
+    wait::wake(&raw const here.ended, u32::MAX);
+    signals::end(here);
+    life::ended_one();
 }

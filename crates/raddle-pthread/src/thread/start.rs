@@ -1,9 +1,10 @@
 //! Owns: the thread of the program's `main`; how large stacks are; what is set before `main`.
-//! May use: `life`, `next`, `record`, `report`, `signals`, `libc`, `raddle-core`.
+//! May use: `report`, `libc`, `raddle-core`.
 //! Never: the end of the program before `main` has returned or all threads have ended.
 
 use crate::next::next;
-use crate::{life, record, report, signals};
+use crate::report;
+use crate::thread::{life, record, signals};
 use raddle_core::door::thread::{ForeignBuilder, pthread_self};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -142,7 +143,8 @@ unsafe extern "C" fn __libc_start_main(
 ) -> c_int {
     leave_children_alone();
     let next = next!(c"__libc_start_main": StartMain);
-    let mut arguments = Arguments { next, main, number, words, hooks: [begin, end, loader, stack], blocked: 0 };
+    let mut arguments =
+        Arguments { next, main, number, words, hooks: [begin, end, loader, stack], blocked: 0 };
     if std::env::var_os("LIBRADDLE_MAIN").is_some_and(|text| text == "os") {
         // SAFETY: the caller's arguments.
         return unsafe { arguments.go() };

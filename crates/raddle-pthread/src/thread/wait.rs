@@ -1,9 +1,9 @@
 //! Owns: sleeping at a word and waking who sleeps; deadlines; waits that a cancellation ends.
-//! May use: `cancel`, `record`, `libc`, `raddle-core`.
+//! May use: `libc`, `raddle-core`.
 //! Never: a queue of its own.
 
-use crate::cancel;
-use crate::record;
+use crate::thread::cancel;
+use crate::thread::record;
 use raddle_core::door::futex::{self, ANY, FutexWord, Owner, WaitOptions, WaitOutcome};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -97,7 +97,8 @@ pub(crate) fn until(clock: libc::clockid_t, time: &libc::timespec) -> Result<Opt
     if unsafe { libc::clock_gettime(clock, &raw mut now) } != 0 {
         return Err(libc::EINVAL);
     }
-    let nanoseconds = |time: &libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+    let nanoseconds =
+        |time: &libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
     let left = (nanoseconds(time) - nanoseconds(&now)).max(0);
     let left = Duration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
     Ok(futex::deadline(left))

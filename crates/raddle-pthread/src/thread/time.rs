@@ -1,10 +1,10 @@
 //! Owns: `sched_yield` and the sleeps.
-//! May use: `cancel`, `errno`, `wait`, `libc`, `raddle-core`.
+//! May use: `errno`, `libc`, `raddle-core`.
 //! Never: a sleep that ends early, but by a handler of a signal.
 
-use crate::cancel;
 use crate::errno::fail;
-use crate::wait::{self, Ended, Handlers};
+use crate::thread::cancel;
+use crate::thread::wait::{self, Ended, Handlers};
 use raddle_core::door::{futex, thread};
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::AtomicU32;
@@ -85,14 +85,21 @@ extern "C-unwind" fn clock_nanosleep(
         Ok(span) => span,
         Err(error) => return error,
     };
-    if !matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC | libc::CLOCK_BOOTTIME | libc::CLOCK_TAI) {
+    if !matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC | libc::CLOCK_BOOTTIME | libc::CLOCK_TAI)
+    {
         return libc::EINVAL;
     }
     if flags & libc::TIMER_ABSTIME == 0 {
         return sleep_telling(span, left);
     }
     match wait::until(clock, time) {
-        Ok(until) => if sleep_until(until) { 0 } else { libc::EINTR },
+        Ok(until) => {
+            if sleep_until(until) {
+                0
+            } else {
+                libc::EINTR
+            }
+        }
         Err(error) => error,
     }
 }

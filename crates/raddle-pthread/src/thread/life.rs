@@ -1,19 +1,19 @@
 //! Owns: the life of a thread: create, join, detach.
-//! May use: `cancel`, `next`, `record`, `signals`, `start`, `wait`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `libc`, `raddle-context`, `raddle-core`.
 //! Never: a thread that the C library has made: those stay what they are.
 
-use crate::cancel;
 use crate::next::next;
-use crate::record::{self, DETACHED, JOINABLE, JOINING, Record};
-use crate::{signals, start};
-use crate::wait::{self, Ended, Handlers};
+use crate::thread::cancel;
+use crate::thread::record::{self, DETACHED, JOINABLE, JOINING, Record};
+use crate::thread::wait::{self, Ended, Handlers};
+use crate::thread::{signals, start};
 use raddle_context::interpose;
-use raddle_core::{blocking, orphan};
 use raddle_core::door::thread::{ForeignBuilder, Start, Thread, pthread_self};
+use raddle_core::{blocking, orphan};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Instant;
 
 interpose! {
@@ -36,6 +36,59 @@ struct Begin {
     state: u32,
     guard: usize,
     blocked: u64,
+    next: *mut Begin,
+}
+
+/// Those that threads have taken: freed, they would have the C library make a cache of its allocator's for each thread.
+/// A child that is forked in the middle of a change finds a list that is whole.
+static TAKEN: AtomicPtr<Begin> = AtomicPtr::new(null_mut());
+static TAKEN_LOCK: AtomicU32 = AtomicU32::new(0);
+
+fn with_taken<T>(f: impl FnOnce() -> T) -> T {
+    let mut times = 0;
+    // pairs with the release below
+    while TAKEN_LOCK.swap(1, Ordering::Acquire) == 1 {
+        wait::breathe(&mut times);
+    }
+    let result = f();
+    TAKEN_LOCK.store(0, Ordering::Release); // pairs with the acquire above
+    result
+}
+
+impl Begin {
+    fn keep(self) -> *mut Begin {
+        let place = with_taken(|| {
+            let place = TAKEN.load(Ordering::Relaxed);
+            if !place.is_null() {
+                // SAFETY: one that nobody has.
+                let next = unsafe { &raw const (*place).next };
+                // SAFETY: as above.
+                TAKEN.store(unsafe { next.read() }, Ordering::Relaxed);
+            }
+            place
+        });
+        if place.is_null() {
+            return Box::into_raw(Box::new(self));
+        }
+        // SAFETY: it is the caller's alone.
+        unsafe { place.write(self) };
+        place
+    }
+
+    /// # Safety
+    /// Kept, and not taken yet.
+    unsafe fn take(place: *mut Begin) -> Begin {
+        // SAFETY: the caller's.
+        let begin = unsafe { place.read() };
+        // SAFETY: the caller's.
+        let next = unsafe { &raw mut (*place).next };
+        with_taken(|| {
+            // SAFETY: the caller's; it is nobody's from here on.
+            unsafe { next.write(TAKEN.load(Ordering::Relaxed)) };
+            TAKEN.store(place, Ordering::Relaxed);
+        });
+        begin
+    }
 }
 
 /// A builder by the program's attributes, whether it is to be detached, and its guard's size.
@@ -56,11 +109,8 @@ unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Result<(Foreign
     let state = if state == libc::PTHREAD_CREATE_DETACHED { DETACHED } else { JOINABLE };
     // The C library keeps the end of the memory, and zero if there is none.
     let given = memory.addr().wrapping_add(bytes) != 0 && !memory.is_null();
-    let builder = if given {
-        ForeignBuilder::new().stack_memory(memory.cast(), bytes)
-    } else {
-        start::builder(size)
-    };
+    let builder =
+        if given { ForeignBuilder::new().stack_memory(memory.cast(), bytes) } else { start::builder(size) };
     Ok((builder, state, guard))
 }
 
@@ -73,8 +123,12 @@ pub(crate) unsafe extern "C" fn create(
 ) -> c_int {
     install();
     if start::is_off() {
-        type Create =
-            unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
+        type Create = unsafe extern "C" fn(
+            *mut libc::pthread_t,
+            *const libc::pthread_attr_t,
+            Start,
+            *mut c_void,
+        ) -> c_int;
         // SAFETY: the caller's arguments.
         return unsafe { next!(c"pthread_create": Create)(id, attributes, start, argument) };
     }
@@ -88,7 +142,8 @@ pub(crate) unsafe extern "C" fn create(
         Ok(made) => made,
         Err(error) => return error,
     };
-    let begin = Box::into_raw(Box::new(Begin { start, argument, state, guard, blocked: signals::inherited() }));
+    let blocked = signals::inherited();
+    let begin = Begin { start, argument, state, guard, blocked, next: null_mut() }.keep();
     ALIVE.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the program vouches for its function and for its memory; the box is the thread's alone.
     let thread = match unsafe { builder.spawn(run, begin.cast()) } {
@@ -96,7 +151,7 @@ pub(crate) unsafe extern "C" fn create(
         Err(refused) => {
             ended_one();
             // SAFETY: nobody runs it.
-            drop(unsafe { Box::from_raw(begin) });
+            unsafe { Begin::take(begin) };
             let is_invalid = refused.kind() == std::io::ErrorKind::InvalidInput;
             return if is_invalid { libc::EINVAL } else { libc::EAGAIN };
         }
@@ -141,6 +196,7 @@ pub(crate) fn end_if_forked() {
 
 extern "C" fn in_child() {
     ALIVE.store(1, Ordering::Relaxed);
+    TAKEN_LOCK.store(0, Ordering::Relaxed);
     if let Some(here) = record::here() {
         here.number.store(std::process::id().cast_signed(), Ordering::Relaxed);
         signals::in_child(here);
@@ -152,6 +208,7 @@ pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         cancel::install();
+        record::install();
         // SAFETY: it may be called in any child.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
@@ -159,7 +216,7 @@ pub(crate) fn install() {
 
 fn begin_here(begin: *mut c_void) -> (Start, *mut c_void) {
     // SAFETY: what `create` has made for this thread.
-    let begin = unsafe { Box::from_raw(begin.cast::<Begin>()) };
+    let begin = unsafe { Begin::take(begin.cast()) };
     // SAFETY: its own storage.
     let record = unsafe { record::at(pthread_self()) };
     record.begin(pthread_self());
@@ -174,8 +231,8 @@ fn begin_here(begin: *mut c_void) -> (Start, *mut c_void) {
 
 /// One less runs.
 pub(crate) fn ended_one() {
+    // pairs with itself, and with the load in `wait_for_all`
     if ALIVE.fetch_sub(1, Ordering::AcqRel) == 1 {
-        // pairs with itself, and with the load in `wait_for_all`
         wait::wake(&raw const ALIVE, u32::MAX);
     }
 }
@@ -197,6 +254,7 @@ pub(crate) fn wait_for_all() {
 
 /// If the thread has detached itself before its maker had said which right there is.
 fn give_up_right_if_detached(record: &Record) {
+    // pairs with the exchange in `detach`
     if record.state.load(Ordering::SeqCst) == DETACHED {
         take_right(record).into_iter().for_each(Thread::detach);
     }

@@ -1,9 +1,9 @@
 //! Owns: signals: what each thread blocks, who runs handlers, whose waits they end.
-//! May use: `errno`, `next`, `record`, `wait`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
+//! May use: `errno`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
 //! Never: a handler of the program's in the middle of the runtime.
 //!
-//! The kernel knows workers, and a handler that interrupts one may find it with a lock of the runtime's. So workers block
-//! all signals but those of faults, and a signal for the program arrives at the OS thread in which it began, the
+//! The kernel knows workers, and a handler that interrupts one may find it with a lock of the runtime's. So workers
+//! block all signals but those of faults, and a signal for the program arrives at the OS thread in which it began, the
 //! *keeper*, which waits for `main` and holds nothing. There the handler runs; then the wait of `main` ends, as by the
 //! kernel it would. A signal that a thread sends to itself, or to its own program, is let through to it at that place.
 //!
@@ -12,8 +12,8 @@
 
 use crate::errno::{answer, fail};
 use crate::next::next;
-use crate::record::{self, Record};
-use crate::wait;
+use crate::thread::record::{self, Record};
+use crate::thread::wait;
 use raddle_context::interpose;
 use raddle_core::{blocking, orphan};
 use raddle_syscall::Errno;
@@ -295,7 +295,11 @@ pub(crate) fn with_own_mask<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
-unsafe extern "C" fn set_action(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+unsafe extern "C" fn set_action(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
     type Set = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
     let next = next!(c"sigaction": Set);
     if !(1..SIGNALS as c_int).contains(&signal) || bit(signal) & (FAULTS | NEVER) != 0 {
@@ -404,7 +408,9 @@ fn send_here(signal: c_int) -> Result<usize, Errno> {
 pub(crate) fn send_to_caller(signal: c_int) -> Result<usize, Errno> {
     let is_signal = (1..SIGNALS as c_int).contains(&signal);
     match kept() {
-        Some(here) if is_signal && here.blocked.load(Ordering::Relaxed) & bit(signal) == 0 => send_here(signal),
+        Some(here) if is_signal && here.blocked.load(Ordering::Relaxed) & bit(signal) == 0 => {
+            send_here(signal)
+        }
         Some(_) => {
             // SAFETY: no memory is read.
             unsafe { raddle_syscall::call(libc::SYS_kill, [std::process::id() as usize, signal as usize]) }
@@ -457,7 +463,7 @@ unsafe extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_
 
 unsafe extern "C-unwind" fn wait_for_signal(set: usize, signal: *mut c_int) -> c_int {
     type Wait = unsafe extern "C" fn(usize, usize) -> c_int;
-    crate::cancel::point();
+    crate::thread::cancel::point();
     let (next, place) = (next!(c"sigwait": Wait), signal.expose_provenance());
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, place) })
@@ -465,7 +471,7 @@ unsafe extern "C-unwind" fn wait_for_signal(set: usize, signal: *mut c_int) -> c
 
 unsafe extern "C-unwind" fn wait_for_info(set: usize, info: usize) -> c_int {
     type Wait = unsafe extern "C" fn(usize, usize) -> c_int;
-    crate::cancel::point();
+    crate::thread::cancel::point();
     let next = next!(c"sigwaitinfo": Wait);
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, info) })
@@ -473,7 +479,7 @@ unsafe extern "C-unwind" fn wait_for_info(set: usize, info: usize) -> c_int {
 
 unsafe extern "C-unwind" fn wait_for_info_until(set: usize, info: usize, time: usize) -> c_int {
     type Wait = unsafe extern "C" fn(usize, usize, usize) -> c_int;
-    crate::cancel::point();
+    crate::thread::cancel::point();
     let next = next!(c"sigtimedwait": Wait);
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, info, time) })
@@ -485,7 +491,7 @@ unsafe extern "C-unwind" fn pause_until_handled() -> c_int {
         // SAFETY: no preconditions.
         return unsafe { next!(c"pause": Pause)() };
     }
-    crate::time::sleep_until_signal();
+    crate::thread::time::sleep_until_signal();
     fail(libc::EINTR)
 }
 
@@ -500,8 +506,9 @@ unsafe extern "C-unwind" fn suspend(set: *const u64) -> c_int {
     // SAFETY: the caller's.
     change(here, unsafe { set.read() } & !NEVER);
     // One that was pending has been handled as the mask changed.
+    // pairs with the addition in `note`
     if here.signals.load(Ordering::SeqCst) == seen {
-        crate::time::sleep_until_signal();
+        crate::thread::time::sleep_until_signal();
     }
     change(here, before);
     fail(libc::EINTR)

@@ -9,8 +9,10 @@
 static volatile sig_atomic_t handled;
 static sem_t posted, never;
 
+static pthread_t main_thread;
+
 static void counts(int signal) {
-    (void)signal;
+    if (signal == SIGALRM && !pthread_equal(pthread_self(), main_thread)) abort();
     handled++;
     sem_post(&posted);
 }
@@ -160,6 +162,7 @@ static void children(void) {
 
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
+    main_thread = pthread_self();
     sem_init(&posted, 0, 0);
     sem_init(&never, 0, 0);
     waits_end();

@@ -15,10 +15,8 @@ use crate::next::next;
 use crate::thread::record::{self, Record};
 use crate::thread::wait;
 use raddle_context::interpose;
-use raddle_core::door::thread;
 use raddle_core::{blocking, orphan};
 use raddle_syscall::Errno;
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr::{null_mut, without_provenance};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -79,37 +77,20 @@ static MAIN: AtomicPtr<Record> = AtomicPtr::new(null_mut());
 
 type Action3 = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-thread_local! {
-    /// At the keeper, in a handler: `main`, which it stands for.
-    static STANDS_FOR: Cell<usize> = const { Cell::new(0) };
-}
-
-/// The caller; in a handler at the keeper `main`, whom the kernel would have interrupted.
-#[unsafe(no_mangle)]
-extern "C" fn pthread_self() -> libc::pthread_t {
-    let other = STANDS_FOR.get();
-    (if other == 0 { thread::pthread_self() } else { other }) as libc::pthread_t
-}
-
 /// Every handler of the program's is called here.
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let Action { handler, flags } = &ACTIONS[signal as usize];
     let (handler, flags) = (handler.load(Ordering::Relaxed), flags.load(Ordering::Relaxed));
     let errno = crate::errno::last();
-    let main = MAIN.load(Ordering::Relaxed);
-    // SAFETY: storage of threads is never unmapped.
-    let main = unsafe { main.as_ref() };
-    if record::here().is_none() {
-        STANDS_FOR.set(main.map_or(0, Record::thread));
-    }
     if handler > libc::SIG_IGN {
         // SAFETY: what the program has given as a handler; one with fewer parameters does not look at the others.
         let call = unsafe { std::mem::transmute::<usize, Action3>(handler) };
         // SAFETY: the kernel's arguments.
         unsafe { call(signal, info, context) };
     }
-    STANDS_FOR.set(0);
-    if let Some(main) = main {
+    let main = MAIN.load(Ordering::Relaxed);
+    // SAFETY: storage of threads is never unmapped.
+    if let Some(main) = unsafe { main.as_ref() } {
         note(main, flags & libc::SA_RESTART != 0);
         // A thread of ours that has let its own signal through does so when it is back from here.
         if record::here().is_none() {
@@ -287,6 +268,12 @@ pub(crate) fn keep(blocked: u64) {
     tell_keeper();
 }
 
+/// In the same one, if there are no workers: signals are the kernel's affair.
+pub(crate) fn keep_nothing(blocked: u64) {
+    KEEPER.store(0, Ordering::Relaxed);
+    raddle_syscall::block_signals_only(blocked);
+}
+
 /// By the thread of `main`.
 pub(crate) fn is_main(record: &'static Record) {
     MAIN.store(std::ptr::from_ref(record).cast_mut(), Ordering::Relaxed);
@@ -451,7 +438,7 @@ unsafe extern "C" fn kill_program(process: libc::pid_t, signal: c_int) -> c_int 
 }
 
 thread_local! {
-    static STACK: Cell<(usize, c_int, usize)> = const { Cell::new((0, libc::SS_DISABLE, 0)) };
+    static STACK: std::cell::Cell<(usize, c_int, usize)> = const { std::cell::Cell::new((0, libc::SS_DISABLE, 0)) };
 }
 
 /// A record only: the alternate stack is the worker's.

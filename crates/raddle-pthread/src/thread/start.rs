@@ -167,7 +167,7 @@ unsafe extern "C" fn __libc_start_main(
             life::ended_one();
             report::once(&format!("the program keeps the kernel's threads: {refused}"));
             IS_OFF.store(true, Ordering::Relaxed);
-            signals::keep(blocked);
+            signals::keep_nothing(blocked);
             // SAFETY: the caller's arguments.
             unsafe { arguments.go() }
         }

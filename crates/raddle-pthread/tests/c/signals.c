@@ -9,10 +9,8 @@
 static volatile sig_atomic_t handled;
 static sem_t posted, never;
 
-static pthread_t main_thread;
-
 static void counts(int signal) {
-    if (signal == SIGALRM && !pthread_equal(pthread_self(), main_thread)) abort();
+    (void)signal;
     handled++;
     sem_post(&posted);
 }
@@ -162,7 +160,6 @@ static void children(void) {
 
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    main_thread = pthread_self();
     sem_init(&posted, 0, 0);
     sem_init(&never, 0, 0);
     waits_end();

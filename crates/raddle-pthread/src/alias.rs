@@ -2,7 +2,7 @@
 //! May use: `mutex`, `once`, `rwlock`.
 //! Never: a call that differs.
 
-use crate::mutex::{self, Mutex};
+use crate::mutex::{self, PthreadMutex};
 use crate::once;
 use crate::rwlock::{self, RwLock};
 use std::ffi::c_int;
@@ -18,9 +18,9 @@ macro_rules! aliases {
 }
 
 aliases! {
-    __pthread_mutex_lock(Mutex) => mutex::pthread_mutex_lock;
-    __pthread_mutex_trylock(Mutex) => mutex::pthread_mutex_trylock;
-    __pthread_mutex_unlock(Mutex) => mutex::pthread_mutex_unlock;
+    __pthread_mutex_lock(PthreadMutex) => mutex::pthread_mutex_lock;
+    __pthread_mutex_trylock(PthreadMutex) => mutex::pthread_mutex_trylock;
+    __pthread_mutex_unlock(PthreadMutex) => mutex::pthread_mutex_unlock;
     __pthread_rwlock_rdlock(RwLock) => rwlock::pthread_rwlock_rdlock;
     __pthread_rwlock_wrlock(RwLock) => rwlock::pthread_rwlock_wrlock;
     __pthread_rwlock_tryrdlock(RwLock) => rwlock::pthread_rwlock_tryrdlock;

@@ -1,4 +1,4 @@
-//! Owns: `Barrier`, a `pthread_barrier_t`, and its calls.
+//! Owns: `PthreadBarrier`, a `pthread_barrier_t`, and its calls.
 //! May use: `thread::wait`, `libc`, `raddle-core`.
 //! Never: a barrier that is gone before all have left it.
 
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A `pthread_barrier_t`; the fourth word is the C library's: whether it is shared with other programs.
 #[repr(C)]
-pub(crate) struct Barrier {
+pub(crate) struct PthreadBarrier {
     round: AtomicU32,
     /// How many have yet to come.
     left: AtomicU32,
@@ -21,21 +21,21 @@ pub(crate) struct Barrier {
     last: [AtomicU32; 3],
 }
 
-const _: () = assert!(size_of::<Barrier>() == size_of::<libc::pthread_barrier_t>());
+const _: () = assert!(size_of::<PthreadBarrier>() == size_of::<libc::pthread_barrier_t>());
 
-type Init = unsafe extern "C" fn(&Barrier, *const libc::pthread_barrierattr_t, c_uint) -> c_int;
-type Call = unsafe extern "C" fn(&Barrier) -> c_int;
+type BarrierInit = unsafe extern "C" fn(&PthreadBarrier, *const libc::pthread_barrierattr_t, c_uint) -> c_int;
+type BarrierCall = unsafe extern "C" fn(&PthreadBarrier) -> c_int;
 
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_barrier_init(
-    barrier: &Barrier,
+    barrier: &PthreadBarrier,
     attributes: *const libc::pthread_barrierattr_t,
     count: c_uint,
 ) -> c_int {
     // SAFETY: the caller's arguments.
-    let answer = unsafe { next!(c"pthread_barrier_init": Init)(barrier, attributes, count) };
+    let answer = unsafe { next!(c"pthread_barrier_init": BarrierInit)(barrier, attributes, count) };
     if answer == 0 && barrier.shared.load(Ordering::Relaxed) == 0 {
         for (word, value) in
             [(&barrier.round, 0), (&barrier.left, count), (&barrier.count, count), (&barrier.inside, 0)]
@@ -47,9 +47,9 @@ unsafe extern "C" fn pthread_barrier_init(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn pthread_barrier_destroy(barrier: &Barrier) -> c_int {
+extern "C" fn pthread_barrier_destroy(barrier: &PthreadBarrier) -> c_int {
     if barrier.shared.load(Ordering::Relaxed) != 0 {
-        let next = next!(c"pthread_barrier_destroy": Call);
+        let next = next!(c"pthread_barrier_destroy": BarrierCall);
         // SAFETY: the caller's argument.
         return blocking(|| unsafe { next(barrier) });
     }
@@ -62,9 +62,9 @@ extern "C" fn pthread_barrier_destroy(barrier: &Barrier) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn pthread_barrier_wait(barrier: &Barrier) -> c_int {
+extern "C" fn pthread_barrier_wait(barrier: &PthreadBarrier) -> c_int {
     if barrier.shared.load(Ordering::Relaxed) != 0 {
-        let next = next!(c"pthread_barrier_wait": Call);
+        let next = next!(c"pthread_barrier_wait": BarrierCall);
         // SAFETY: the caller's argument.
         return blocking(|| unsafe { next(barrier) });
     }

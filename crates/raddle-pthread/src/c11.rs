@@ -3,7 +3,7 @@
 //! Never: a lock or thread of another kind.
 
 use crate::cond::{self, Cond};
-use crate::mutex::{self, Mutex};
+use crate::mutex::{self, PthreadMutex};
 use crate::once::pthread_once;
 use crate::thread::{cancel, life, record};
 use std::ffi::{c_int, c_void};
@@ -96,22 +96,22 @@ unsafe extern "C-unwind" fn call_once(once: &AtomicU32, routine: unsafe extern "
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mtx_lock(mutex: &Mutex) -> c_int {
+extern "C" fn mtx_lock(mutex: &PthreadMutex) -> c_int {
     told(mutex::pthread_mutex_lock(mutex))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mtx_trylock(mutex: &Mutex) -> c_int {
+extern "C" fn mtx_trylock(mutex: &PthreadMutex) -> c_int {
     told(mutex::pthread_mutex_trylock(mutex))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mtx_timedlock(mutex: &Mutex, time: &libc::timespec) -> c_int {
+extern "C" fn mtx_timedlock(mutex: &PthreadMutex, time: &libc::timespec) -> c_int {
     told(mutex::pthread_mutex_timedlock(mutex, time))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mtx_unlock(mutex: &Mutex) -> c_int {
+extern "C" fn mtx_unlock(mutex: &PthreadMutex) -> c_int {
     told(mutex::pthread_mutex_unlock(mutex))
 }
 
@@ -126,11 +126,11 @@ extern "C" fn cnd_broadcast(cond: &Cond) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn cnd_wait(cond: &Cond, mutex: &Mutex) -> c_int {
+extern "C-unwind" fn cnd_wait(cond: &Cond, mutex: &PthreadMutex) -> c_int {
     told(cond::pthread_cond_wait(cond, mutex))
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn cnd_timedwait(cond: &Cond, mutex: &Mutex, time: &libc::timespec) -> c_int {
+extern "C-unwind" fn cnd_timedwait(cond: &Cond, mutex: &PthreadMutex, time: &libc::timespec) -> c_int {
     told(cond::pthread_cond_timedwait(cond, mutex, time))
 }

@@ -3,14 +3,14 @@
 //! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after it was woken.
 //!
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
-//! then gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more and
-//! then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so anew.
+//! then gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more
+//! and then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so anew.
 //! Who is woken touches nothing here: the variable may be gone.
 
-use crate::mutex::Mutex;
+use crate::mutex::PthreadMutex;
 use crate::next::next;
 use crate::thread::cancel;
-use crate::thread::wait::{self, Ended, Handlers};
+use crate::thread::wait::{self, Handlers, PointEnd};
 use raddle_core::blocking;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -33,10 +33,10 @@ const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
 const SHARED: u32 = 1;
 const MONOTONIC: u32 = 2;
 
-type Call = unsafe extern "C" fn(&Cond) -> c_int;
-type Wait = unsafe extern "C" fn(&Cond, &Mutex) -> c_int;
-type Timed = unsafe extern "C" fn(&Cond, &Mutex, &libc::timespec) -> c_int;
-type Clocked = unsafe extern "C" fn(&Cond, &Mutex, libc::clockid_t, &libc::timespec) -> c_int;
+type CondCall = unsafe extern "C" fn(&Cond) -> c_int;
+type CondWait = unsafe extern "C" fn(&Cond, &PthreadMutex) -> c_int;
+type CondTimed = unsafe extern "C" fn(&Cond, &PthreadMutex, &libc::timespec) -> c_int;
+type CondClocked = unsafe extern "C" fn(&Cond, &PthreadMutex, libc::clockid_t, &libc::timespec) -> c_int;
 
 impl Cond {
     fn is_of_c(&self) -> bool {
@@ -51,7 +51,7 @@ impl Cond {
         }
     }
 
-    fn wait(&self, mutex: &Mutex, until: Option<Instant>) -> Result<Ended, c_int> {
+    fn wait(&self, mutex: &PthreadMutex, until: Option<Instant>) -> Result<PointEnd, c_int> {
         let seen = self.number.load(Ordering::Relaxed);
         fence(Ordering::SeqCst); // pairs with the one in `wake`
         self.waits.store(1, Ordering::Release); // pairs with the acquire in `wake`
@@ -80,15 +80,15 @@ impl Cond {
 /// As the C library's, which knows the attributes.
 #[unsafe(no_mangle)]
 extern "C" fn pthread_cond_init(cond: &Cond, attributes: *const libc::pthread_condattr_t) -> c_int {
-    type Init = unsafe extern "C" fn(&Cond, *const libc::pthread_condattr_t) -> c_int;
+    type CondInit = unsafe extern "C" fn(&Cond, *const libc::pthread_condattr_t) -> c_int;
     // SAFETY: the caller's arguments.
-    unsafe { next!(c"pthread_cond_init": Init)(cond, attributes) }
+    unsafe { next!(c"pthread_cond_init": CondInit)(cond, attributes) }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn pthread_cond_destroy(cond: &Cond) -> c_int {
     if cond.is_of_c() {
-        let next = next!(c"pthread_cond_destroy": Call);
+        let next = next!(c"pthread_cond_destroy": CondCall);
         // SAFETY: the caller's argument.
         return blocking(|| unsafe { next(cond) });
     }
@@ -99,7 +99,7 @@ extern "C" fn pthread_cond_destroy(cond: &Cond) -> c_int {
 pub(crate) extern "C" fn pthread_cond_signal(cond: &Cond) -> c_int {
     if cond.is_of_c() {
         // SAFETY: the caller's argument.
-        return unsafe { next!(c"pthread_cond_signal": Call)(cond) };
+        return unsafe { next!(c"pthread_cond_signal": CondCall)(cond) };
     }
     cond.wake(false);
     0
@@ -109,26 +109,26 @@ pub(crate) extern "C" fn pthread_cond_signal(cond: &Cond) -> c_int {
 pub(crate) extern "C" fn pthread_cond_broadcast(cond: &Cond) -> c_int {
     if cond.is_of_c() {
         // SAFETY: the caller's argument.
-        return unsafe { next!(c"pthread_cond_broadcast": Call)(cond) };
+        return unsafe { next!(c"pthread_cond_broadcast": CondCall)(cond) };
     }
     cond.wake(true);
     0
 }
 
-fn ended(result: Result<Ended, c_int>) -> c_int {
+fn ended(result: Result<PointEnd, c_int>) -> c_int {
     match result {
-        Ok(Ended::Woken | Ended::Interrupted) => 0,
-        Ok(Ended::TimedOut) => libc::ETIMEDOUT,
-        Ok(Ended::Cancelled) => cancel::cancel_here(),
+        Ok(PointEnd::Woken | PointEnd::Interrupted) => 0,
+        Ok(PointEnd::TimedOut) => libc::ETIMEDOUT,
+        Ok(PointEnd::Cancelled) => cancel::cancel_here(),
         Err(error) => error,
     }
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn pthread_cond_wait(cond: &Cond, mutex: &Mutex) -> c_int {
+pub(crate) extern "C-unwind" fn pthread_cond_wait(cond: &Cond, mutex: &PthreadMutex) -> c_int {
     cancel::point();
     if cond.is_of_c() || mutex.is_of_c() {
-        let next = next!(c"pthread_cond_wait": Wait);
+        let next = next!(c"pthread_cond_wait": CondWait);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(cond, mutex) });
     }
@@ -138,12 +138,12 @@ pub(crate) extern "C-unwind" fn pthread_cond_wait(cond: &Cond, mutex: &Mutex) ->
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn pthread_cond_timedwait(
     cond: &Cond,
-    mutex: &Mutex,
+    mutex: &PthreadMutex,
     time: &libc::timespec,
 ) -> c_int {
     cancel::point();
     if cond.is_of_c() || mutex.is_of_c() {
-        let next = next!(c"pthread_cond_timedwait": Timed);
+        let next = next!(c"pthread_cond_timedwait": CondTimed);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(cond, mutex, time) });
     }
@@ -154,13 +154,13 @@ pub(crate) extern "C-unwind" fn pthread_cond_timedwait(
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pthread_cond_clockwait(
     cond: &Cond,
-    mutex: &Mutex,
+    mutex: &PthreadMutex,
     clock: libc::clockid_t,
     time: &libc::timespec,
 ) -> c_int {
     cancel::point();
     if cond.is_of_c() || mutex.is_of_c() {
-        let next = next!(c"pthread_cond_clockwait": Clocked);
+        let next = next!(c"pthread_cond_clockwait": CondClocked);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(cond, mutex, clock, time) });
     }

@@ -16,7 +16,7 @@ use crate::thread::cancel;
 use crate::thread::record;
 use crate::thread::signals::{call_away, with_own_mask};
 use crate::thread::wait::Handlers;
-use crate::watched::{self, Waited, Way};
+use crate::watched::{self, DescriptorEnd, Way};
 use raddle_context::interpose;
 use raddle_core::blocking;
 use raddle_syscall::Errno;
@@ -109,9 +109,9 @@ fn transfer(
             until = limit(descriptor, way);
         }
         match watched::wait(descriptor, way, until, Handlers::Breaking) {
-            Waited::Ready => {}
-            Waited::TimedOut => return fail(libc::EAGAIN) as isize,
-            Waited::Interrupted => return fail(libc::EINTR) as isize,
+            DescriptorEnd::Ready => {}
+            DescriptorEnd::TimedOut => return fail(libc::EAGAIN) as isize,
+            DescriptorEnd::Interrupted => return fail(libc::EINTR) as isize,
         }
         cancel::point();
     }

@@ -126,7 +126,6 @@ unsafe fn of_futex(word: usize, operation: c_int, value: u32, more: (usize, usiz
             (done.woken + done.moved > 0).then_some(counted.into())
         }
         libc::FUTEX_WAKE_OP => {
-            record::here()?;
             crate::report::once("`FUTEX_WAKE_OP` wakes threads of the kernel's only");
             wait::wake(name, value);
             None

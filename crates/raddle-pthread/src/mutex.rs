@@ -1,4 +1,4 @@
-//! Owns: `Mutex`, a `pthread_mutex_t`: its kinds, and its calls.
+//! Owns: `PthreadMutex`, a `pthread_mutex_t`: its kinds, and its calls.
 //! May use: `thread::wait`, `libc`, `raddle-core`.
 //! Never: an allocation; a word of memory beyond the program's forty bytes.
 //!
@@ -12,8 +12,8 @@
 //! | 6-7 | its place in the list of robust ones | who holds it |
 //!
 //! Who gives back a mutex that somebody sleeps for wakes one, and says so: until that one runs, and has taken it or
-//! sleeps again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in passing. Who
-//! sleeps takes the word back that says so: after each sleeper's last look there is a wake.
+//! sleeps again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in passing.
+//! Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
 //! Mutexes that priorities go by are plain ones. Those that are robust, or shared with other programs, are the C
 //! library's, in a `blocking` call.
@@ -29,7 +29,7 @@ use std::time::Instant;
 
 /// A `pthread_mutex_t`.
 #[repr(C)]
-pub(crate) struct Mutex {
+pub(crate) struct PthreadMutex {
     lock: AtomicU32,
     count: AtomicU32,
     unused: AtomicU32,
@@ -40,7 +40,7 @@ pub(crate) struct Mutex {
     last: usize,
 }
 
-const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+const _: () = assert!(size_of::<PthreadMutex>() == size_of::<libc::pthread_mutex_t>());
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
@@ -62,11 +62,11 @@ const ERROR_CHECK: u32 = 2;
 /// ... robust, or shared with other programs. One that was destroyed has all bits.
 const OF_C: u32 = 16 | 128;
 
-type Call = unsafe extern "C" fn(&Mutex) -> c_int;
-type Timed = unsafe extern "C" fn(&Mutex, &libc::timespec) -> c_int;
-type Clocked = unsafe extern "C" fn(&Mutex, libc::clockid_t, &libc::timespec) -> c_int;
+type MutexCall = unsafe extern "C" fn(&PthreadMutex) -> c_int;
+type MutexTimed = unsafe extern "C" fn(&PthreadMutex, &libc::timespec) -> c_int;
+type MutexClocked = unsafe extern "C" fn(&PthreadMutex, libc::clockid_t, &libc::timespec) -> c_int;
 
-impl Mutex {
+impl PthreadMutex {
     /// Whether it is the C library's.
     #[inline]
     pub(crate) fn is_of_c(&self) -> bool {
@@ -228,17 +228,20 @@ impl Mutex {
 
 /// As the C library's, which knows the attributes.
 #[unsafe(no_mangle)]
-extern "C" fn pthread_mutex_init(mutex: &Mutex, attributes: *const libc::pthread_mutexattr_t) -> c_int {
-    type Init = unsafe extern "C" fn(&Mutex, *const libc::pthread_mutexattr_t) -> c_int;
+extern "C" fn pthread_mutex_init(
+    mutex: &PthreadMutex,
+    attributes: *const libc::pthread_mutexattr_t,
+) -> c_int {
+    type MutexInit = unsafe extern "C" fn(&PthreadMutex, *const libc::pthread_mutexattr_t) -> c_int;
     // SAFETY: the caller's arguments.
-    unsafe { next!(c"pthread_mutex_init": Init)(mutex, attributes) }
+    unsafe { next!(c"pthread_mutex_init": MutexInit)(mutex, attributes) }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn pthread_mutex_destroy(mutex: &Mutex) -> c_int {
+extern "C" fn pthread_mutex_destroy(mutex: &PthreadMutex) -> c_int {
     if mutex.is_of_c() {
         // SAFETY: the caller's argument.
-        return unsafe { next!(c"pthread_mutex_destroy": Call)(mutex) };
+        return unsafe { next!(c"pthread_mutex_destroy": MutexCall)(mutex) };
     }
     if mutex.lock.load(Ordering::Relaxed) & TAKEN != 0 {
         return libc::EBUSY;
@@ -248,7 +251,7 @@ extern "C" fn pthread_mutex_destroy(mutex: &Mutex) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn pthread_mutex_lock(mutex: &Mutex) -> c_int {
+pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
     if mutex.is_plain() {
         if !mutex.take() {
             mutex.take_slowly(None);
@@ -261,16 +264,16 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &Mutex) -> c_int {
     if pthread_mutex_trylock(mutex) == 0 {
         return 0;
     }
-    let next = next!(c"pthread_mutex_lock": Call);
+    let next = next!(c"pthread_mutex_lock": MutexCall);
     // SAFETY: the caller's argument.
     blocking(|| unsafe { next(mutex) })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &Mutex) -> c_int {
+pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
     if mutex.is_of_c() {
         // SAFETY: the caller's argument.
-        return unsafe { next!(c"pthread_mutex_trylock": Call)(mutex) };
+        return unsafe { next!(c"pthread_mutex_trylock": MutexCall)(mutex) };
     }
     if mutex.kind.load(Ordering::Relaxed) & TYPE == RECURSIVE
         && let Some(answer) = mutex.again()
@@ -286,9 +289,9 @@ pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &Mutex) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &Mutex, time: &libc::timespec) -> c_int {
+pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &PthreadMutex, time: &libc::timespec) -> c_int {
     if mutex.is_of_c() {
-        let next = next!(c"pthread_mutex_timedlock": Timed);
+        let next = next!(c"pthread_mutex_timedlock": MutexTimed);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(mutex, time) });
     }
@@ -296,16 +299,20 @@ pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &Mutex, time: &libc::tim
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn pthread_mutex_clocklock(mutex: &Mutex, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
+extern "C" fn pthread_mutex_clocklock(
+    mutex: &PthreadMutex,
+    clock: libc::clockid_t,
+    time: &libc::timespec,
+) -> c_int {
     if mutex.is_of_c() {
-        let next = next!(c"pthread_mutex_clocklock": Clocked);
+        let next = next!(c"pthread_mutex_clocklock": MutexClocked);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(mutex, clock, time) });
     }
     lock_by(mutex, clock, time)
 }
 
-fn lock_by(mutex: &Mutex, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
+fn lock_by(mutex: &PthreadMutex, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
     if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
         return libc::EINVAL;
     }
@@ -324,14 +331,14 @@ fn lock_by(mutex: &Mutex, clock: libc::clockid_t, time: &libc::timespec) -> c_in
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &Mutex) -> c_int {
+pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &PthreadMutex) -> c_int {
     if mutex.is_plain() {
         mutex.release();
         return 0;
     }
     if mutex.is_of_c() {
         // SAFETY: the caller's argument.
-        return unsafe { next!(c"pthread_mutex_unlock": Call)(mutex) };
+        return unsafe { next!(c"pthread_mutex_unlock": MutexCall)(mutex) };
     }
     if !mutex.is_mine() {
         return libc::EPERM;

@@ -18,10 +18,10 @@ const NAME: usize = 16;
 /// As that of the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setname_np(thread: Pthread, name: *const c_char) -> c_int {
-    type Set = unsafe extern "C" fn(Pthread, *const c_char) -> c_int;
+    type SetOfThread = unsafe extern "C" fn(Pthread, *const c_char) -> c_int;
     let Some(record) = record::of(thread) else {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setname_np": Set)(thread, name) };
+        return unsafe { next!(c"pthread_setname_np": SetOfThread)(thread, name) };
     };
     // SAFETY: the caller's string.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes_with_nul();
@@ -70,10 +70,10 @@ unsafe extern "C" fn pthread_setaffinity_np(
     bytes: usize,
     set: *const libc::cpu_set_t,
 ) -> c_int {
-    type Set = unsafe extern "C" fn(Pthread, usize, *const libc::cpu_set_t) -> c_int;
+    type SetOfThread = unsafe extern "C" fn(Pthread, usize, *const libc::cpu_set_t) -> c_int;
     if record::of(thread).is_none() {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setaffinity_np": Set)(thread, bytes, set) };
+        return unsafe { next!(c"pthread_setaffinity_np": SetOfThread)(thread, bytes, set) };
     }
     report::once("threads are not bound to processors: `pthread_setaffinity_np` has no effect");
     0
@@ -107,10 +107,10 @@ unsafe extern "C" fn pthread_setschedparam(
     policy: c_int,
     parameters: *const libc::sched_param,
 ) -> c_int {
-    type Set = unsafe extern "C" fn(Pthread, c_int, *const libc::sched_param) -> c_int;
+    type SetOfThread = unsafe extern "C" fn(Pthread, c_int, *const libc::sched_param) -> c_int;
     if record::of(thread).is_none() {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setschedparam": Set)(thread, policy, parameters) };
+        return unsafe { next!(c"pthread_setschedparam": SetOfThread)(thread, policy, parameters) };
     }
     // SAFETY: the caller's.
     let priority = unsafe { parameters.read() }.sched_priority;
@@ -151,10 +151,10 @@ unsafe extern "C" fn pthread_getschedparam(
 /// As that of the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setschedprio(thread: Pthread, priority: c_int) -> c_int {
-    type Set = unsafe extern "C" fn(Pthread, c_int) -> c_int;
+    type SetOfThread = unsafe extern "C" fn(Pthread, c_int) -> c_int;
     if record::of(thread).is_none() {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setschedprio": Set)(thread, priority) };
+        return unsafe { next!(c"pthread_setschedprio": SetOfThread)(thread, priority) };
     }
     if priority == 0 { 0 } else { libc::EINVAL }
 }

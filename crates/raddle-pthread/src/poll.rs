@@ -12,7 +12,7 @@ use crate::thread::record;
 use crate::thread::signals::call_away;
 use crate::thread::time::sleep_for;
 use crate::thread::wait::{Handlers, span};
-use crate::watched::{self, Waited, Way};
+use crate::watched::{self, DescriptorEnd, Way};
 use raddle_context::interpose;
 use std::ffi::{c_int, c_short};
 use std::time::{Duration, Instant};
@@ -71,10 +71,10 @@ unsafe fn poll_for(files: *mut Polled, number: libc::nfds_t, time: Option<Durati
         (1, Some((descriptor, Some(way)))) if descriptor >= 0 => loop {
             let ended = watched::wait(descriptor, way, end, Handlers::All);
             let found = raddle_syscall::poll(files, Some(Duration::ZERO));
-            if found == Ok(0) && ended == Waited::Interrupted {
+            if found == Ok(0) && ended == DescriptorEnd::Interrupted {
                 return fail(libc::EINTR);
             }
-            if found != Ok(0) || ended == Waited::TimedOut {
+            if found != Ok(0) || ended == DescriptorEnd::TimedOut {
                 return answer(found) as c_int;
             }
             cancel::point();
@@ -122,12 +122,12 @@ unsafe extern "C-unwind" fn poll_by(
     }
 }
 
-type Set = usize;
+type SetAddress = usize;
 
 /// By the kernel: first whether anything is ready, with the sets kept for a second time.
 fn select_for(
     number: c_int,
-    sets: [Set; 3],
+    sets: [SetAddress; 3],
     time: Option<Duration>,
     make: impl Fn() -> c_int + Send,
 ) -> c_int {
@@ -174,8 +174,14 @@ fn select_for(
     })) as c_int
 }
 
-unsafe extern "C-unwind" fn select_some(number: c_int, a: Set, b: Set, c: Set, time: usize) -> c_int {
-    type Select = unsafe extern "C" fn(c_int, Set, Set, Set, usize) -> c_int;
+unsafe extern "C-unwind" fn select_some(
+    number: c_int,
+    a: SetAddress,
+    b: SetAddress,
+    c: SetAddress,
+    time: usize,
+) -> c_int {
+    type Select = unsafe extern "C" fn(c_int, SetAddress, SetAddress, SetAddress, usize) -> c_int;
     let next = next!(c"select": Select);
     // SAFETY: null, or the program's.
     let span = unsafe { std::ptr::with_exposed_provenance::<libc::timeval>(time).as_ref() };
@@ -188,13 +194,13 @@ unsafe extern "C-unwind" fn select_some(number: c_int, a: Set, b: Set, c: Set, t
 
 unsafe extern "C-unwind" fn select_by(
     number: c_int,
-    a: Set,
-    b: Set,
-    c: Set,
+    a: SetAddress,
+    b: SetAddress,
+    c: SetAddress,
     time: usize,
     mask: usize,
 ) -> c_int {
-    type Select = unsafe extern "C" fn(c_int, Set, Set, Set, usize, usize) -> c_int;
+    type Select = unsafe extern "C" fn(c_int, SetAddress, SetAddress, SetAddress, usize, usize) -> c_int;
     let next = next!(c"pselect": Select);
     // SAFETY: null, or the program's.
     let known = unsafe { std::ptr::with_exposed_provenance::<libc::timespec>(time).as_ref() };
@@ -225,9 +231,9 @@ fn events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int 
             return answer(found) as c_int;
         }
         match watched::wait(poll, Way::In, end, Handlers::All) {
-            Waited::Ready => {}
-            Waited::TimedOut => return answer(ask(0)) as c_int,
-            Waited::Interrupted => return fail(libc::EINTR),
+            DescriptorEnd::Ready => {}
+            DescriptorEnd::TimedOut => return answer(ask(0)) as c_int,
+            DescriptorEnd::Interrupted => return fail(libc::EINTR),
         }
         cancel::point();
     }
@@ -249,10 +255,10 @@ unsafe extern "C-unwind" fn wait_for_events_masked(
     milliseconds: c_int,
     mask: usize,
 ) -> c_int {
-    type Wait = unsafe extern "C" fn(c_int, usize, c_int, c_int, usize) -> c_int;
+    type EventsWait = unsafe extern "C" fn(c_int, usize, c_int, c_int, usize) -> c_int;
     if mask == 0 {
         return events(poll, place, most, milliseconds);
     }
     // SAFETY: the caller's.
-    unsafe { next!(c"epoll_pwait": Wait)(poll, place, most, milliseconds, mask) }
+    unsafe { next!(c"epoll_pwait": EventsWait)(poll, place, most, milliseconds, mask) }
 }

@@ -135,7 +135,7 @@ unsafe extern "C" fn kill(thread: libc::pthread_t, signal: c_int) -> c_int {
 }
 
 /// To the caller, or to the program, and then another thread's wait is ended.
-fn send(to_caller: bool, signal: c_int, record: &record::Record) -> c_int {
+fn send(to_caller: bool, signal: c_int, record: &record::ThreadRecord) -> c_int {
     let sent = if to_caller {
         signals::send_to_caller(signal)
     } else {

@@ -36,13 +36,13 @@ const _: () = assert!(size_of::<RwLock>() == size_of::<libc::pthread_rwlock_t>()
 /// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
 const PREFERS_WRITERS: u32 = 2;
 
-type Call = unsafe extern "C" fn(&RwLock) -> c_int;
-type Timed = unsafe extern "C" fn(&RwLock, &libc::timespec) -> c_int;
-type Clocked = unsafe extern "C" fn(&RwLock, libc::clockid_t, &libc::timespec) -> c_int;
+type RwLockCall = unsafe extern "C" fn(&RwLock) -> c_int;
+type RwLockTimed = unsafe extern "C" fn(&RwLock, &libc::timespec) -> c_int;
+type RwLockClocked = unsafe extern "C" fn(&RwLock, libc::clockid_t, &libc::timespec) -> c_int;
 
 /// How long to wait.
 #[derive(Clone, Copy)]
-enum Wait<'t> {
+enum HowLong<'t> {
     Not,
     Ever,
     Until(libc::clockid_t, &'t libc::timespec),
@@ -93,11 +93,11 @@ impl RwLock {
     }
 
     /// Takes it in one of two ways.
-    fn take(&self, writes: bool, wait: Wait<'_>) -> c_int {
+    fn take(&self, writes: bool, wait: HowLong<'_>) -> c_int {
         self.enter();
         if get(&self.writes) == 1 && self.owner.is_caller() {
             self.leave();
-            return if matches!(wait, Wait::Not) { libc::EBUSY } else { libc::EDEADLK };
+            return if matches!(wait, HowLong::Not) { libc::EBUSY } else { libc::EDEADLK };
         }
         let is_free = || if writes { self.is_free_to_write() } else { self.is_free_to_read() };
         if !is_free() {
@@ -118,11 +118,11 @@ impl RwLock {
     }
 
     /// Within the short lock, which it leaves meanwhile.
-    fn wait_inside(&self, writes: bool, wait: Wait<'_>, is_free: impl Fn() -> bool) -> c_int {
+    fn wait_inside(&self, writes: bool, wait: HowLong<'_>, is_free: impl Fn() -> bool) -> c_int {
         let until: Option<Instant> = match wait {
-            Wait::Not => return libc::EBUSY,
-            Wait::Ever => None,
-            Wait::Until(clock, time) => match wait::until_by(clock, time) {
+            HowLong::Not => return libc::EBUSY,
+            HowLong::Ever => None,
+            HowLong::Until(clock, time) => match wait::until_by(clock, time) {
                 Ok(until) => until,
                 Err(error) => return error,
             },
@@ -178,9 +178,9 @@ impl RwLock {
 /// As the C library's, which knows the attributes.
 #[unsafe(no_mangle)]
 extern "C" fn pthread_rwlock_init(lock: &RwLock, attributes: *const libc::pthread_rwlockattr_t) -> c_int {
-    type Init = unsafe extern "C" fn(&RwLock, *const libc::pthread_rwlockattr_t) -> c_int;
+    type RwLockInit = unsafe extern "C" fn(&RwLock, *const libc::pthread_rwlockattr_t) -> c_int;
     // SAFETY: the caller's arguments.
-    unsafe { next!(c"pthread_rwlock_init": Init)(lock, attributes) }
+    unsafe { next!(c"pthread_rwlock_init": RwLockInit)(lock, attributes) }
 }
 
 #[unsafe(no_mangle)]
@@ -193,7 +193,7 @@ macro_rules! plain {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name(lock: &RwLock) -> c_int {
             if lock.is_of_c() {
-                let next = next!($string: Call);
+                let next = next!($string: RwLockCall);
                 // SAFETY: the caller's argument.
                 return blocking(|| unsafe { next(lock) });
             }
@@ -207,10 +207,10 @@ macro_rules! plain {
 }
 
 plain! {
-    pthread_rwlock_rdlock, c"pthread_rwlock_rdlock", false, Wait::Ever;
-    pthread_rwlock_wrlock, c"pthread_rwlock_wrlock", true, Wait::Ever;
-    pthread_rwlock_tryrdlock, c"pthread_rwlock_tryrdlock", false, Wait::Not;
-    pthread_rwlock_trywrlock, c"pthread_rwlock_trywrlock", true, Wait::Not;
+    pthread_rwlock_rdlock, c"pthread_rwlock_rdlock", false, HowLong::Ever;
+    pthread_rwlock_wrlock, c"pthread_rwlock_wrlock", true, HowLong::Ever;
+    pthread_rwlock_tryrdlock, c"pthread_rwlock_tryrdlock", false, HowLong::Not;
+    pthread_rwlock_trywrlock, c"pthread_rwlock_trywrlock", true, HowLong::Not;
 }
 
 macro_rules! timed {
@@ -218,21 +218,21 @@ macro_rules! timed {
         #[unsafe(no_mangle)]
         extern "C" fn $name(lock: &RwLock, time: &libc::timespec) -> c_int {
             if lock.is_of_c() {
-                let next = next!($string: Timed);
+                let next = next!($string: RwLockTimed);
                 // SAFETY: the caller's arguments.
                 return blocking(|| unsafe { next(lock, time) });
             }
-            lock.take($writes, Wait::Until(libc::CLOCK_REALTIME, time))
+            lock.take($writes, HowLong::Until(libc::CLOCK_REALTIME, time))
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $clocked(lock: &RwLock, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
             if lock.is_of_c() {
-                let next = next!($clocked_string: Clocked);
+                let next = next!($clocked_string: RwLockClocked);
                 // SAFETY: the caller's arguments.
                 return blocking(|| unsafe { next(lock, clock, time) });
             }
-            lock.take($writes, Wait::Until(clock, time))
+            lock.take($writes, HowLong::Until(clock, time))
         }
     )+};
 }
@@ -248,7 +248,7 @@ timed! {
 pub(crate) extern "C" fn pthread_rwlock_unlock(lock: &RwLock) -> c_int {
     if lock.is_of_c() {
         // SAFETY: the caller's argument.
-        return unsafe { next!(c"pthread_rwlock_unlock": Call)(lock) };
+        return unsafe { next!(c"pthread_rwlock_unlock": RwLockCall)(lock) };
     }
     lock.give_back()
 }

@@ -1,11 +1,11 @@
-//! Owns: `Semaphore`, a `sem_t` of one program's, and its calls.
+//! Owns: `PthreadSemaphore`, a `sem_t` of one program's, and its calls.
 //! May use: `errno`, `thread::cancel`, `thread::wait`, `libc`, `raddle-core`.
 //! Never: one that is shared with other programs, or has a name: those are the C library's.
 
 use crate::errno::fail;
 use crate::next::next;
 use crate::thread::cancel;
-use crate::thread::wait::{self, Ended, Handlers};
+use crate::thread::wait::{self, Handlers, PointEnd};
 use raddle_core::blocking;
 use raddle_core::door::tick;
 use std::ffi::{c_int, c_uint};
@@ -14,21 +14,21 @@ use std::time::Instant;
 
 /// A `sem_t`, as the C library has it: the value below, how many wait above; whether it is shared.
 #[repr(C)]
-pub(crate) struct Semaphore {
+pub(crate) struct PthreadSemaphore {
     data: AtomicU64,
     shared: AtomicU32,
     last: [AtomicU32; 5],
 }
 
-const _: () = assert!(size_of::<Semaphore>() == size_of::<libc::sem_t>());
+const _: () = assert!(size_of::<PthreadSemaphore>() == size_of::<libc::sem_t>());
 
 const ONE_WAITS: u64 = 1 << 32;
 
-type Call = unsafe extern "C" fn(&Semaphore) -> c_int;
-type Timed = unsafe extern "C" fn(&Semaphore, &libc::timespec) -> c_int;
-type Clocked = unsafe extern "C" fn(&Semaphore, libc::clockid_t, &libc::timespec) -> c_int;
+type SemCall = unsafe extern "C" fn(&PthreadSemaphore) -> c_int;
+type SemTimed = unsafe extern "C" fn(&PthreadSemaphore, &libc::timespec) -> c_int;
+type SemClocked = unsafe extern "C" fn(&PthreadSemaphore, libc::clockid_t, &libc::timespec) -> c_int;
 
-impl Semaphore {
+impl PthreadSemaphore {
     fn is_of_c(&self) -> bool {
         self.shared.load(Ordering::Relaxed) != 0
     }
@@ -45,14 +45,14 @@ impl Semaphore {
         self.data.fetch_update(Ordering::Acquire, Ordering::Relaxed, take).is_ok()
     }
 
-    fn wait(&self, until: Option<Instant>) -> Ended {
+    fn wait(&self, until: Option<Instant>) -> PointEnd {
         self.data.fetch_add(ONE_WAITS, Ordering::Relaxed);
         loop {
             if self.take(ONE_WAITS) {
-                return Ended::Woken;
+                return PointEnd::Woken;
             }
             let ended = wait::sleep_at_point(self.value(), 0, until, Handlers::Breaking);
-            if ended != Ended::Woken {
+            if ended != PointEnd::Woken {
                 self.data.fetch_sub(ONE_WAITS, Ordering::Relaxed);
                 return ended;
             }
@@ -60,16 +60,16 @@ impl Semaphore {
     }
 }
 
-fn wait_by(semaphore: &Semaphore, until: impl FnOnce() -> Result<Option<Instant>, c_int>) -> c_int {
+fn wait_by(semaphore: &PthreadSemaphore, until: impl FnOnce() -> Result<Option<Instant>, c_int>) -> c_int {
     cancel::point();
     if semaphore.take(0) {
         return 0;
     }
     match until().map(|until| semaphore.wait(until)) {
-        Ok(Ended::Woken) => 0,
-        Ok(Ended::TimedOut) => fail(libc::ETIMEDOUT),
-        Ok(Ended::Interrupted) => fail(libc::EINTR),
-        Ok(Ended::Cancelled) => cancel::cancel_here(),
+        Ok(PointEnd::Woken) => 0,
+        Ok(PointEnd::TimedOut) => fail(libc::ETIMEDOUT),
+        Ok(PointEnd::Interrupted) => fail(libc::EINTR),
+        Ok(PointEnd::Cancelled) => cancel::cancel_here(),
         Err(error) => fail(error),
     }
 }
@@ -77,16 +77,16 @@ fn wait_by(semaphore: &Semaphore, until: impl FnOnce() -> Result<Option<Instant>
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sem_init(semaphore: &Semaphore, shared: c_int, value: c_uint) -> c_int {
-    type Init = unsafe extern "C" fn(&Semaphore, c_int, c_uint) -> c_int;
+unsafe extern "C" fn sem_init(semaphore: &PthreadSemaphore, shared: c_int, value: c_uint) -> c_int {
+    type SemInit = unsafe extern "C" fn(&PthreadSemaphore, c_int, c_uint) -> c_int;
     // SAFETY: the caller's arguments.
-    unsafe { next!(c"sem_init": Init)(semaphore, shared, value) }
+    unsafe { next!(c"sem_init": SemInit)(semaphore, shared, value) }
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn sem_wait(semaphore: &Semaphore) -> c_int {
+extern "C-unwind" fn sem_wait(semaphore: &PthreadSemaphore) -> c_int {
     if semaphore.is_of_c() {
-        let next = next!(c"sem_wait": Call);
+        let next = next!(c"sem_wait": SemCall);
         // SAFETY: the caller's argument.
         return blocking(|| unsafe { next(semaphore) });
     }
@@ -94,7 +94,7 @@ extern "C-unwind" fn sem_wait(semaphore: &Semaphore) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sem_trywait(semaphore: &Semaphore) -> c_int {
+extern "C" fn sem_trywait(semaphore: &PthreadSemaphore) -> c_int {
     if semaphore.take(0) {
         return 0;
     }
@@ -103,9 +103,9 @@ extern "C" fn sem_trywait(semaphore: &Semaphore) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn sem_timedwait(semaphore: &Semaphore, time: &libc::timespec) -> c_int {
+extern "C-unwind" fn sem_timedwait(semaphore: &PthreadSemaphore, time: &libc::timespec) -> c_int {
     if semaphore.is_of_c() {
-        let next = next!(c"sem_timedwait": Timed);
+        let next = next!(c"sem_timedwait": SemTimed);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(semaphore, time) });
     }
@@ -114,12 +114,12 @@ extern "C-unwind" fn sem_timedwait(semaphore: &Semaphore, time: &libc::timespec)
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn sem_clockwait(
-    semaphore: &Semaphore,
+    semaphore: &PthreadSemaphore,
     clock: libc::clockid_t,
     time: &libc::timespec,
 ) -> c_int {
     if semaphore.is_of_c() {
-        let next = next!(c"sem_clockwait": Clocked);
+        let next = next!(c"sem_clockwait": SemClocked);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(semaphore, clock, time) });
     }
@@ -127,10 +127,10 @@ extern "C-unwind" fn sem_clockwait(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sem_post(semaphore: &Semaphore) -> c_int {
+extern "C" fn sem_post(semaphore: &PthreadSemaphore) -> c_int {
     if semaphore.is_of_c() {
         // SAFETY: the caller's argument.
-        return unsafe { next!(c"sem_post": Call)(semaphore) };
+        return unsafe { next!(c"sem_post": SemCall)(semaphore) };
     }
     const MOST: u32 = c_int::MAX as u32;
     let word = std::ptr::from_ref(semaphore.value());

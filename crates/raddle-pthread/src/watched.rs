@@ -3,9 +3,9 @@
 //! Never: a descriptor itself; closing one.
 //!
 //! A descriptor for which a thread has to wait is told to the kernel's poll of the runtime. Sockets and pipes stay
-//! there until the program closes them, so that the next wait asks the kernel for nothing more; that the number is still
-//! the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with the last
-//! one who waits.
+//! there until the program closes them, so that the next wait asks the kernel for nothing more; that the number is
+//! still the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with
+//! the last one who waits.
 
 use crate::thread::signals;
 use crate::thread::wait::{self, Handlers};
@@ -37,7 +37,7 @@ impl AsFd for Number {
 }
 
 /// One that is waited for.
-struct Watched {
+struct WatchedNumber {
     descriptor: Descriptor<Number>,
     identity: (u64, u64),
     /// Whose turn it is to ask and then call: 0 nobody's, 1 somebody's, 2 and others wait for it.
@@ -45,7 +45,7 @@ struct Watched {
     stays: bool,
 }
 
-type All = HashMap<c_int, Arc<Watched>>;
+type All = HashMap<c_int, Arc<WatchedNumber>>;
 
 static ALL: Mutex<Option<All>> = Mutex::new(None);
 /// Whether there is any.
@@ -85,7 +85,7 @@ fn identity(descriptor: c_int) -> ((u64, u64), bool) {
     ((status.st_dev, status.st_ino), stays)
 }
 
-fn get(descriptor: c_int) -> Arc<Watched> {
+fn get(descriptor: c_int) -> Arc<WatchedNumber> {
     static ONCE: Once = Once::new();
     // SAFETY: these may be called around any fork.
     ONCE.call_once(|| {
@@ -101,15 +101,19 @@ fn get(descriptor: c_int) -> Arc<Watched> {
     {
         return known.clone();
     }
-    let new =
-        Watched { descriptor: Descriptor::new(Number(descriptor)), identity, turn: AtomicU32::new(0), stays };
+    let new = WatchedNumber {
+        descriptor: Descriptor::new(Number(descriptor)),
+        identity,
+        turn: AtomicU32::new(0),
+        stays,
+    };
     let new = Arc::new(new);
     all.insert(descriptor, new.clone());
     new
 }
 
 /// A wait is over: one that does not stay goes with the last who waits.
-fn put(descriptor: c_int, watched: Arc<Watched>) {
+fn put(descriptor: c_int, watched: Arc<WatchedNumber>) {
     if watched.stays {
         return;
     }
@@ -146,7 +150,7 @@ pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
     flags.is_ok_and(|flags| flags as c_int & libc::O_NONBLOCK != 0)
 }
 
-impl Watched {
+impl WatchedNumber {
     /// False if the time has passed.
     fn wait(&self, way: Way, until: Option<Instant>) -> bool {
         let in_time = match (way, until) {
@@ -162,7 +166,7 @@ impl Watched {
 
 /// How a wait has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waited {
+pub(crate) enum DescriptorEnd {
     Ready,
     TimedOut,
     /// By a handler of a signal.
@@ -170,7 +174,7 @@ pub(crate) enum Waited {
 }
 
 /// Waits until it is ready.
-pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers: Handlers) -> Waited {
+pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers: Handlers) -> DescriptorEnd {
     let watched = get(descriptor);
     let ended = watched.wait_or_be_interrupted(way, until, handlers);
     put(descriptor, watched);
@@ -180,10 +184,10 @@ pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers
 /// So often one whose waits handlers end looks whether one has run.
 const LOOK: Duration = Duration::from_millis(20);
 
-impl Watched {
-    fn wait_or_be_interrupted(&self, way: Way, until: Option<Instant>, handlers: Handlers) -> Waited {
+impl WatchedNumber {
+    fn wait_or_be_interrupted(&self, way: Way, until: Option<Instant>, handlers: Handlers) -> DescriptorEnd {
         let Some(here) = signals::interrupted_here() else {
-            return if self.wait(way, until) { Waited::Ready } else { Waited::TimedOut };
+            return if self.wait(way, until) { DescriptorEnd::Ready } else { DescriptorEnd::TimedOut };
         };
         let counter = if handlers == Handlers::All { &here.signals } else { &here.breaks };
         let before = counter.load(Ordering::Relaxed);
@@ -191,13 +195,13 @@ impl Watched {
             let next = deadline(LOOK);
             let is_last = until.zip(next).is_some_and(|(until, next)| until <= next);
             if self.wait(way, if is_last { until } else { next }) {
-                return Waited::Ready;
+                return DescriptorEnd::Ready;
             }
             if counter.load(Ordering::Relaxed) != before {
-                return Waited::Interrupted;
+                return DescriptorEnd::Interrupted;
             }
             if is_last {
-                return Waited::TimedOut;
+                return DescriptorEnd::TimedOut;
             }
         }
     }
@@ -235,7 +239,7 @@ pub(crate) fn when_ready(
             watched.end_turn();
         }
         (asks, has_waited) = (true, true);
-        if watched.wait_or_be_interrupted(way, None, Handlers::Breaking) == Waited::Interrupted {
+        if watched.wait_or_be_interrupted(way, None, Handlers::Breaking) == DescriptorEnd::Interrupted {
             break Err(Errno(libc::EINTR));
         }
     };
@@ -244,7 +248,7 @@ pub(crate) fn when_ready(
     answer
 }
 
-impl Watched {
+impl WatchedNumber {
     fn begin_turn(&self) {
         // pairs with the release in `end_turn`
         if self.turn.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {

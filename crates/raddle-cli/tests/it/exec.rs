@@ -16,7 +16,8 @@ fn the_library_of_pthreads_is_preloaded_and_shown() {
     let folder = folder("shown");
     let mut command = raddle();
     command.args(["exec", "--pthreads", "--alone", "--workers", "3", "--show", "--", "/bin/sh"]);
-    let output = command.env("RADDLE_PTHREADS", &folder).env_remove("LD_PRELOAD").output().expect("it starts");
+    let output =
+        command.env("RADDLE_PTHREADS", &folder).env_remove("LD_PRELOAD").output().expect("it starts");
     let library = folder.join("libraddle_pthread.so");
     let expected = format!("LD_PRELOAD={}\nLIBRADDLE_ALONE=1\nRADDLE_WORKERS=3\n", library.display());
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
@@ -31,7 +32,8 @@ fn a_program_that_it_cannot_serve_runs_as_it_is() {
     bytes[18] = 62;
     std::fs::write(&image, bytes).expect("a file");
     let mut command = raddle();
-    let output = command.args(["exec", "--pthreads", "--show", "--"]).arg(&image).output().expect("it starts");
+    let output =
+        command.args(["exec", "--pthreads", "--show", "--"]).arg(&image).output().expect("it starts");
     let expected = format!("raddle: `{}` runs as it is: it is linked statically\n", image.display());
     assert_eq!(text(&output.stdout), expected);
 }
@@ -44,5 +46,9 @@ fn without_the_library_it_says_how_to_build_it() {
         .output()
         .expect("it starts");
     assert_eq!(output.status.code(), Some(127));
-    assert!(text(&output.stderr).contains("where there is no libraddle_pthread.so"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("where there is no libraddle_pthread.so"),
+        "{}",
+        text(&output.stderr)
+    );
 }

@@ -10,7 +10,7 @@
 
 use crate::next::next;
 use crate::report;
-use crate::thread::record::{self, Record};
+use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;
 use crate::thread::{cleanup, life};
 use raddle_core::door::thread::{self, ThreadEnds};
@@ -39,12 +39,12 @@ unsafe extern "C-unwind" {
 
 const END_OF_STACK: c_int = 16;
 
-pub(crate) fn is_disabled(here: &Record) -> bool {
+pub(crate) fn is_disabled(here: &ThreadRecord) -> bool {
     here.cancel.load(Ordering::Relaxed) & (DISABLED | ENDS) != 0
 }
 
 /// Whether the caller, whose record this is, is to be cancelled now.
-pub(crate) fn is_wanted(here: &Record) -> bool {
+pub(crate) fn is_wanted(here: &ThreadRecord) -> bool {
     // pairs with the addition in `cancel`
     here.cancel.load(Ordering::SeqCst) & (WANTED | DISABLED | ENDS) == WANTED
 }
@@ -72,7 +72,7 @@ unsafe extern "C" fn stop(
 ///
 /// # Safety
 /// The caller is a thread of ours whose function runs; no frame of Rust's above it has anything to drop.
-pub(crate) unsafe fn unwind(here: &Record, result: *mut c_void) -> ! {
+pub(crate) unsafe fn unwind(here: &ThreadRecord, result: *mut c_void) -> ! {
     here.cancel.fetch_or(ENDS, Ordering::Relaxed);
     let exception = here.exception.get().cast();
     // SAFETY: the exception is this thread's, and stays; it ends in `stop`.
@@ -131,7 +131,7 @@ extern "C-unwind" fn pthread_testcancel() {
     point();
 }
 
-fn change(bit: u32, on: bool, here: &Record) -> bool {
+fn change(bit: u32, on: bool, here: &ThreadRecord) -> bool {
     let before = if on {
         here.cancel.fetch_or(bit, Ordering::Relaxed)
     } else {
@@ -142,10 +142,10 @@ fn change(bit: u32, on: bool, here: &Record) -> bool {
 
 #[unsafe(no_mangle)]
 extern "C" fn pthread_setcancelstate(state: c_int, before: Option<&mut c_int>) -> c_int {
-    type Set = unsafe extern "C" fn(c_int, Option<&mut c_int>) -> c_int;
+    type SetCancel = unsafe extern "C" fn(c_int, Option<&mut c_int>) -> c_int;
     let Some(here) = record::here() else {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setcancelstate": Set)(state, before) };
+        return unsafe { next!(c"pthread_setcancelstate": SetCancel)(state, before) };
     };
     if !matches!(state, 0 | 1) {
         return libc::EINVAL;
@@ -157,10 +157,10 @@ extern "C" fn pthread_setcancelstate(state: c_int, before: Option<&mut c_int>) -
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: Option<&mut c_int>) -> c_int {
-    type Set = unsafe extern "C" fn(c_int, Option<&mut c_int>) -> c_int;
+    type SetCancel = unsafe extern "C" fn(c_int, Option<&mut c_int>) -> c_int;
     let Some(here) = record::here() else {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setcanceltype": Set)(kind, before) };
+        return unsafe { next!(c"pthread_setcanceltype": SetCancel)(kind, before) };
     };
     if !matches!(kind, 0 | 1) {
         return libc::EINVAL;

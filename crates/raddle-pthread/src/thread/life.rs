@@ -4,8 +4,8 @@
 
 use crate::next::next;
 use crate::thread::cancel;
-use crate::thread::record::{self, DETACHED, JOINABLE, JOINING, Record};
-use crate::thread::wait::{self, Ended, Handlers};
+use crate::thread::record::{self, DETACHED, JOINABLE, JOINING, ThreadRecord};
+use crate::thread::wait::{self, Handlers, PointEnd};
 use crate::thread::{signals, start};
 use raddle_context::interpose;
 use raddle_core::door::thread::{ForeignBuilder, Start, Thread, pthread_self};
@@ -253,14 +253,14 @@ pub(crate) fn wait_for_all() {
 }
 
 /// If the thread has detached itself before its maker had said which right there is.
-fn give_up_right_if_detached(record: &Record) {
+fn give_up_right_if_detached(record: &ThreadRecord) {
     // pairs with the exchange in `detach`
     if record.state.load(Ordering::SeqCst) == DETACHED {
         take_right(record).into_iter().for_each(Thread::detach);
     }
 }
 
-fn take_right(record: &Record) -> Option<Thread> {
+fn take_right(record: &ThreadRecord) -> Option<Thread> {
     let right = record.right.swap(null_mut(), Ordering::SeqCst); // pairs with the store in `create`
     // SAFETY: a right that was made a word, taken once.
     (!right.is_null()).then(|| unsafe { Thread::from_raw(right) })
@@ -286,7 +286,7 @@ pub(crate) unsafe extern "C" fn detach(thread: libc::pthread_t) -> c_int {
 }
 
 /// Joins a thread of ours.
-fn join_until(record: &Record, result: *mut *mut c_void, until: Option<Instant>) -> c_int {
+fn join_until(record: &ThreadRecord, result: *mut *mut c_void, until: Option<Instant>) -> c_int {
     if record.thread() == pthread_self() {
         return libc::EDEADLK;
     }
@@ -296,11 +296,11 @@ fn join_until(record: &Record, result: *mut *mut c_void, until: Option<Instant>)
     // pairs with the release where it ends
     while record.ended.load(Ordering::Acquire) == 0 {
         let ended = wait::sleep_at_point(&record.ended, 0, until, Handlers::None);
-        if ended == Ended::Woken {
+        if ended == PointEnd::Woken {
             continue;
         }
         record.state.store(JOINABLE, Ordering::Relaxed);
-        if ended == Ended::Cancelled {
+        if ended == PointEnd::Cancelled {
             cancel::cancel_here();
         }
         return libc::ETIMEDOUT;
@@ -323,8 +323,8 @@ fn join_until(record: &Record, result: *mut *mut c_void, until: Option<Instant>)
 }
 
 type Join = unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void) -> c_int;
-type Timed = unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void, *const libc::timespec) -> c_int;
-type Clocked =
+type JoinTimed = unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void, *const libc::timespec) -> c_int;
+type JoinClocked =
     unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void, libc::clockid_t, *const libc::timespec) -> c_int;
 
 /// As `pthread_join`.
@@ -363,7 +363,7 @@ unsafe extern "C-unwind" fn pthread_timedjoin_np(
 ) -> c_int {
     let Some(record) = record::of(thread) else {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_timedjoin_np": Timed)(thread, result, time) };
+        return unsafe { next!(c"pthread_timedjoin_np": JoinTimed)(thread, result, time) };
     };
     join_by(record, result, libc::CLOCK_REALTIME, time)
 }
@@ -379,13 +379,13 @@ unsafe extern "C-unwind" fn pthread_clockjoin_np(
 ) -> c_int {
     let Some(record) = record::of(thread) else {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_clockjoin_np": Clocked)(thread, result, clock, time) };
+        return unsafe { next!(c"pthread_clockjoin_np": JoinClocked)(thread, result, clock, time) };
     };
     join_by(record, result, clock, time)
 }
 
 fn join_by(
-    record: &Record,
+    record: &ThreadRecord,
     result: *mut *mut c_void,
     clock: libc::clockid_t,
     time: *const libc::timespec,

@@ -1,4 +1,4 @@
-//! Owns: `Record`, what is kept of each thread; finding one by a `pthread_t`.
+//! Owns: `ThreadRecord`, what is kept of each thread; finding one by a `pthread_t`.
 //! May use: `libc`, `raddle-core`.
 //! Never: a table: a record lies in the thread's own storage.
 //!
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Of a thread. All zeroes for an OS thread that the library has not made.
-pub(crate) struct Record {
+pub(crate) struct ThreadRecord {
     /// Its own `pthread_t` while it may be joined or runs: then it is a thread of ours.
     pub(crate) own: AtomicUsize,
     /// The right to join it, as a word; null when somebody has taken it, or nobody will.
@@ -52,11 +52,11 @@ pub(crate) const DETACHED: u32 = 1;
 pub(crate) const JOINING: u32 = 2;
 
 #[repr(align(16))]
-struct Aligned(Record);
+struct Aligned(ThreadRecord);
 
 thread_local! {
     static RECORD: Aligned = const {
-        Aligned(Record {
+        Aligned(ThreadRecord {
             own: AtomicUsize::new(0),
             right: AtomicPtr::new(null_mut()),
             state: AtomicU32::new(JOINABLE),
@@ -93,14 +93,14 @@ fn distance() -> usize {
 ///
 /// # Safety
 /// `thread` is the descriptor of a thread whose storage is there.
-pub(crate) unsafe fn at(thread: usize) -> &'static Record {
-    let record = with_exposed_provenance::<Record>(thread.wrapping_add(distance()));
+pub(crate) unsafe fn at(thread: usize) -> &'static ThreadRecord {
+    let record = with_exposed_provenance::<ThreadRecord>(thread.wrapping_add(distance()));
     // SAFETY: the caller's; all but the cells, which are its thread's alone, is atomic.
     unsafe { &*record }
 }
 
 /// The record of a thread of ours that has not been joined. None for all others, and for nonsense that is zero.
-pub(crate) fn of(thread: libc::pthread_t) -> Option<&'static Record> {
+pub(crate) fn of(thread: libc::pthread_t) -> Option<&'static ThreadRecord> {
     if thread == 0 {
         return None;
     }
@@ -111,14 +111,14 @@ pub(crate) fn of(thread: libc::pthread_t) -> Option<&'static Record> {
 
 /// The caller's, if it is a thread of ours.
 #[inline]
-pub(crate) fn here() -> Option<&'static Record> {
+pub(crate) fn here() -> Option<&'static ThreadRecord> {
     let record = RECORD.with(|record| &raw const record.0);
     // SAFETY: this thread's own, which stays as long as it runs.
     let record = unsafe { &*record };
     (record.own.load(Ordering::Relaxed) != 0).then_some(record)
 }
 
-impl Record {
+impl ThreadRecord {
     /// Which `pthread_t` this is of.
     pub(crate) fn thread(&self) -> usize {
         self.own.load(Ordering::Relaxed)

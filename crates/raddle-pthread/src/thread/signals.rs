@@ -12,7 +12,7 @@
 
 use crate::errno::{answer, fail};
 use crate::next::next;
-use crate::thread::record::{self, Record};
+use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;
 use raddle_context::interpose;
 use raddle_core::{blocking, orphan};
@@ -73,7 +73,7 @@ static BLOCKED: AtomicU64 = AtomicU64::new(0);
 static WANTED: AtomicU64 = AtomicU64::new(0);
 static KEEPER: AtomicI32 = AtomicI32::new(0);
 /// Whose waits a handler ends: `main`.
-static MAIN: AtomicPtr<Record> = AtomicPtr::new(null_mut());
+static MAIN: AtomicPtr<ThreadRecord> = AtomicPtr::new(null_mut());
 
 type Action3 = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
@@ -101,7 +101,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
 }
 
 /// A handler has run for it.
-fn note(record: &Record, restarts: bool) {
+fn note(record: &ThreadRecord, restarts: bool) {
     // pairs with the loads in `wait::sleep_at_point`
     record.signals.fetch_add(1, Ordering::SeqCst);
     if !restarts {
@@ -110,7 +110,7 @@ fn note(record: &Record, restarts: bool) {
 }
 
 /// Ends what it waits in. `breathe` lets it run, if the caller is a thread of ours.
-fn end_wait(record: &Record, mut breathe: impl FnMut()) {
+fn end_wait(record: &ThreadRecord, mut breathe: impl FnMut()) {
     loop {
         let address = record.waits_at.load(Ordering::SeqCst); // pairs with the stores there
         if address == 0 || wait::wake(without_provenance::<AtomicU32>(address), u32::MAX) > 0 {
@@ -126,7 +126,7 @@ fn end_wait(record: &Record, mut breathe: impl FnMut()) {
 }
 
 /// Ends what another thread waits in, by a thread of ours.
-pub(crate) fn interrupt(record: &Record) {
+pub(crate) fn interrupt(record: &ThreadRecord) {
     note(record, false);
     let mut times = 0;
     end_wait(record, || wait::breathe(&mut times));
@@ -171,9 +171,9 @@ pub(crate) fn call_away(
 static HAS_HANDLERS: AtomicBool = AtomicBool::new(false);
 
 /// The caller, if handlers end its waits.
-pub(crate) fn interrupted_here() -> Option<&'static Record> {
+pub(crate) fn interrupted_here() -> Option<&'static ThreadRecord> {
     let main = MAIN.load(Ordering::Relaxed).cast_const();
-    let is_it = |here: &&'static Record| std::ptr::eq(*here, main);
+    let is_it = |here: &&'static ThreadRecord| std::ptr::eq(*here, main);
     record::here().filter(|_| HAS_HANDLERS.load(Ordering::Relaxed)).filter(is_it)
 }
 
@@ -223,7 +223,7 @@ fn count(blocked: u64, by: u32) {
 }
 
 /// A thread begins that blocks this.
-pub(crate) fn begin(record: &Record, blocked: u64) {
+pub(crate) fn begin(record: &ThreadRecord, blocked: u64) {
     record.blocked.store(blocked, Ordering::Relaxed);
     THREADS.fetch_add(1, Ordering::Relaxed);
     count(blocked, 1);
@@ -233,7 +233,7 @@ pub(crate) fn begin(record: &Record, blocked: u64) {
 }
 
 /// A thread ends.
-pub(crate) fn end(record: &Record) {
+pub(crate) fn end(record: &ThreadRecord) {
     THREADS.fetch_sub(1, Ordering::Relaxed);
     count(record.blocked.load(Ordering::Relaxed), u32::MAX);
     if record.blocked.load(Ordering::Relaxed) != 0 || BLOCKED.load(Ordering::Relaxed) != 0 {
@@ -275,19 +275,19 @@ pub(crate) fn keep_nothing(blocked: u64) {
 }
 
 /// By the thread of `main`.
-pub(crate) fn is_main(record: &'static Record) {
+pub(crate) fn is_main(record: &'static ThreadRecord) {
     MAIN.store(std::ptr::from_ref(record).cast_mut(), Ordering::Relaxed);
 }
 
 /// In a forked child: the caller is its only thread, and takes its signals itself.
-pub(crate) fn in_child(record: &'static Record) {
+pub(crate) fn in_child(record: &'static ThreadRecord) {
     KEEPER.store(0, Ordering::Relaxed);
     is_main(record);
     raddle_syscall::block_signals_only(record.blocked.load(Ordering::Relaxed));
 }
 
 /// The caller, if its signals are the keeper's affair.
-fn kept() -> Option<&'static Record> {
+fn kept() -> Option<&'static ThreadRecord> {
     record::here().filter(|_| KEEPER.load(Ordering::Relaxed) != 0 && !orphan::is_orphan())
 }
 
@@ -306,8 +306,8 @@ unsafe extern "C" fn set_action(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
-    type Set = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
-    let next = next!(c"sigaction": Set);
+    type SetSignals = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    let next = next!(c"sigaction": SetSignals);
     if !(1..SIGNALS as c_int).contains(&signal) || bit(signal) & (FAULTS | NEVER) != 0 {
         // SAFETY: the caller's arguments.
         return unsafe { next(signal, new, old) };
@@ -351,10 +351,10 @@ unsafe extern "C" fn set_handler(signal: c_int, handler: usize) -> usize {
 }
 
 unsafe extern "C" fn set_mask(how: c_int, set: *const u64, old: *mut u64) -> c_int {
-    type Set = unsafe extern "C" fn(c_int, *const u64, *mut u64) -> c_int;
+    type SetSignals = unsafe extern "C" fn(c_int, *const u64, *mut u64) -> c_int;
     let Some(here) = kept() else {
         // SAFETY: the caller's arguments.
-        let answer = unsafe { next!(c"pthread_sigmask": Set)(how, set, old) };
+        let answer = unsafe { next!(c"pthread_sigmask": SetSignals)(how, set, old) };
         if let Some(here) = record::here() {
             here.blocked.store(raddle_syscall::blocked_signals(), Ordering::Relaxed);
         }
@@ -378,7 +378,7 @@ unsafe extern "C" fn set_mask(how: c_int, set: *const u64, old: *mut u64) -> c_i
     0
 }
 
-fn change(here: &Record, blocked: u64) {
+fn change(here: &ThreadRecord, blocked: u64) {
     let before = here.blocked.swap(blocked, Ordering::Relaxed);
     if before != blocked {
         count(blocked & !before, 1);
@@ -443,10 +443,10 @@ thread_local! {
 
 /// A record only: the alternate stack is the worker's.
 unsafe extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
-    type Set = unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int;
+    type SetSignals = unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int;
     if record::here().is_none() {
         // SAFETY: the caller's arguments.
-        return unsafe { next!(c"sigaltstack": Set)(new, old) };
+        return unsafe { next!(c"sigaltstack": SetSignals)(new, old) };
     }
     let (place, flags, bytes) = STACK.get();
     // SAFETY: null, or the caller's.
@@ -468,25 +468,25 @@ unsafe extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_
 }
 
 unsafe extern "C-unwind" fn wait_for_signal(set: usize, signal: *mut c_int) -> c_int {
-    type Wait = unsafe extern "C" fn(usize, usize) -> c_int;
+    type SignalWait = unsafe extern "C" fn(usize, usize) -> c_int;
     crate::thread::cancel::point();
-    let (next, place) = (next!(c"sigwait": Wait), signal.expose_provenance());
+    let (next, place) = (next!(c"sigwait": SignalWait), signal.expose_provenance());
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, place) })
 }
 
 unsafe extern "C-unwind" fn wait_for_info(set: usize, info: usize) -> c_int {
-    type Wait = unsafe extern "C" fn(usize, usize) -> c_int;
+    type SignalWait = unsafe extern "C" fn(usize, usize) -> c_int;
     crate::thread::cancel::point();
-    let next = next!(c"sigwaitinfo": Wait);
+    let next = next!(c"sigwaitinfo": SignalWait);
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, info) })
 }
 
 unsafe extern "C-unwind" fn wait_for_info_until(set: usize, info: usize, time: usize) -> c_int {
-    type Wait = unsafe extern "C" fn(usize, usize, usize) -> c_int;
+    type SignalWait = unsafe extern "C" fn(usize, usize, usize) -> c_int;
     crate::thread::cancel::point();
-    let next = next!(c"sigtimedwait": Wait);
+    let next = next!(c"sigtimedwait": SignalWait);
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, info, time) })
 }

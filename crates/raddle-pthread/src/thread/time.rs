@@ -4,7 +4,7 @@
 
 use crate::errno::fail;
 use crate::thread::cancel;
-use crate::thread::wait::{self, Ended, Handlers};
+use crate::thread::wait::{self, Handlers, PointEnd};
 use raddle_core::door::{futex, thread};
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::AtomicU32;
@@ -28,10 +28,10 @@ fn sleep_until(until: Option<Instant>) -> bool {
     let word = AtomicU32::new(0);
     loop {
         match wait::sleep_at_point(&word, 0, until, Handlers::All) {
-            Ended::Woken => {}
-            Ended::TimedOut => return true,
-            Ended::Interrupted => return false,
-            Ended::Cancelled => cancel::cancel_here(),
+            PointEnd::Woken => {}
+            PointEnd::TimedOut => return true,
+            PointEnd::Interrupted => return false,
+            PointEnd::Cancelled => cancel::cancel_here(),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn sleep<W: FutexWord>(
 
 /// How a cancellation point's wait has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum PointEnd {
     /// By a wake, since the word has changed, or for no reason.
     Woken,
     TimedOut,
@@ -48,9 +48,9 @@ pub(crate) fn sleep_at_point(
     seen: u32,
     until: Option<Instant>,
     handlers: Handlers,
-) -> Ended {
+) -> PointEnd {
     let Some(here) = record::here().filter(|here| !cancel::is_disabled(here)) else {
-        return if sleep(word, seen, until, None) { Ended::Woken } else { Ended::TimedOut };
+        return if sleep(word, seen, until, None) { PointEnd::Woken } else { PointEnd::TimedOut };
     };
     let address = std::ptr::from_ref(word).addr();
     let run = || match handlers {
@@ -63,13 +63,13 @@ pub(crate) fn sleep_at_point(
     let in_time = cancel::is_wanted(here) || run() != before || sleep(word, seen, until, None);
     here.waits_at.store(0, Ordering::SeqCst); // pairs with the same
     if cancel::is_wanted(here) {
-        Ended::Cancelled
+        PointEnd::Cancelled
     } else if run() != before {
-        Ended::Interrupted
+        PointEnd::Interrupted
     } else if in_time {
-        Ended::Woken
+        PointEnd::Woken
     } else {
-        Ended::TimedOut
+        PointEnd::TimedOut
     }
 }
 

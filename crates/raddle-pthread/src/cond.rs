@@ -4,8 +4,8 @@
 //!
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
 //! then gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more
-//! and then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so anew.
-//! Who is woken touches nothing here: the variable may be gone.
+//! and then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so
+//! anew. Who is woken touches nothing here: the variable may be gone.
 
 use crate::mutex::PthreadMutex;
 use crate::next::next;

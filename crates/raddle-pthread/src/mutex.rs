@@ -12,8 +12,8 @@
 //! | 6-7 | its place in the list of robust ones | who holds it |
 //!
 //! Who gives back a mutex that somebody sleeps for wakes one, and says so: until that one runs, and has taken it or
-//! sleeps again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in passing.
-//! Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
+//! sleeps again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in
+//! passing. Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
 //! Mutexes that priorities go by are plain ones. Those that are robust, or shared with other programs, are the C
 //! library's, in a `blocking` call.

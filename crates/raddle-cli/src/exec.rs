@@ -11,7 +11,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -80,7 +80,8 @@ impl Exec {
             return Ok(as_it_is.unwrap_or_default() + &shown.collect::<String>());
         }
         if let Some(text) = as_it_is {
-            eprint!("{text}");
+            // Nobody could be told.
+            let _unwritten = io::stderr().write_all(text.as_bytes());
         }
         let mut command = Command::new(program);
         // Of the program's runtime they would be settings, which it does not know.
@@ -107,7 +108,7 @@ impl Exec {
             put_before("LD_LIBRARY_PATH", folder.as_os_str());
             put_before("LD_PRELOAD", folder.join(OPENMP.file).as_os_str());
         }
-        all.extend(self.settings.variables().map(|(name, value)| (name.to_owned(), value.into())));
+        all.extend(self.settings.variables().map(|(name, value)| (name.to_owned(), value)));
         Ok(all)
     }
 }

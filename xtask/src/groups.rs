@@ -259,6 +259,12 @@ const GROUPS: &[Group] = &[
         steps: &["CAPI=all cargo test --no-fail-fast --workspace --test capi"],
     },
     Group {
+        name: "pthreads",
+        what: "C++ programs with POSIX threads, unchanged, on the library that is preloaded; those in C are in `unit`",
+        needs: &[GXX],
+        steps: &["PTHREADS_CXX=c++ cargo test --no-fail-fast --workspace --test pthreads -- cpp"],
+    },
+    Group {
         name: "rayon",
         what: "rayon's parallel iterators and blake3, unchanged, on Raddle by the patch of a manifest",
         needs: &[],

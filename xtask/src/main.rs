@@ -20,6 +20,7 @@ mod link_shared;
 mod man;
 mod openmp;
 mod plate;
+mod pthreads;
 mod recipes;
 mod report;
 mod run;
@@ -68,6 +69,8 @@ enum Command {
     Openmp(openmp::OpenmpArgs),
     /// Install the libraries for C and C++, with headers, pkg-config, CMake and the manual, below a prefix
     Install(install::InstallArgs),
+    /// Build the library that `raddle exec --pthreads` gives programs with POSIX threads, beside `raddle`
+    Pthreads(pthreads::PthreadsArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -143,6 +146,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::LinkShared(args) => link_shared::run(&args),
         Command::Openmp(args) => openmp::run(&args),
         Command::Install(args) => install::run(&args),
+        Command::Pthreads(args) => pthreads::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),

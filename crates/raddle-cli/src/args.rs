@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// Run a program, with the runtime's settings given as options
     #[command(after_long_help = RUN_HELP)]
     Run(RunCommand),
-    /// Run an OpenMP program as it was compiled, on Raddle's scheduler
+    /// Run a program with OpenMP or POSIX threads as it was compiled, on Raddle's scheduler
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
     /// Check occam programs without running them: grammar, types, races, aliases
@@ -96,6 +96,7 @@ Examples:
   raddle exec -- ./app -v                   what gcc, clang or Intel's compilers made by -fopenmp
   raddle exec --workers 4 -- python3 x.py   libraries that bring a libgomp of their own
   raddle exec --show -- ./app               what is set for it
+  raddle exec --pthreads -- ./app           what was linked against glibc, with threads of its own
 
 Exit codes:
   The program's own, once it runs.

@@ -1,25 +1,45 @@
 //! Owns: `raddle exec`: a program with the libraries of other threading interfaces replaced by Raddle's.
-//! May use: `refusal`, `settings`.
+//! May use: `image`, `refusal`, `settings`.
 //! Never: staying: it becomes the program.
 //!
 //! A library that stands for libgomp and libomp lies in a folder of its own, under their names. The dynamic linker
 //! looks there first (`LD_LIBRARY_PATH`), so that the others are not loaded at all; and the library is preloaded, for
 //! programs that bring a libgomp of another name with them, as Python's wheels do.
+//!
+//! The one for POSIX threads is only preloaded. Each has a runtime of its own, so a program gets one of the two: who
+//! asks for POSIX threads has its OpenMP library run on those.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::image;
 use crate::refusal::Error;
 use crate::settings::Settings;
 
-/// Where the library is looked for first.
-const VARIABLE: &str = "RADDLE_OPENMP";
-const FOLDER: &str = "raddle-openmp";
-const LIBRARY: &str = "libraddle_omp.so";
+/// A library: what it is called, in which folder, and which variable names another one.
+struct Library {
+    file: &'static str,
+    folder: &'static str,
+    variable: &'static str,
+    task: &'static str,
+}
+
+const OPENMP: Library =
+    Library { file: "libraddle_omp.so", folder: "raddle-openmp", variable: "RADDLE_OPENMP", task: "openmp" };
+
+const PTHREADS: Library = Library {
+    file: "libraddle_pthread.so",
+    folder: "raddle-pthreads",
+    variable: "RADDLE_PTHREADS",
+    task: "pthreads",
+};
+
+/// What has the library of POSIX threads leave the program's children alone.
+const ALONE: &str = "LIBRADDLE_ALONE";
 
 /// `raddle exec`.
 #[derive(clap::Args)]
@@ -31,6 +51,14 @@ pub(crate) struct Exec {
     #[arg(long)]
     show: bool,
 
+    /// POSIX threads, instead of OpenMP's
+    #[arg(long)]
+    pthreads: bool,
+
+    /// Leave programs that this one starts as they are
+    #[arg(long, requires = "pthreads")]
+    alone: bool,
+
     /// The program, looked for in PATH, and its arguments
     #[arg(value_name = "PROGRAM", last = true, required = true)]
     program: Vec<OsString>,
@@ -39,24 +67,49 @@ pub(crate) struct Exec {
 impl Exec {
     /// What it would do, if that is asked for; else it becomes the program, and returns only if that fails.
     pub(crate) fn carry_out(self) -> Result<String, Error> {
-        let folder = folder()?;
-        let library = folder.join(LIBRARY);
-        let variables = [
-            ("LD_LIBRARY_PATH", before(folder.as_os_str(), env::var_os("LD_LIBRARY_PATH"))),
-            ("LD_PRELOAD", before(library.as_os_str(), env::var_os("LD_PRELOAD"))),
-        ];
-        let variables = || variables.iter().cloned().chain(self.settings.variables());
-        if self.show {
-            let shown = variables().map(|(name, value)| format!("{name}={}\n", value.to_string_lossy()));
-            return Ok(shown.collect());
-        }
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
-        let error = Command::new(program).args(arguments).envs(variables()).exec();
+        let declined = if self.pthreads { image::why_not(program) } else { None };
+        let variables = match declined {
+            Some(_) => Vec::new(),
+            None => self.variables()?,
+        };
+        let as_it_is =
+            declined.map(|why| format!("raddle: `{}` runs as it is: {why}\n", program.to_string_lossy()));
+        if self.show {
+            let shown = variables.iter().map(|(name, value)| format!("{name}={}\n", value.to_string_lossy()));
+            return Ok(as_it_is.unwrap_or_default() + &shown.collect::<String>());
+        }
+        if let Some(text) = as_it_is {
+            // Nobody could be told.
+            let _unwritten = io::stderr().write_all(text.as_bytes());
+        }
+        let mut command = Command::new(program);
+        // Of the program's runtime they would be settings, which it does not know.
+        command.env_remove(OPENMP.variable).env_remove(PTHREADS.variable);
+        let error = command.args(arguments).envs(variables).exec();
         let shown = program.to_string_lossy();
         Err(match error.kind() {
             io::ErrorKind::NotFound => Error::NotFound(format!("there is no program `{shown}`")),
             _ => Error::CannotRun(format!("could not run `{shown}`: {error}")),
         })
+    }
+
+    fn variables(&self) -> Result<Vec<(String, OsString)>, Error> {
+        let mut all = Vec::new();
+        let mut put_before = |name: &str, value: &OsStr| {
+            all.push((name.to_owned(), before(value, env::var_os(name))));
+        };
+        if self.pthreads {
+            let folder = PTHREADS.folder()?;
+            put_before("LD_PRELOAD", folder.join(PTHREADS.file).as_os_str());
+            all.extend(self.alone.then(|| (ALONE.to_owned(), "1".into())));
+        } else {
+            let folder = OPENMP.folder()?;
+            put_before("LD_LIBRARY_PATH", folder.as_os_str());
+            put_before("LD_PRELOAD", folder.join(OPENMP.file).as_os_str());
+        }
+        all.extend(self.settings.variables().map(|(name, value)| (name.to_owned(), value)));
+        Ok(all)
     }
 }
 
@@ -69,23 +122,26 @@ fn before(first: &OsStr, others: Option<OsString>) -> OsString {
     all
 }
 
-/// The folder with the library: where the variable says, else beside this program.
-fn folder() -> Result<PathBuf, Error> {
-    let is_there = |folder: &Path| folder.join(LIBRARY).is_file();
-    if let Some(folder) = env::var_os(VARIABLE).map(PathBuf::from) {
-        let shown = folder.display();
-        return match folder.canonicalize() {
-            Ok(folder) if is_there(&folder) => Ok(folder),
-            _ => Err(Error::NotFound(format!("{VARIABLE} is `{shown}`, where there is no {LIBRARY}"))),
-        };
+impl Library {
+    /// The folder with the library: where the variable says, else beside this program.
+    fn folder(&self) -> Result<PathBuf, Error> {
+        let Library { file, folder, variable, task } = self;
+        let is_there = |folder: &Path| folder.join(file).is_file();
+        if let Some(folder) = env::var_os(variable).map(PathBuf::from) {
+            let shown = folder.display();
+            return match folder.canonicalize() {
+                Ok(folder) if is_there(&folder) => Ok(folder),
+                _ => Err(Error::NotFound(format!("{variable} is `{shown}`, where there is no {file}"))),
+            };
+        }
+        let own = env::current_exe().ok().and_then(|path| path.canonicalize().ok());
+        let beside = own.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+        let places = [beside.join(folder), beside.join("../lib").join(folder)];
+        places.into_iter().find(|folder| is_there(folder)).ok_or_else(|| {
+            Error::NotFound(format!(
+                "there is no {folder}/{file} beside `raddle`; `cargo xtask {task}` in Raddle's source builds it, and \
+                 {variable} may name its folder"
+            ))
+        })
     }
-    let own = env::current_exe().ok().and_then(|path| path.canonicalize().ok());
-    let beside = own.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
-    let places = [beside.join(FOLDER), beside.join("../lib").join(FOLDER)];
-    places.into_iter().find(|folder| is_there(folder)).ok_or_else(|| {
-        Error::NotFound(format!(
-            "there is no {FOLDER}/{LIBRARY} beside `raddle`; `cargo xtask openmp` in Raddle's source builds it, and \
-             {VARIABLE} may name its folder"
-        ))
-    })
 }

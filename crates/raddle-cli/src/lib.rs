@@ -14,6 +14,7 @@ mod check;
 mod dump;
 mod exec;
 mod explain;
+mod image;
 mod info;
 mod lab;
 mod mpi;

@@ -3,6 +3,8 @@
 mod check;
 mod corpus;
 mod dump;
+#[cfg(target_arch = "x86_64")]
+mod exec;
 mod full;
 mod hostile;
 mod info;

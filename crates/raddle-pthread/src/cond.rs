@@ -1,0 +1,169 @@
+//! Owns: `Cond`, a `pthread_cond_t`, and its calls.
+//! May use: `mutex`, `thread::cancel`, `thread::wait`, `libc`, `raddle-core`.
+//! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after it was woken.
+//!
+//! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
+//! then gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more
+//! and then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so
+//! anew. Who is woken touches nothing here: the variable may be gone.
+
+use crate::mutex::PthreadMutex;
+use crate::next::next;
+use crate::thread::cancel;
+use crate::thread::wait::{self, Handlers, PointEnd};
+use raddle_core::blocking;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::Instant;
+
+/// A `pthread_cond_t`.
+#[repr(C)]
+pub(crate) struct Cond {
+    number: AtomicU32,
+    /// Whether somebody may wait.
+    waits: AtomicU32,
+    unused: [AtomicU32; 7],
+    /// As the C library's: [`SHARED`], [`MONOTONIC`].
+    flags: AtomicU32,
+    last: [AtomicU32; 2],
+}
+
+const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
+
+const SHARED: u32 = 1;
+const MONOTONIC: u32 = 2;
+
+type CondCall = unsafe extern "C" fn(&Cond) -> c_int;
+type CondWait = unsafe extern "C" fn(&Cond, &PthreadMutex) -> c_int;
+type CondTimed = unsafe extern "C" fn(&Cond, &PthreadMutex, &libc::timespec) -> c_int;
+type CondClocked = unsafe extern "C" fn(&Cond, &PthreadMutex, libc::clockid_t, &libc::timespec) -> c_int;
+
+impl Cond {
+    fn is_of_c(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & SHARED != 0
+    }
+
+    fn clock(&self) -> libc::clockid_t {
+        if self.flags.load(Ordering::Relaxed) & MONOTONIC != 0 {
+            libc::CLOCK_MONOTONIC
+        } else {
+            libc::CLOCK_REALTIME
+        }
+    }
+
+    fn wait(&self, mutex: &PthreadMutex, until: Option<Instant>) -> Result<PointEnd, c_int> {
+        let seen = self.number.load(Ordering::Relaxed);
+        fence(Ordering::SeqCst); // pairs with the one in `wake`
+        self.waits.store(1, Ordering::Release); // pairs with the acquire in `wake`
+        let count = mutex.give_up()?;
+        let ended = wait::sleep_at_point(&self.number, seen, until, Handlers::None);
+        mutex.take_back(count);
+        Ok(ended)
+    }
+
+    fn wake(&self, all: bool) {
+        fence(Ordering::SeqCst); // pairs with the one in `wait`
+        // pairs with the release in `wait`
+        if self.waits.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        if all {
+            self.waits.store(0, Ordering::Relaxed);
+            fence(Ordering::SeqCst); // pairs with the one in `wait`
+        }
+        let word = &raw const self.number;
+        self.number.fetch_add(1, Ordering::Relaxed);
+        wait::wake(word, if all { u32::MAX } else { 1 });
+    }
+}
+
+/// As the C library's, which knows the attributes.
+#[unsafe(no_mangle)]
+extern "C" fn pthread_cond_init(cond: &Cond, attributes: *const libc::pthread_condattr_t) -> c_int {
+    type CondInit = unsafe extern "C" fn(&Cond, *const libc::pthread_condattr_t) -> c_int;
+    // SAFETY: the caller's arguments.
+    unsafe { next!(c"pthread_cond_init": CondInit)(cond, attributes) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_cond_destroy(cond: &Cond) -> c_int {
+    if cond.is_of_c() {
+        let next = next!(c"pthread_cond_destroy": CondCall);
+        // SAFETY: the caller's argument.
+        return blocking(|| unsafe { next(cond) });
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_cond_signal(cond: &Cond) -> c_int {
+    if cond.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_cond_signal": CondCall)(cond) };
+    }
+    cond.wake(false);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_cond_broadcast(cond: &Cond) -> c_int {
+    if cond.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_cond_broadcast": CondCall)(cond) };
+    }
+    cond.wake(true);
+    0
+}
+
+fn ended(result: Result<PointEnd, c_int>) -> c_int {
+    match result {
+        Ok(PointEnd::Woken | PointEnd::Interrupted) => 0,
+        Ok(PointEnd::TimedOut) => libc::ETIMEDOUT,
+        Ok(PointEnd::Cancelled) => cancel::cancel_here(),
+        Err(error) => error,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn pthread_cond_wait(cond: &Cond, mutex: &PthreadMutex) -> c_int {
+    cancel::point();
+    if cond.is_of_c() || mutex.is_of_c() {
+        let next = next!(c"pthread_cond_wait": CondWait);
+        // SAFETY: the caller's arguments.
+        return blocking(|| unsafe { next(cond, mutex) });
+    }
+    ended(cond.wait(mutex, None))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn pthread_cond_timedwait(
+    cond: &Cond,
+    mutex: &PthreadMutex,
+    time: &libc::timespec,
+) -> c_int {
+    cancel::point();
+    if cond.is_of_c() || mutex.is_of_c() {
+        let next = next!(c"pthread_cond_timedwait": CondTimed);
+        // SAFETY: the caller's arguments.
+        return blocking(|| unsafe { next(cond, mutex, time) });
+    }
+    let until = wait::until(cond.clock(), time);
+    ended(until.and_then(|until| cond.wait(mutex, until)))
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn pthread_cond_clockwait(
+    cond: &Cond,
+    mutex: &PthreadMutex,
+    clock: libc::clockid_t,
+    time: &libc::timespec,
+) -> c_int {
+    cancel::point();
+    if cond.is_of_c() || mutex.is_of_c() {
+        let next = next!(c"pthread_cond_clockwait": CondClocked);
+        // SAFETY: the caller's arguments.
+        return blocking(|| unsafe { next(cond, mutex, clock, time) });
+    }
+    let until = wait::until_by(clock, time);
+    ended(until.and_then(|until| cond.wait(mutex, until)))
+}

@@ -1,0 +1,28 @@
+//! Owns: POSIX threads, as C programs call them: threads, locks, waits.
+//! May use: nothing.
+//! Never: a call that a Rust program makes.
+//!
+//! The crate becomes a shared library (`cargo xtask pthreads`), which `raddle exec --pthreads` preloads. Read
+//! `docs/PTHREADS.md` for what it does; here read `thread::record` first, then `thread::life`.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+mod alias;
+mod barrier;
+mod c11;
+mod cond;
+mod descriptors;
+mod errno;
+mod futex;
+mod mutex;
+mod names;
+mod next;
+mod once;
+mod poll;
+mod process;
+mod report;
+mod rwlock;
+mod sem;
+mod spin;
+mod thread;
+mod watched;

@@ -1,0 +1,355 @@
+//! Owns: `PthreadMutex`, a `pthread_mutex_t`: its kinds, and its calls.
+//! May use: `thread::wait`, `libc`, `raddle-core`.
+//! Never: an allocation; a word of memory beyond the program's forty bytes.
+//!
+//! | word | the C library's | here |
+//! |---|---|---|
+//! | 0 | the lock | [`TAKEN`], [`WANTED`], [`AWAKE`] |
+//! | 1 | how often a recursive one is taken | the same |
+//! | 3 | how many use it | how many have had to sleep, and have it not yet |
+//! | 4 | the kind, as static initialisers set it | the same |
+//! | 5 | how long to spin | counts unlocks: now and then one lets others run, if a time slice is over |
+//! | 6-7 | its place in the list of robust ones | who holds it |
+//!
+//! Who gives back a mutex that somebody sleeps for wakes one, and says so: until that one runs, and has taken it or
+//! sleeps again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in
+//! passing. Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
+//!
+//! Mutexes that priorities go by are plain ones. Those that are robust, or shared with other programs, are the C
+//! library's, in a `blocking` call.
+
+use crate::next::next;
+use crate::thread::wait;
+use raddle_core::blocking;
+use raddle_core::door::futex::Owner;
+use raddle_core::door::tick;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+/// A `pthread_mutex_t`.
+#[repr(C)]
+pub(crate) struct PthreadMutex {
+    lock: AtomicU32,
+    count: AtomicU32,
+    unused: AtomicU32,
+    sleepers: AtomicU32,
+    kind: AtomicU32,
+    unlocks: AtomicU32,
+    owner: Owner,
+    last: usize,
+}
+
+const _: () = assert!(size_of::<PthreadMutex>() == size_of::<libc::pthread_mutex_t>());
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+/// Somebody sleeps, perhaps.
+const WANTED: u32 = 2;
+/// One of those has been woken.
+const AWAKE: u32 = 4;
+/// So often one looks before it sleeps, after twice as many pauses each time: who holds a contended mutex for short
+/// sections does several of them while the others stay away from its cache line.
+const LOOKS: u32 = 6;
+const PAUSES: u32 = 4;
+/// One of so many unlocks looks at the time slice.
+const UNLOCKS: u32 = 64;
+
+/// In the kind: what it is, ...
+const TYPE: u32 = 3;
+const RECURSIVE: u32 = 1;
+const ERROR_CHECK: u32 = 2;
+/// ... robust, or shared with other programs. One that was destroyed has all bits.
+const OF_C: u32 = 16 | 128;
+
+type MutexCall = unsafe extern "C" fn(&PthreadMutex) -> c_int;
+type MutexTimed = unsafe extern "C" fn(&PthreadMutex, &libc::timespec) -> c_int;
+type MutexClocked = unsafe extern "C" fn(&PthreadMutex, libc::clockid_t, &libc::timespec) -> c_int;
+
+impl PthreadMutex {
+    /// Whether it is the C library's.
+    #[inline]
+    pub(crate) fn is_of_c(&self) -> bool {
+        self.kind.load(Ordering::Relaxed) & OF_C != 0
+    }
+
+    /// Whether every lock of it is a plain one.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        matches!(self.kind.load(Ordering::Relaxed) & (TYPE | OF_C), 0 | 3)
+    }
+
+    #[inline]
+    fn take(&self) -> bool {
+        // pairs with the release in `release`
+        let taken = self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if taken {
+            self.owner.set();
+        }
+        taken
+    }
+
+    /// Takes it if it is free, as one who was woken for it, or sleeps for it, or neither.
+    #[inline]
+    fn take_among(&self, sleeps: bool, woken: bool) -> bool {
+        let word = self.lock.load(Ordering::Acquire); // pairs with the release in `take_slowly`
+        if word & TAKEN != 0 {
+            return false;
+        }
+        let others = self.sleepers.load(Ordering::Relaxed) > u32::from(sleeps);
+        let still_awake = if woken { 0 } else { word & AWAKE };
+        let new = if others { TAKEN | WANTED | still_awake } else { TAKEN };
+        // pairs with the release in `release`
+        self.lock.compare_exchange(word, new, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Takes it, if need be after a wait; false when the time has passed.
+    #[cold]
+    pub(crate) fn take_slowly(&self, until: Option<Instant>) -> bool {
+        let (mut sleeps, mut woken) = (false, false);
+        let in_time = 'takes: loop {
+            for look in 0..LOOKS {
+                if self.take_among(sleeps, woken) {
+                    break 'takes true;
+                }
+                (0..PAUSES << look).for_each(|_| std::hint::spin_loop());
+            }
+            if !sleeps {
+                self.sleepers.fetch_add(1, Ordering::Relaxed);
+                sleeps = true;
+            }
+            let word = self.lock.load(Ordering::Relaxed);
+            let marked = (word | WANTED) & !AWAKE;
+            // Release, so that who sees the mark sees the sleeper counted. pairs with the acquire in `take_among`
+            let set =
+                || self.lock.compare_exchange(word, marked, Ordering::Release, Ordering::Relaxed).is_ok();
+            if word & TAKEN == 0 || !set() {
+                continue;
+            }
+            if !wait::sleep(&self.lock, marked, until, Some(&self.owner)) {
+                break false;
+            }
+            woken = true;
+        };
+        if sleeps {
+            self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        }
+        if in_time {
+            self.owner.set();
+        }
+        in_time
+    }
+
+    #[inline]
+    fn release(&self) {
+        self.owner.clear();
+        let unlocks = self.unlocks.load(Ordering::Relaxed).wrapping_add(1);
+        self.unlocks.store(unlocks, Ordering::Relaxed);
+        // pairs with the acquire in `take`; it may be gone from here on
+        if self.lock.compare_exchange(TAKEN, FREE, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.release_wanted();
+        }
+        if unlocks.is_multiple_of(UNLOCKS) {
+            tick::yield_if_due();
+        }
+    }
+
+    #[cold]
+    fn release_wanted(&self) {
+        let place = &raw const self.lock;
+        let wakes = |word: u32| word & (WANTED | AWAKE) == WANTED;
+        let without = |word: u32| Some(word & !TAKEN | if wakes(word) { AWAKE } else { 0 });
+        // pairs with the acquire in `take_among`; it may be gone from here on
+        let before = self.lock.fetch_update(Ordering::Release, Ordering::Relaxed, without);
+        if before.is_ok_and(wakes) {
+            wait::wake(place, 1);
+        }
+    }
+
+    fn is_mine(&self) -> bool {
+        self.lock.load(Ordering::Relaxed) & TAKEN != 0 && self.owner.is_caller()
+    }
+
+    /// If the caller has it: the answer, by its kind.
+    fn again(&self) -> Option<c_int> {
+        let kind = self.kind.load(Ordering::Relaxed) & TYPE;
+        if !matches!(kind, RECURSIVE | ERROR_CHECK) || !self.is_mine() {
+            return None;
+        }
+        if kind == ERROR_CHECK {
+            return Some(libc::EDEADLK);
+        }
+        let count = self.count.load(Ordering::Relaxed);
+        if count == u32::MAX {
+            return Some(libc::EAGAIN);
+        }
+        self.count.store(count + 1, Ordering::Relaxed);
+        Some(0)
+    }
+
+    fn begin(&self) {
+        if self.kind.load(Ordering::Relaxed) & TYPE == RECURSIVE {
+            self.count.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Locks one that is not the C library's.
+    fn lock_until(&self, until: Option<Instant>) -> c_int {
+        if let Some(answer) = self.again() {
+            return answer;
+        }
+        if !self.take() && !self.take_slowly(until) {
+            return libc::ETIMEDOUT;
+        }
+        self.begin();
+        0
+    }
+
+    /// Gives it up wholly for a wait; how often the caller had it, for [`take_back`](Self::take_back).
+    pub(crate) fn give_up(&self) -> Result<u32, c_int> {
+        let kind = self.kind.load(Ordering::Relaxed) & TYPE;
+        if kind == ERROR_CHECK && !self.is_mine() {
+            return Err(libc::EPERM);
+        }
+        let count = if kind == RECURSIVE { self.count.swap(0, Ordering::Relaxed) } else { 0 };
+        self.release();
+        Ok(count)
+    }
+
+    pub(crate) fn take_back(&self, count: u32) {
+        if !self.take() {
+            self.take_slowly(None);
+        }
+        if count != 0 {
+            self.count.store(count, Ordering::Relaxed);
+        }
+    }
+}
+
+/// As the C library's, which knows the attributes.
+#[unsafe(no_mangle)]
+extern "C" fn pthread_mutex_init(
+    mutex: &PthreadMutex,
+    attributes: *const libc::pthread_mutexattr_t,
+) -> c_int {
+    type MutexInit = unsafe extern "C" fn(&PthreadMutex, *const libc::pthread_mutexattr_t) -> c_int;
+    // SAFETY: the caller's arguments.
+    unsafe { next!(c"pthread_mutex_init": MutexInit)(mutex, attributes) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_mutex_destroy(mutex: &PthreadMutex) -> c_int {
+    if mutex.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_mutex_destroy": MutexCall)(mutex) };
+    }
+    if mutex.lock.load(Ordering::Relaxed) & TAKEN != 0 {
+        return libc::EBUSY;
+    }
+    mutex.kind.store(u32::MAX, Ordering::Relaxed);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
+    if mutex.is_plain() {
+        if !mutex.take() {
+            mutex.take_slowly(None);
+        }
+        return 0;
+    }
+    if !mutex.is_of_c() {
+        return mutex.lock_until(None);
+    }
+    if pthread_mutex_trylock(mutex) == 0 {
+        return 0;
+    }
+    let next = next!(c"pthread_mutex_lock": MutexCall);
+    // SAFETY: the caller's argument.
+    blocking(|| unsafe { next(mutex) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
+    if mutex.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_mutex_trylock": MutexCall)(mutex) };
+    }
+    if mutex.kind.load(Ordering::Relaxed) & TYPE == RECURSIVE
+        && let Some(answer) = mutex.again()
+    {
+        return answer;
+    }
+    if !mutex.take() && !mutex.take_among(false, false) {
+        tick::yield_if_due();
+        return libc::EBUSY;
+    }
+    mutex.begin();
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &PthreadMutex, time: &libc::timespec) -> c_int {
+    if mutex.is_of_c() {
+        let next = next!(c"pthread_mutex_timedlock": MutexTimed);
+        // SAFETY: the caller's arguments.
+        return blocking(|| unsafe { next(mutex, time) });
+    }
+    lock_by(mutex, libc::CLOCK_REALTIME, time)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_mutex_clocklock(
+    mutex: &PthreadMutex,
+    clock: libc::clockid_t,
+    time: &libc::timespec,
+) -> c_int {
+    if mutex.is_of_c() {
+        let next = next!(c"pthread_mutex_clocklock": MutexClocked);
+        // SAFETY: the caller's arguments.
+        return blocking(|| unsafe { next(mutex, clock, time) });
+    }
+    lock_by(mutex, clock, time)
+}
+
+fn lock_by(mutex: &PthreadMutex, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
+    if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
+        return libc::EINVAL;
+    }
+    // Who need not wait need not know a time.
+    if let Some(answer) = mutex.again() {
+        return answer;
+    }
+    if mutex.take() {
+        mutex.begin();
+        return 0;
+    }
+    match wait::until_by(clock, time) {
+        Ok(until) => mutex.lock_until(until),
+        Err(error) => error,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &PthreadMutex) -> c_int {
+    if mutex.is_plain() {
+        mutex.release();
+        return 0;
+    }
+    if mutex.is_of_c() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_mutex_unlock": MutexCall)(mutex) };
+    }
+    if !mutex.is_mine() {
+        return libc::EPERM;
+    }
+    if mutex.kind.load(Ordering::Relaxed) & TYPE == RECURSIVE {
+        let count = mutex.count.load(Ordering::Relaxed);
+        mutex.count.store(count.saturating_sub(1), Ordering::Relaxed);
+        if count > 1 {
+            return 0;
+        }
+    }
+    mutex.release();
+    0
+}

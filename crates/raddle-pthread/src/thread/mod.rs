@@ -1,0 +1,12 @@
+//! Owns: a thread: what is kept of it, its life and its end, what it waits by, its signals, its sleeps.
+//! May use: nothing.
+//! Never: a lock of the program's.
+
+pub(crate) mod cancel;
+mod cleanup;
+pub(crate) mod life;
+pub(crate) mod record;
+pub(crate) mod signals;
+mod start;
+pub(crate) mod time;
+pub(crate) mod wait;

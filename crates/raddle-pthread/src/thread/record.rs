@@ -1,0 +1,168 @@
+//! Owns: `ThreadRecord`, what is kept of each thread; finding one by a `pthread_t`.
+//! May use: `libc`, `raddle-core`.
+//! Never: a table: a record lies in the thread's own storage.
+//!
+//! The library is preloaded, so its thread-local variables lie at the same distance from every thread's pointer: who
+//! knows a `pthread_t` knows where that thread's record is. The storage of a thread of ours stays until it has been
+//! joined, and is never given back to the C library; so a record of one who is gone can still be read, and says so.
+
+use crate::thread::{life, signals, wait};
+use raddle_core::door::thread::pthread_self;
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::c_void;
+use std::ptr::{null_mut, with_exposed_provenance};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Of a thread. All zeroes for an OS thread that the library has not made.
+pub(crate) struct ThreadRecord {
+    /// Its own `pthread_t` while it may be joined or runs: then it is a thread of ours.
+    pub(crate) own: AtomicUsize,
+    /// The right to join it, as a word; null when somebody has taken it, or nobody will.
+    pub(crate) right: AtomicPtr<c_void>,
+    /// [`JOINABLE`], [`DETACHED`], or [`JOINING`]: somebody waits for its end.
+    pub(crate) state: AtomicU32,
+    /// 1 when it has ended; who joins it waits here.
+    pub(crate) ended: AtomicU32,
+    /// Bits of `cancel`.
+    pub(crate) cancel: AtomicU32,
+    /// The address of the word at which it waits, if a cancellation ends that.
+    pub(crate) waits_at: AtomicUsize,
+    /// Its number, as `gettid` has it.
+    pub(crate) number: AtomicI32,
+    /// Its name.
+    pub(crate) name: [AtomicU8; 16],
+    /// The innermost clean-up of the old kind: see `cleanup`.
+    pub(crate) cleanups: Cell<*mut c_void>,
+    /// What is unwound by when it ends from within.
+    pub(crate) exception: UnsafeCell<[u64; 8]>,
+    /// The signals that it believes to block.
+    pub(crate) blocked: AtomicU64,
+    /// How many handlers have run for it, and how many of those end what can be begun again.
+    pub(crate) signals: AtomicU32,
+    pub(crate) breaks: AtomicU32,
+    /// The OS thread in which it blocks, if a handler is to end that.
+    pub(crate) away: AtomicI32,
+    /// How it was made: the size of its guard.
+    pub(crate) guard: AtomicUsize,
+}
+
+pub(crate) const JOINABLE: u32 = 0;
+pub(crate) const DETACHED: u32 = 1;
+pub(crate) const JOINING: u32 = 2;
+
+#[repr(align(16))]
+struct Aligned(ThreadRecord);
+
+thread_local! {
+    static RECORD: Aligned = const {
+        Aligned(ThreadRecord {
+            own: AtomicUsize::new(0),
+            right: AtomicPtr::new(null_mut()),
+            state: AtomicU32::new(JOINABLE),
+            ended: AtomicU32::new(0),
+            cancel: AtomicU32::new(0),
+            waits_at: AtomicUsize::new(0),
+            number: AtomicI32::new(0),
+            name: [const { AtomicU8::new(0) }; 16],
+            cleanups: Cell::new(null_mut()),
+            exception: UnsafeCell::new([0; 8]),
+            blocked: AtomicU64::new(0),
+            signals: AtomicU32::new(0),
+            breaks: AtomicU32::new(0),
+            away: AtomicI32::new(0),
+            guard: AtomicUsize::new(0),
+        })
+    };
+}
+
+/// How far the record lies from a thread's pointer.
+fn distance() -> usize {
+    static DISTANCE: AtomicUsize = AtomicUsize::new(0);
+    let known = DISTANCE.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    let here = RECORD.with(|record| (&raw const record.0).expose_provenance());
+    let distance = here.wrapping_sub(pthread_self());
+    DISTANCE.store(distance, Ordering::Relaxed);
+    distance
+}
+
+/// The record of a thread that was just made, or of one that has not been joined.
+///
+/// # Safety
+/// `thread` is the descriptor of a thread whose storage is there.
+pub(crate) unsafe fn at(thread: usize) -> &'static ThreadRecord {
+    let record = with_exposed_provenance::<ThreadRecord>(thread.wrapping_add(distance()));
+    // SAFETY: the caller's; all but the cells, which are its thread's alone, is atomic.
+    unsafe { &*record }
+}
+
+/// The record of a thread of ours that has not been joined. None for all others, and for nonsense that is zero.
+pub(crate) fn of(thread: libc::pthread_t) -> Option<&'static ThreadRecord> {
+    if thread == 0 {
+        return None;
+    }
+    // SAFETY: the caller of C's vouches for its thread, and that of one of ours is never unmapped.
+    let record = unsafe { at(thread as usize) };
+    (record.own.load(Ordering::Relaxed) == thread as usize).then_some(record)
+}
+
+/// The caller's, if it is a thread of ours.
+#[inline]
+pub(crate) fn here() -> Option<&'static ThreadRecord> {
+    let record = RECORD.with(|record| &raw const record.0);
+    // SAFETY: this thread's own, which stays as long as it runs.
+    let record = unsafe { &*record };
+    (record.own.load(Ordering::Relaxed) != 0).then_some(record)
+}
+
+impl ThreadRecord {
+    /// Which `pthread_t` this is of.
+    pub(crate) fn thread(&self) -> usize {
+        self.own.load(Ordering::Relaxed)
+    }
+
+    /// Begins a life, by the thread itself.
+    pub(crate) fn begin(&self, thread: usize) {
+        static NUMBERS: AtomicI32 = AtomicI32::new(0);
+        /// Above all numbers of the kernel's.
+        const FIRST: i32 = 1 << 22;
+        self.number.store(FIRST + NUMBERS.fetch_add(1, Ordering::Relaxed) % FIRST, Ordering::Relaxed);
+        self.own.store(thread, Ordering::Relaxed);
+    }
+}
+
+/// The key whose destructor tells that a thread ends: a variable with a destructor would have the C library allocate,
+/// and so make a cache of its allocator's for every thread.
+static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+
+/// Before the first thread.
+pub(crate) fn install() {
+    let mut key = 0;
+    // SAFETY: a place for the key, and a destructor that may be called with what `at_end` sets.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(leave)) } == 0 {
+        let _first = KEY.set(key);
+    }
+}
+
+/// Has the end of the calling thread be known: behind the destructors of its thread-local variables, before those of
+/// the program's keys.
+pub(crate) fn at_end() {
+    if let Some(&key) = KEY.get() {
+        // SAFETY: the key is there for ever; only that there is a value counts.
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) };
+    }
+}
+
+unsafe extern "C" fn leave(_one: *mut c_void) {
+    let Some(here) = here() else { return };
+    if here.state.load(Ordering::Relaxed) == DETACHED {
+        here.own.store(0, Ordering::Relaxed);
+    }
+    here.ended.store(1, Ordering::Release); // pairs with the acquire in `life`
+    wait::wake(&raw const here.ended, u32::MAX);
+    signals::end(here);
+    life::ended_one();
+}

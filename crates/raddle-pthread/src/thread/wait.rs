@@ -1,0 +1,123 @@
+//! Owns: sleeping at a word and waking who sleeps; deadlines; waits that a cancellation ends.
+//! May use: `libc`, `raddle-core`.
+//! Never: a queue of its own.
+
+use crate::thread::cancel;
+use crate::thread::record;
+use raddle_core::door::futex::{self, ANY, FutexWord, Owner, WaitOptions, WaitOutcome};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Sleeps while the word has this value; false when the time has passed. For no reason, too.
+#[inline]
+pub(crate) fn sleep<W: FutexWord>(
+    word: &W,
+    seen: W::Value,
+    until: Option<Instant>,
+    owner: Option<&Owner>,
+) -> bool {
+    let options = WaitOptions { until, bits: ANY, owner };
+    futex::wait_or_cancelled(word, seen, &options) != WaitOutcome::TimedOut
+}
+
+/// How a cancellation point's wait has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PointEnd {
+    /// By a wake, since the word has changed, or for no reason.
+    Woken,
+    TimedOut,
+    /// By a handler of a signal.
+    Interrupted,
+    /// The caller is to be cancelled, which is its affair.
+    Cancelled,
+}
+
+/// Which handlers end a wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handlers {
+    None,
+    /// Those that were not installed with `SA_RESTART`.
+    Breaking,
+    All,
+}
+
+/// As [`sleep`], and ends when the caller is to be cancelled, or a handler has run for it.
+pub(crate) fn sleep_at_point(
+    word: &AtomicU32,
+    seen: u32,
+    until: Option<Instant>,
+    handlers: Handlers,
+) -> PointEnd {
+    let Some(here) = record::here().filter(|here| !cancel::is_disabled(here)) else {
+        return if sleep(word, seen, until, None) { PointEnd::Woken } else { PointEnd::TimedOut };
+    };
+    let address = std::ptr::from_ref(word).addr();
+    let run = || match handlers {
+        Handlers::None => 0,
+        Handlers::Breaking => here.breaks.load(Ordering::SeqCst), // pairs with the additions in `note`
+        Handlers::All => here.signals.load(Ordering::SeqCst),     // pairs with the same
+    };
+    let before = run();
+    here.waits_at.store(address, Ordering::SeqCst); // pairs with the load in `cancel::cancel`
+    let in_time = cancel::is_wanted(here) || run() != before || sleep(word, seen, until, None);
+    here.waits_at.store(0, Ordering::SeqCst); // pairs with the same
+    if cancel::is_wanted(here) {
+        PointEnd::Cancelled
+    } else if run() != before {
+        PointEnd::Interrupted
+    } else if in_time {
+        PointEnd::Woken
+    } else {
+        PointEnd::TimedOut
+    }
+}
+
+/// Wakes so many of those who sleep at the word, which may be gone.
+#[inline]
+pub(crate) fn wake<W: FutexWord>(word: *const W, count: u32) -> u32 {
+    futex::wake(word, count, ANY)
+}
+
+/// A span of time of C's; `EINVAL` if it is none.
+pub(crate) fn span(time: &libc::timespec) -> Result<Duration, c_int> {
+    let nanoseconds = u32::try_from(time.tv_nsec).ok().filter(|&nanoseconds| nanoseconds < 1_000_000_000);
+    let seconds = u64::try_from(time.tv_sec).ok();
+    seconds.zip(nanoseconds).map(|(seconds, rest)| Duration::new(seconds, rest)).ok_or(libc::EINVAL)
+}
+
+/// When it is `time` by `clock`; `EINVAL` if that is no time, or no clock that one can wait by. A time before the
+/// epoch has passed.
+pub(crate) fn until(clock: libc::clockid_t, time: &libc::timespec) -> Result<Option<Instant>, c_int> {
+    if !(0..1_000_000_000).contains(&time.tv_nsec) {
+        return Err(libc::EINVAL);
+    }
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place for the time.
+    if unsafe { libc::clock_gettime(clock, &raw mut now) } != 0 {
+        return Err(libc::EINVAL);
+    }
+    let nanoseconds =
+        |time: &libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+    let left = (nanoseconds(time) - nanoseconds(&now)).max(0);
+    let left = Duration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
+    Ok(futex::deadline(left))
+}
+
+/// As [`until`] for the two clocks of `clockwait` and `clocklock`.
+pub(crate) fn until_by(clock: libc::clockid_t, time: &libc::timespec) -> Result<Option<Instant>, c_int> {
+    if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
+        return Err(libc::EINVAL);
+    }
+    until(clock, time)
+}
+
+/// A short wait for one who is in the middle of something.
+pub(crate) fn breathe(times: &mut u32) {
+    *times += 1;
+    if *times < 100 {
+        std::hint::spin_loop();
+    } else {
+        raddle_core::door::thread::yield_now();
+    }
+}

@@ -1,0 +1,273 @@
+//! Owns: descriptors of the program for which somebody waits, or has waited; waiting for one.
+//! May use: `thread::signals`, `thread::wait`, `libc`, `raddle-core`, `raddle-net`, `raddle-syscall`.
+//! Never: a descriptor itself; closing one.
+//!
+//! A descriptor for which a thread has to wait is told to the kernel's poll of the runtime. Sockets and pipes stay
+//! there until the program closes them, so that the next wait asks the kernel for nothing more; that the number is
+//! still the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with
+//! the last one who waits.
+
+use crate::thread::signals;
+use crate::thread::wait::{self, Handlers};
+use raddle_core::door::futex::deadline;
+use raddle_net::io::Descriptor;
+use raddle_syscall::Errno;
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    In,
+    Out,
+}
+
+/// The number of a descriptor that the program keeps open while a call of its waits.
+struct Number(c_int);
+
+impl AsFd for Number {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the program has it open while it waits, or the kernel refuses the number.
+        unsafe { BorrowedFd::borrow_raw(self.0) }
+    }
+}
+
+/// One that is waited for.
+struct WatchedNumber {
+    descriptor: Descriptor<Number>,
+    identity: (u64, u64),
+    /// Whose turn it is to ask and then call: 0 nobody's, 1 somebody's, 2 and others wait for it.
+    turn: AtomicU32,
+    stays: bool,
+}
+
+type All = HashMap<c_int, Arc<WatchedNumber>>;
+
+static ALL: Mutex<Option<All>> = Mutex::new(None);
+/// Whether there is any.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+fn all() -> MutexGuard<'static, Option<All>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    static HELD: std::cell::RefCell<Option<MutexGuard<'static, Option<All>>>> =
+        const { std::cell::RefCell::new(None) };
+}
+
+extern "C" fn before_fork() {
+    HELD.set(Some(all()));
+}
+
+extern "C" fn in_parent() {
+    HELD.take();
+}
+
+extern "C" fn in_child() {
+    if let Some(mut held) = HELD.take() {
+        // The parent's polls are not the child's.
+        std::mem::forget(held.take());
+        ANY.store(false, Ordering::Relaxed);
+    }
+}
+
+fn identity(descriptor: c_int) -> ((u64, u64), bool) {
+    // SAFETY: zeroes are a value of this.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a place for the answer.
+    unsafe { libc::fstat(descriptor, &raw mut status) };
+    let stays = matches!(status.st_mode & libc::S_IFMT, libc::S_IFSOCK | libc::S_IFIFO);
+    ((status.st_dev, status.st_ino), stays)
+}
+
+fn get(descriptor: c_int) -> Arc<WatchedNumber> {
+    static ONCE: Once = Once::new();
+    // SAFETY: these may be called around any fork.
+    ONCE.call_once(|| {
+        // SAFETY: these may be called around any fork.
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
+    });
+    let (identity, stays) = identity(descriptor);
+    let mut all = all();
+    let all = all.get_or_insert_default();
+    ANY.store(true, Ordering::Relaxed);
+    if let Some(known) = all.get(&descriptor)
+        && known.identity == identity
+    {
+        return known.clone();
+    }
+    let new = WatchedNumber {
+        descriptor: Descriptor::new(Number(descriptor)),
+        identity,
+        turn: AtomicU32::new(0),
+        stays,
+    };
+    let new = Arc::new(new);
+    all.insert(descriptor, new.clone());
+    new
+}
+
+/// A wait is over: one that does not stay goes with the last who waits.
+fn put(descriptor: c_int, watched: Arc<WatchedNumber>) {
+    if watched.stays {
+        return;
+    }
+    let mut all = all();
+    let all = all.get_or_insert_default();
+    // This one and the table's.
+    if Arc::strong_count(&watched) == 2
+        && all.get(&descriptor).is_some_and(|known| Arc::ptr_eq(known, &watched))
+    {
+        all.remove(&descriptor);
+    }
+}
+
+/// The program is about to close it, or to have another of this number.
+pub(crate) fn forget(descriptor: c_int) {
+    if ANY.load(Ordering::Relaxed) {
+        let gone = all().as_mut().and_then(|all| all.remove(&descriptor));
+        drop(gone);
+    }
+}
+
+/// Whether a call of this kind would not wait.
+pub(crate) fn is_ready(descriptor: c_int, way: Way) -> bool {
+    let events = if way == Way::In { libc::POLLIN | libc::POLLPRI | libc::POLLRDHUP } else { libc::POLLOUT };
+    let mut file = [libc::pollfd { fd: descriptor, events, revents: 0 }];
+    // What it refuses is the call's affair.
+    raddle_syscall::poll(&mut file, Some(Duration::ZERO)) != Ok(0)
+}
+
+pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
+    // SAFETY: no memory is touched.
+    let flags =
+        unsafe { raddle_syscall::call(libc::SYS_fcntl, [descriptor as usize, libc::F_GETFL as usize, 0]) };
+    flags.is_ok_and(|flags| flags as c_int & libc::O_NONBLOCK != 0)
+}
+
+impl WatchedNumber {
+    /// False if the time has passed.
+    fn wait(&self, way: Way, until: Option<Instant>) -> bool {
+        let in_time = match (way, until) {
+            (Way::In, None) => self.descriptor.wait_readable().map(|()| true),
+            (Way::In, Some(until)) => self.descriptor.wait_readable_until(until),
+            (Way::Out, None) => self.descriptor.wait_writable().map(|()| true),
+            (Way::Out, Some(until)) => self.descriptor.wait_writable_until(until),
+        };
+        // An error is the call's affair, which is made next.
+        in_time.unwrap_or(true)
+    }
+}
+
+/// How a wait has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DescriptorEnd {
+    Ready,
+    TimedOut,
+    /// By a handler of a signal.
+    Interrupted,
+}
+
+/// Waits until it is ready.
+pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers: Handlers) -> DescriptorEnd {
+    let watched = get(descriptor);
+    let ended = watched.wait_or_be_interrupted(way, until, handlers);
+    put(descriptor, watched);
+    ended
+}
+
+/// So often one whose waits handlers end looks whether one has run.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl WatchedNumber {
+    fn wait_or_be_interrupted(&self, way: Way, until: Option<Instant>, handlers: Handlers) -> DescriptorEnd {
+        let Some(here) = signals::interrupted_here() else {
+            return if self.wait(way, until) { DescriptorEnd::Ready } else { DescriptorEnd::TimedOut };
+        };
+        let counter = if handlers == Handlers::All { &here.signals } else { &here.breaks };
+        let before = counter.load(Ordering::Relaxed);
+        loop {
+            let next = deadline(LOOK);
+            let is_last = until.zip(next).is_some_and(|(until, next)| until <= next);
+            if self.wait(way, if is_last { until } else { next }) {
+                return DescriptorEnd::Ready;
+            }
+            if counter.load(Ordering::Relaxed) != before {
+                return DescriptorEnd::Interrupted;
+            }
+            if is_last {
+                return DescriptorEnd::TimedOut;
+            }
+        }
+    }
+}
+
+/// How many wait in turn, by the lower bits of the descriptor.
+static IN_TURN: [AtomicU32; 256] = [const { AtomicU32::new(0) }; 256];
+
+/// Makes a call when it need not wait, or is not to. Those who have to wait ask and call one after the other: what has
+/// made one of them ready is not another's. `shared` says that several threads make this call mostly.
+pub(crate) fn when_ready(
+    descriptor: c_int,
+    way: Way,
+    shared: bool,
+    make: impl Fn() -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
+    let in_turn = &IN_TURN[descriptor as usize % IN_TURN.len()];
+    let alone = !shared && in_turn.load(Ordering::Relaxed) == 0;
+    if alone && is_ready(descriptor, way) || is_nonblocking(descriptor) {
+        return make();
+    }
+    in_turn.fetch_add(1, Ordering::Relaxed);
+    let watched = get(descriptor);
+    // Who is alone has asked just now.
+    let (mut asks, mut has_waited) = (!alone, false);
+    let answer = loop {
+        if asks {
+            watched.begin_turn();
+            let is_alone = has_waited && !shared && in_turn.load(Ordering::Relaxed) == 1;
+            if is_alone || is_ready(descriptor, way) {
+                let answer = make();
+                watched.end_turn();
+                break answer;
+            }
+            watched.end_turn();
+        }
+        (asks, has_waited) = (true, true);
+        if watched.wait_or_be_interrupted(way, None, Handlers::Breaking) == DescriptorEnd::Interrupted {
+            break Err(Errno(libc::EINTR));
+        }
+    };
+    put(descriptor, watched);
+    in_turn.fetch_sub(1, Ordering::Relaxed);
+    answer
+}
+
+impl WatchedNumber {
+    fn begin_turn(&self) {
+        // pairs with the release in `end_turn`
+        if self.turn.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            // pairs with the same
+            while self.turn.swap(2, Ordering::Acquire) != 0 {
+                wait::sleep(&self.turn, 2, None, None);
+            }
+        }
+    }
+
+    fn end_turn(&self) {
+        // pairs with the acquires in `begin_turn`
+        if self.turn.swap(0, Ordering::Release) == 2 {
+            wait::wake(&raw const self.turn, 1);
+        }
+    }
+}
+
+/// When so many milliseconds have passed; none if that is never.
+pub(crate) fn until(milliseconds: c_int) -> Option<Instant> {
+    u64::try_from(milliseconds).ok().and_then(|span| deadline(Duration::from_millis(span)))
+}

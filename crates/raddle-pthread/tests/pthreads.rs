@@ -1,0 +1,122 @@
+//! Programs in C with POSIX threads: what they say natively they say on the library, too, on any number of workers.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pthreads");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn finish(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+}
+
+#[track_caller]
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    said
+}
+
+/// The library, built once.
+fn library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
+        command.args(["run", "--quiet", "--package", "xtask", "--", "pthreads", "--debug", "--output"]);
+        succeed(command.arg(folder()));
+        folder().join("libraddle_pthread.so")
+    })
+}
+
+fn compile(name: &str) -> PathBuf {
+    let binary = folder().join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
+    let (compiler, extension) =
+        if source.with_extension("c").is_file() { ("cc", "c") } else { ("c++", "cpp") };
+    let mut command = Command::new(compiler);
+    command.args(if extension == "cpp" { &["-std=c++20"][..] } else { &[] });
+    command.args(["-O1", "-pthread", "-w", "-o"]).arg(&binary).arg(source.with_extension(extension));
+    succeed(&mut command);
+    binary
+}
+
+/// How the program ends and what it says. The watchdog is a process of its own.
+fn run(binary: &Path, arguments: &[&str], workers: Option<u32>) -> (Option<i32>, String) {
+    let mut command = Command::new("timeout");
+    command.args(["300", "env"]);
+    if let Some(workers) = workers {
+        command.arg(format!("LD_PRELOAD={}", library().display()));
+        command.arg(format!("RADDLE_WORKERS={workers}"));
+    }
+    finish(command.arg(binary).args(arguments))
+}
+
+/// Natively, and on one, two and four workers.
+#[track_caller]
+fn agrees(name: &str, arguments: &[&str]) {
+    library();
+    let binary = compile(name);
+    let native = run(&binary, arguments, None);
+    for workers in [1, 2, 4] {
+        assert_eq!(run(&binary, arguments, Some(workers)), native, "{name} on {workers} workers");
+    }
+}
+
+#[test]
+fn threads_live_as_natively() {
+    agrees("life", &[]);
+}
+
+#[test]
+fn locks_answer_and_exclude_as_natively() {
+    agrees("locks", &[]);
+}
+
+#[test]
+fn waits_answer_as_natively() {
+    agrees("waits", &[]);
+}
+
+#[test]
+fn threads_end_from_within_as_natively() {
+    agrees("ends", &[]);
+}
+
+/// It ends by a signal that it sends to itself.
+#[test]
+fn signals_come_as_natively() {
+    agrees("signals", &[]);
+}
+
+#[test]
+fn descriptors_and_children_are_waited_for_as_natively() {
+    agrees("descriptors", &[]);
+}
+
+#[test]
+fn ten_thousand_threads_and_a_thousand_with_a_hundred_locks_lose_nothing() {
+    library();
+    let binary = compile("many");
+    for workers in [1, 2, 4] {
+        let (code, said) = run(&binary, &["10000"], Some(workers));
+        assert_eq!((code, &*said), (Some(0), "well\n"), "{workers} workers");
+    }
+}
+
+/// For the group of tests `pthreads`.
+#[test]
+fn the_library_of_cpp_finds_its_threads() {
+    if std::env::var_os("PTHREADS_CXX").is_some() {
+        agrees("library", &[]);
+    }
+}

@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
 //! May use: `check`, `dump`, `exec`, `explain`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`, `settings`,
-//! `top`, `trace`, `clap`.
+//! `test`, `top`, `trace`, `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;
@@ -18,6 +18,7 @@ use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::Executable;
 use crate::refusal::Error;
 use crate::settings::Settings;
+use crate::test::{TEST_HELP, Test};
 use crate::top::Top;
 use crate::trace::Trace;
 
@@ -42,6 +43,9 @@ pub(crate) enum Command {
     /// Check occam programs without running them: grammar, types, races, aliases
     #[command(after_help = CHECK_HELP)]
     Check(Check),
+    /// Run the tests of occam programs, each under many schedules
+    #[command(after_help = TEST_HELP)]
+    Test(Test),
     /// Compile an occam program to portable bytecode
     Build(Build),
     /// Show the instructions of an occam program

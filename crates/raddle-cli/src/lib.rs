@@ -23,6 +23,7 @@ mod program;
 mod project;
 mod refusal;
 mod settings;
+mod test;
 mod top;
 mod trace;
 
@@ -35,6 +36,7 @@ use args::{Arguments, Command, RunResult};
 use check::CheckResult;
 use occam::{Ended, Refused};
 use refusal::Error;
+use test::TestsEnded;
 use trace::Report;
 
 /// The exit code when `raddle` did not start the program; `env` and `timeout` use the same numbers above 2.
@@ -82,6 +84,12 @@ pub fn main() -> ExitCode {
             CheckResult::Accepted => ExitCode::SUCCESS,
             CheckResult::Refused => ExitCode::from(1),
             CheckResult::Trouble(error) => ExitCode::from(exit_code(&error)),
+        },
+        Command::Test(test) => match test.carry_out() {
+            TestsEnded::Passed => ExitCode::SUCCESS,
+            TestsEnded::Failed => ExitCode::from(3),
+            TestsEnded::Refused => ExitCode::from(1),
+            TestsEnded::Trouble(error) => complain(&error),
         },
         Command::Explain(explain) => show(&explain.text()),
         Command::Trace(trace) => match trace.carry_out() {

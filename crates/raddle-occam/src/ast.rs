@@ -475,6 +475,23 @@ pub enum Pragma {
     Other,
 }
 
+/// What the lines `#PRAGMA TEST` before a PROC say of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TestMark {
+    /// The first of these lines.
+    pub span: Span,
+    /// The PROC.
+    pub proc: Option<Ident>,
+    /// What its keyboard has.
+    pub input: Vec<u8>,
+    /// What it must write to the screen, if that is said.
+    pub output: Option<Vec<u8>>,
+    /// It must fail, with a report that has this in it.
+    pub fails: Option<Vec<u8>>,
+    /// So long it may take at most.
+    pub seconds: Option<u32>,
+}
+
 /// A specification.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the fields are what the comment on each variant names")]
@@ -542,6 +559,8 @@ pub struct Ast {
     pub top: Vec<SpecId>,
     /// Names that lines may have declared which could not be read at all.
     pub unread: Vec<Symbol>,
+    /// The PROCs that are tests.
+    pub tests: Vec<TestMark>,
 }
 
 impl Ast {

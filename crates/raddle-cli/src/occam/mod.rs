@@ -5,6 +5,8 @@
 mod terminal;
 mod world;
 
+pub(crate) use world::without_arguments;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -12,8 +14,9 @@ use std::path::PathBuf;
 use raddle_bytecode::verify;
 use raddle_bytecode::{Module, Trap};
 use raddle_host::Failure;
-use raddle_occam::source::Sources;
-use raddle_occam::{Options, analyse, lower};
+use raddle_occam::diag::Diagnostic;
+use raddle_occam::source::{FileId, Sources};
+use raddle_occam::{Checked, Options, analyse, lower};
 
 use crate::check::Denied;
 use crate::check::files::{self, Disk};
@@ -87,6 +90,18 @@ impl Compile {
         given.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
+    /// The options as they are given, for a command that is shown.
+    pub(crate) fn spelt(&self) -> String {
+        let mut text = String::new();
+        self.folders.iter().for_each(|it| text += &format!(" -I {}", it.display()));
+        self.defines.iter().for_each(|it| text += &format!(" -D {it}"));
+        let debug = self.debug.map(|it| match it {
+            Debug::Exempt => " --debug",
+            Debug::All => " --debug=all",
+        });
+        text + if self.undefined_warns { " --undefined-warns" } else { "" } + debug.unwrap_or_default()
+    }
+
     /// The bytecode of a source, or of a file of bytecode.
     pub(crate) fn module(&self, file: &OsStr) -> Result<Module, Refused> {
         if PathBuf::from(file).extension().is_some_and(|extension| extension == "rbc") {
@@ -113,6 +128,21 @@ impl Compile {
     }
 
     fn compiled(&self, file: &OsStr) -> Result<Module, Refused> {
+        let source = self.checked(file)?;
+        source.module(lower::lower_as(&source.checked, &source.sources, self.watch()))
+    }
+
+    /// What a debug build watches.
+    pub(crate) fn watch(&self) -> lower::Watch {
+        match self.debug {
+            None => lower::Watch::Nothing,
+            Some(Debug::Exempt) => lower::Watch::Exempt,
+            Some(Debug::All) => lower::Watch::Everything,
+        }
+    }
+
+    /// A source that the checker has accepted; its warnings have been shown.
+    pub(crate) fn checked(&self, file: &OsStr) -> Result<CheckedSource, Refused> {
         let (name, text) = files::program(file).map_err(Refused::Trouble)?;
         let mut sources = Sources::new();
         let root = sources.add(&name, &text).ok_or_else(|| Refused::Trouble(files::too_long(&name)))?;
@@ -126,30 +156,46 @@ impl Compile {
         if let Some(error) = disk.refused.pop() {
             return Err(Refused::Trouble(error));
         }
-        let human = Human::for_standard_error();
-        let say = |complaints: &[raddle_occam::diag::Diagnostic]| {
-            let texts: String = complaints.iter().map(|it| human.text(it, &sources)).collect();
-            let _ = io::stderr().write_all(texts.as_bytes());
-        };
-        let checked = analysis.checked().map_err(|complaints| {
-            say(&complaints);
-            Refused::Program
-        })?;
-        say(checked.warnings());
-        let watch = match self.debug {
-            None => lower::Watch::Nothing,
-            Some(Debug::Exempt) => lower::Watch::Exempt,
-            Some(Debug::All) => lower::Watch::Everything,
-        };
-        lower::lower_as(&checked, &sources, watch).map_err(|complaints| {
-            say(&complaints);
+        match analysis.checked() {
+            Ok(checked) => {
+                say(checked.warnings(), &sources);
+                Ok(CheckedSource { name, checked, sources, root })
+            }
+            Err(complaints) => {
+                say(&complaints, &sources);
+                Err(Refused::Program)
+            }
+        }
+    }
+}
+
+/// A source that the checker has accepted.
+pub(crate) struct CheckedSource {
+    /// As it was named.
+    pub(crate) name: String,
+    pub(crate) checked: Checked,
+    pub(crate) sources: Sources,
+    pub(crate) root: FileId,
+}
+
+impl CheckedSource {
+    /// The module that it became; what kept it from that is shown.
+    pub(crate) fn module(&self, lowered: Result<Module, Vec<Diagnostic>>) -> Result<Module, Refused> {
+        lowered.map_err(|complaints| {
+            say(&complaints, &self.sources);
             Refused::Program
         })
     }
 }
 
+fn say(complaints: &[Diagnostic], sources: &Sources) {
+    let human = Human::for_standard_error();
+    let texts: String = complaints.iter().map(|it| human.text(it, sources)).collect();
+    let _ = io::stderr().write_all(texts.as_bytes());
+}
+
 /// Memory that a program may use if nobody says how much, MiB.
-const MEMORY_MIB: u32 = 1024;
+pub(crate) const MEMORY_MIB: u32 = 1024;
 
 /// How a program is run.
 #[derive(clap::Args)]
@@ -169,7 +215,7 @@ pub(crate) struct Running {
     deadlock_graph: Option<PathBuf>,
 }
 
-fn memory_mib(text: &str) -> Result<u32, String> {
+pub(crate) fn memory_mib(text: &str) -> Result<u32, String> {
     let wrong = || "write a number of MiB from 1 to 4095".to_owned();
     text.parse().ok().filter(|mib| (1..4096).contains(mib)).ok_or_else(wrong)
 }

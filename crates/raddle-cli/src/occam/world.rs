@@ -76,10 +76,11 @@ impl Streams {
             }
         }
     }
+}
 
-    fn argument(&self, number: u32) -> Option<&[u8]> {
-        self.arguments.get(number as usize).map(|argument| argument.as_bytes())
-    }
+/// A call of the host by a program without arguments.
+pub(crate) fn without_arguments(number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+    answer(&[], number, words)
 }
 
 impl World for Streams {
@@ -102,7 +103,7 @@ impl World for Streams {
     }
 
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        terminal::called(|| self.answer(number, words))
+        terminal::called(|| answer(&self.arguments, number, words))
     }
 }
 
@@ -128,16 +129,17 @@ impl Streams {
             }
         }
     }
+}
 
-    fn answer(&self, number: i32, [which, at, _, _]: [u32; 4]) -> Option<[u32; 4]> {
-        let result = match number {
-            COUNT => self.arguments.len() as u32,
-            LENGTH => self.argument(which).map_or(u32::MAX, |bytes| bytes.len() as u32),
-            BYTE => self.argument(which)?.get(at as usize).copied().map_or(0, u32::from),
-            _ => return None,
-        };
-        Some([result, 0, 0, 0])
-    }
+fn answer(arguments: &[OsString], number: i32, [which, at, _, _]: [u32; 4]) -> Option<[u32; 4]> {
+    let argument = || arguments.get(which as usize).map(|argument| argument.as_bytes());
+    let result = match number {
+        COUNT => arguments.len() as u32,
+        LENGTH => argument().map_or(u32::MAX, |bytes| bytes.len() as u32),
+        BYTE => argument()?.get(at as usize).copied().map_or(0, u32::from),
+        _ => return None,
+    };
+    Some([result, 0, 0, 0])
 }
 
 /// Writes all, also to a pipe that does not make its writer wait: that its reader is slow is no error. Gives up when a

@@ -16,6 +16,7 @@ mod sound;
 mod source;
 mod streams;
 mod terminal;
+mod tested;
 mod top;
 mod trace;
 mod transcripts;

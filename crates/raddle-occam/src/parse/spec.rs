@@ -253,6 +253,7 @@ impl Parser<'_> {
             "DEFINED" => Pragma::Defined,
             "UNDEFINED" => Pragma::Undefined,
             "EXTERNAL" => return self.not_supported(start, "foreign calls are"),
+            "TEST" => return self.test_mark(start),
             _ => Pragma::Other,
         };
         self.bump();

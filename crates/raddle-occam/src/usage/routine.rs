@@ -101,7 +101,7 @@ impl Walker<'_> {
             }
         });
         drop(outcome);
-        if self.program.entry() == Some(id) {
+        if self.program.is_run(id) {
             self.compare_forks(first, claims);
         }
         self.end_forks(forks);

@@ -1,5 +1,5 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `exec`, `explain`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`, `settings`,
+//! May use: `check`, `dump`, `exec`, `explain`, `fmt`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`, `settings`,
 //! `test`, `top`, `trace`, `clap`.
 //! Never: performing the command.
 
@@ -12,6 +12,7 @@ use crate::check::Check;
 use crate::dump::Dump;
 use crate::exec::Exec;
 use crate::explain::Explain;
+use crate::fmt::{FMT_HELP, Fmt};
 use crate::lab::Lab;
 use crate::mpi::Mpi;
 use crate::occam::{self, Compile, Ended, Refused, Running};
@@ -46,6 +47,9 @@ pub(crate) enum Command {
     /// Run the tests of occam programs, each under many schedules
     #[command(after_help = TEST_HELP)]
     Test(Test),
+    /// Lay occam programs out: one layout, comments kept
+    #[command(after_help = FMT_HELP)]
+    Fmt(Fmt),
     /// Compile an occam program to portable bytecode
     Build(Build),
     /// Show the instructions of an occam program

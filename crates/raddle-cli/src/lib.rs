@@ -14,6 +14,7 @@ mod check;
 mod dump;
 mod exec;
 mod explain;
+mod fmt;
 mod info;
 mod lab;
 mod mpi;
@@ -34,6 +35,7 @@ use clap::Parser as _;
 
 use args::{Arguments, Command, RunResult};
 use check::CheckResult;
+use fmt::Formatted;
 use occam::{Ended, Refused};
 use refusal::Error;
 use test::TestsEnded;
@@ -90,6 +92,11 @@ pub fn main() -> ExitCode {
             TestsEnded::Failed => ExitCode::from(3),
             TestsEnded::Refused => ExitCode::from(1),
             TestsEnded::Trouble(error) => complain(&error),
+        },
+        Command::Fmt(fmt) => match fmt.carry_out() {
+            Formatted::Done => ExitCode::SUCCESS,
+            Formatted::Not => ExitCode::from(1),
+            Formatted::Trouble(error) => complain(&error),
         },
         Command::Explain(explain) => show(&explain.text()),
         Command::Trace(trace) => match trace.carry_out() {

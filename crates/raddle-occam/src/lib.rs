@@ -13,6 +13,7 @@ pub mod check;
 mod checked;
 mod condition;
 pub mod diag;
+pub mod format;
 mod free;
 pub mod layout;
 pub mod lex;

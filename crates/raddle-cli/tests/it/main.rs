@@ -3,6 +3,7 @@
 mod check;
 mod corpus;
 mod dump;
+mod fmt;
 mod full;
 mod hostile;
 mod info;

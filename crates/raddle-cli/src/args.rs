@@ -201,8 +201,10 @@ impl RunCommand {
             {
                 return RunResult::Trouble(error);
             }
+            let compiled_here = self.path.extension().is_none_or(|extension| extension != "rbc");
+            let running = (&self.running, compiled_here);
             return match self.compile.module(self.path.as_os_str()) {
-                Ok(module) => match occam::run(module, &self.running, self.settings.variables(), self.args) {
+                Ok(module) => match occam::run(module, running, self.settings.variables(), self.args) {
                     Ok(ended) => RunResult::Ended(ended),
                     Err(error) => RunResult::Trouble(error),
                 },

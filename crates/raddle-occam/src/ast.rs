@@ -529,6 +529,8 @@ pub enum SpecKind {
     Place(Ident),
     /// `#PRAGMA`.
     Pragma { what: Pragma, names: Vec<Ident> },
+    /// `#PRAGMA EXTERNAL "PROC name (...) = 0"`.
+    Foreign { name: Ident, formals: Vec<Formal> },
     /// What could not be read; the name is known when one was seen.
     Error(Option<Ident>),
 }
@@ -561,6 +563,8 @@ pub struct Ast {
     pub unread: Vec<Symbol>,
     /// The PROCs that are tests.
     pub tests: Vec<TestMark>,
+    /// The libraries in which foreign routines are looked for: `#PRAGMA LINK "name"`.
+    pub libraries: Vec<String>,
 }
 
 impl Ast {

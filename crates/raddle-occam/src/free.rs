@@ -128,7 +128,7 @@ fn of_body(program: &Program, body: &Body) -> Found {
     match body {
         &Body::Process(process) => walk.process(process),
         Body::Results(results) => walk.exprs(results),
-        Body::Predefined => {}
+        Body::Predefined | Body::Foreign => {}
     }
     walk.found
 }

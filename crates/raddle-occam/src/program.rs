@@ -69,6 +69,8 @@ pub enum Body {
     Process(ProcessId),
     /// A FUNCTION's results; a VALOF is the only one.
     Results(Vec<ExprId>),
+    /// A library of the machine has it, under this name.
+    Foreign,
     /// The language brings it along, under this name.
     Predefined,
 }

@@ -11,13 +11,15 @@ mod trial;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_bytecode::{Verified, verify};
+use raddle_host::ForeignRoutines;
 use raddle_occam::ast::TestMark;
 use raddle_occam::lower;
 
-use crate::occam::{CheckedSource, Compile, MEMORY_MIB, Refused, memory_mib};
+use crate::occam::{CheckedSource, Compile, Foreign, MEMORY_MIB, Refused, memory_mib};
 use crate::refusal::Error;
 use trial::{Limits, Schedule, Trial};
 
@@ -88,6 +90,9 @@ pub(crate) struct Test {
 
     #[command(flatten)]
     compile: Compile,
+
+    #[command(flatten)]
+    foreign: Foreign,
 }
 
 /// How the tests ended.
@@ -113,6 +118,7 @@ struct Compiled {
     name: String,
     program: Verified,
     mark: TestMark,
+    foreign: Option<Arc<ForeignRoutines>>,
 }
 
 impl Test {
@@ -200,7 +206,8 @@ impl Test {
             let program = verify(source.module(lowered)?).map_err(|refusal| {
                 Refused::Trouble(Error::CannotRun(format!("the bytecode of `{name}` is invalid: {refusal}")))
             })?;
-            tests.push(Compiled { name, program, mark: mark.clone() });
+            let foreign = self.foreign.routines(&program, true).map_err(Refused::Trouble)?.map(Arc::new);
+            tests.push(Compiled { name, program, mark: mark.clone(), foreign });
         }
         Ok(tests)
     }
@@ -218,7 +225,7 @@ impl Test {
         let limits = Limits { seconds: test.mark.seconds.unwrap_or(self.seconds), memory_mib: self.memory };
         self.schedules().find_map(|schedule| {
             tally.runs += 1;
-            let trial = Trial::run(&test.program, &test.mark, schedule, limits);
+            let trial = Trial::run((&test.program, test.foreign.clone()), &test.mark, schedule, limits);
             trial.complaint(&test.mark).map(|what| (schedule, what))
         })
     }
@@ -240,7 +247,8 @@ impl Test {
     /// The command that runs a test under that schedule again.
     fn replay(&self, file: &str, test: &str, schedule: Schedule) -> String {
         let file = if file == "<stdin>" { "-" } else { file };
-        format!("raddle test{} --exact --filter {test} {schedule} {file}", self.compile.spelt())
+        let options = self.compile.spelt() + &self.foreign.spelt();
+        format!("raddle test{options} --exact --filter {test} {schedule} {file}")
     }
 }
 

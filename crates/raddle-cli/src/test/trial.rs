@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_bytecode::Verified;
-use raddle_host::{Failure, Port, RunOptions, World};
+use raddle_host::{Failure, ForeignRoutines, Port, RunOptions, World};
 use raddle_occam::ast::TestMark;
 
 use super::shown::lines;
@@ -53,6 +53,7 @@ struct Bench {
     written: [Mutex<Vec<u8>>; 2],
     end: Instant,
     late: AtomicBool,
+    foreign: Option<Arc<ForeignRoutines>>,
 }
 
 impl World for Bench {
@@ -73,19 +74,32 @@ impl World for Bench {
 
     /// A test has no arguments.
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        crate::occam::without_arguments(number, words)
+        match number {
+            raddle_bytecode::FOREIGN.. => self.foreign.as_ref()?.call(number, words),
+            _ => crate::occam::without_arguments(number, words),
+        }
+    }
+
+    fn holds_memory(&self) -> bool {
+        self.foreign.as_ref().is_some_and(|foreign| foreign.is_running())
     }
 }
 
 impl Trial {
     /// Runs a test.
-    pub(super) fn run(program: &Verified, mark: &TestMark, schedule: Schedule, limits: Limits) -> Trial {
+    pub(super) fn run(
+        (program, foreign): (&Verified, Option<Arc<ForeignRoutines>>),
+        mark: &TestMark,
+        schedule: Schedule,
+        limits: Limits,
+    ) -> Trial {
         let end = Instant::now() + Duration::from_secs(limits.seconds.into());
         let bench = Arc::new(Bench {
             keys: Mutex::new(mark.input.clone().into_iter()),
             written: Default::default(),
             end,
             late: AtomicBool::new(false),
+            foreign,
         });
         let (workers, seed) = match schedule {
             Schedule::Seed(seed) => (1, Some(seed)),

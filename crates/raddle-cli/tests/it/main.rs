@@ -4,6 +4,7 @@ mod check;
 mod corpus;
 mod dump;
 mod fmt;
+mod foreign;
 mod full;
 mod hostile;
 mod info;

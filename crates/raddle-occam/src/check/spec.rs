@@ -42,6 +42,17 @@ impl Checker<'_> {
                 };
                 self.routine(&heading, Body::Results(body.clone()))
             }
+            SpecKind::Foreign { name, formals } => {
+                let heading = Heading {
+                    spec: id,
+                    name: *name,
+                    formals,
+                    results: Vec::new(),
+                    recursive: false,
+                    function: false,
+                };
+                self.foreign(&heading)
+            }
             &SpecKind::DataType { name, ty } => {
                 let of = self.data(ty, false);
                 let at = self.program.types.named.len() as u32;

@@ -22,6 +22,7 @@ mod convert;
 mod ends;
 mod entry;
 mod expr;
+mod foreign;
 mod fork;
 mod function;
 mod message;
@@ -174,6 +175,8 @@ impl Lowerer<'_> {
         for &spec in &self.ast.top {
             self.spec(spec);
         }
+        let ast = self.ast;
+        ast.libraries.iter().for_each(|name| self.module.library(name));
         self.call_entry(entry, uses);
         self.f.code.end();
         self.finish_function(main);

@@ -81,7 +81,7 @@ impl Parser<'_> {
     }
 
     /// formals = "(" [ formal { "," formal } ] ")"; a bare name has the mode and type of the one before
-    fn formals(&mut self) -> Parsed<Vec<Formal>> {
+    pub(super) fn formals(&mut self) -> Parsed<Vec<Formal>> {
         self.expect(TokenKind::Open)?;
         let mut list: Vec<Formal> = Vec::new();
         while self.kind() != TokenKind::Close {

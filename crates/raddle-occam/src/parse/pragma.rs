@@ -1,4 +1,4 @@
-//! Owns: `#PRAGMA TEST`, which makes the PROC behind it a test.
+//! Owns: `#PRAGMA TEST`, which makes the PROC behind it a test; EXTERNAL and LINK, for foreign routines.
 //! May use: `ast`, `diag`, `lex`.
 //! Never: decides whether a PROC can be run; whoever runs it does.
 
@@ -53,7 +53,7 @@ impl Parser<'_> {
     }
 
     /// The bytes of the string that stands here; the scanner has complained of what is wrong with it.
-    fn test_text(&mut self) -> Vec<u8> {
+    pub(super) fn test_text(&mut self) -> Vec<u8> {
         let text = self.sources.slice(self.bump().span);
         let inside = text.strip_prefix('"').unwrap_or(text);
         byte_text(inside.strip_suffix('"').unwrap_or(inside)).bytes
@@ -82,6 +82,48 @@ impl Parser<'_> {
         if let Some(mark) = self.test.take() {
             self.no_proc_to_test(mark.span);
         }
+    }
+
+    /// `#PRAGMA EXTERNAL "PROC name ( formals ) = number"`, of which the preprocessor has opened the string
+    pub(super) fn foreign(&mut self) -> Parsed<SpecKind> {
+        self.bump();
+        if self.kind() != TokenKind::Proc {
+            let message = "EXTERNAL takes the heading of a PROC: \"PROC C.name (VAL INT x) = 0\"";
+            return self.fail(Code::Directive, self.span(), message.to_owned());
+        }
+        self.bump();
+        let name = self.ident("the PROC's name")?;
+        let text = self.symbols.text(name.symbol);
+        if !["C.", "B.", "BX.", "F."].iter().any(|start| text.starts_with(start)) {
+            let message = format!("the name `{text}` does not say how the routine is called");
+            let complaint = Diagnostic::new(Code::Directive, name.span, message);
+            let help =
+                "it begins with `C.`, with `B.` or `BX.` if it may take long, or with `F.` for Fortran";
+            self.diagnostics.push(complaint.help(help));
+            return Err(super::Failed);
+        }
+        let formals = self.formals()?;
+        while !matches!(self.kind(), TokenKind::Newline | TokenKind::End) {
+            if !matches!(self.kind(), TokenKind::Equal | TokenKind::Integer | TokenKind::Comma) {
+                return self.unexpected("`= 0`");
+            }
+            self.bump();
+        }
+        self.eat(TokenKind::Newline);
+        Ok(SpecKind::Foreign { name, formals })
+    }
+
+    /// `#PRAGMA LINK text`
+    pub(super) fn library(&mut self) -> Parsed<SpecKind> {
+        self.bump();
+        if self.kind() != TokenKind::Text {
+            let message = "LINK takes the name of a library: \"m\", \"libm.so.6\" or a path";
+            return self.fail(Code::Directive, self.span(), message.to_owned());
+        }
+        let name = self.test_text();
+        self.ast.libraries.push(String::from_utf8_lossy(&name).into_owned());
+        self.expect(TokenKind::Newline)?;
+        Ok(SpecKind::Pragma { what: Pragma::Other, names: Vec::new() })
     }
 
     fn no_proc_to_test(&mut self, span: Span) {

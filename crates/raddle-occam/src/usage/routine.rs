@@ -97,7 +97,7 @@ impl Walker<'_> {
                     list.iter().for_each(|&result| walker.read(result));
                     result = walker.result_of(list);
                 }
-                Body::Predefined => {}
+                Body::Predefined | Body::Foreign => {}
             }
         });
         drop(outcome);

@@ -5,8 +5,8 @@
 use super::{AbstractInterpreter, AbstractState, Interval};
 use crate::memory::FLOOR;
 use alloc::vec::Vec;
-use raddle_bytecode::Insn;
 use raddle_bytecode::effect::{Bound, Effect, Location, Operand, Width};
+use raddle_bytecode::{FOREIGN, Insn};
 
 /// Of a replicated PAR's instances so many are interpreted one by one.
 const INSTANCES_MAX: u32 = 32;
@@ -28,6 +28,9 @@ impl AbstractInterpreter<'_> {
         match insn.op.effect() {
             Effect::Nothing | Effect::Sleep | Effect::Yield => {}
             Effect::Set(formula) => self.assign(&mut state, insn, formula),
+            // Nobody knows what a foreign routine does.
+            Effect::CallHost if insn.imm() >= FOREIGN => return self.give_up(),
+            Effect::CallHost => self.forget_slots(&mut state, insn.a, u32::from(insn.op.slots()[0])),
             Effect::Check(bound) => self.check(&mut state, insn, bound),
             Effect::Clear => self.clear(&mut state, insn),
             Effect::Store(location, width) => self.store(&mut state, insn, location, width),

@@ -23,6 +23,7 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     fn dlerror() -> *const c_char;
     fn signal(number: c_int, handler: usize) -> usize;
+    fn raise(number: c_int) -> c_int;
     fn write(descriptor: c_int, bytes: *const c_void, count: usize) -> isize;
 }
 
@@ -40,8 +41,10 @@ extern "C" fn stopped(number: c_int) {
     let says = SAYS.try_with(Cell::get).unwrap_or("");
     // SAFETY: it may be called in a handler, with bytes that stay for ever.
     let _told = unsafe { write(2, says.as_ptr().cast(), says.len()) };
-    // SAFETY: it may be called in a handler. What was interrupted is done again, and ends the process.
+    // SAFETY: it may be called in a handler.
     unsafe { signal(number, DEFAULT) };
+    // SAFETY: as above. The signal comes when the handler has returned, and ends the process.
+    unsafe { raise(number) };
 }
 
 /// Every symbol is looked for when the library is loaded, so that what is missing is told then.

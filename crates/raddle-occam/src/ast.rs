@@ -529,6 +529,8 @@ pub enum SpecKind {
     Place(Ident),
     /// `#PRAGMA`.
     Pragma { what: Pragma, names: Vec<Ident> },
+    /// `CHAN TYPE name:`, which is defined later.
+    Forward(Ident),
     /// `#PRAGMA EXTERNAL "PROC name (...) = 0"`.
     Foreign { name: Ident, formals: Vec<Formal> },
     /// What could not be read; the name is known when one was seen.

@@ -44,5 +44,6 @@ void plain_ (const int32_t *a, const double *b, double *c) { *c = *a * *b; }
 void _crash (raddle_words w)
 {
     (void) w;
-    *(volatile int *) 8 = 1;
+    volatile int *volatile nowhere = (volatile int *) 8;
+    *nowhere = 1;
 }

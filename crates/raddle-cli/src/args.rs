@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `exec`, `explain`, `fmt`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`, `settings`,
-//! `test`, `top`, `trace`, `clap`.
+//! May use: `check`, `dump`, `exec`, `explain`, `fmt`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`,
+//! `settings`, `test`, `top`, `trace`, `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! Owns: `raddle fmt`: which files are laid out, and what is shown of the difference.
-//! May use: `check`, `refusal`, `clap`, `raddle-occam`.
+//! May use: `check::files`, `check::human`, `out`, `refusal`, `raddle-occam`.
 //! Never: a file written in part, or one whose text is wrong.
 
 use std::ffi::OsString;
@@ -12,6 +12,7 @@ use raddle_occam::source::Sources;
 
 use crate::check::files::{self, Disk};
 use crate::check::human::Human;
+use crate::out::print;
 use crate::refusal::Error;
 
 pub(crate) const FMT_HELP: &str = "\
@@ -94,8 +95,8 @@ impl Fmt {
         };
         match (self.check, file == "-") {
             (true, _) if text == new => Ok(true),
-            (true, _) => crate::print(&difference(&name, &text, &new)).map(|()| false),
-            (false, true) => crate::print(&new).map(|()| true),
+            (true, _) => print(&difference(&name, &text, &new)).map(|()| false),
+            (false, true) => print(&new).map(|()| true),
             (false, false) if text == new => Ok(true),
             (false, false) => save(Path::new(file), &new).map(|()| true),
         }
@@ -180,7 +181,9 @@ fn changes<'t>(old: &'t str, new: &'t str) -> Vec<Change<'t>> {
 fn a_difference_shows_hunks_with_the_lines_around() {
     let old = "a\n\n\nb\nc\nd\ne\nf\ng\nh\ni\nj \nk\n";
     let new = "a\n\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
-    let wanted = "--- x\n+++ x (laid out)\n@@ -1,6 +1,5 @@\n a\n \n-\n b\n c\n d\n@@ -9,5 +8,5 @@\n g\n h\n i\n-j \n+j\n k\n";
+    let first = "@@ -1,6 +1,5 @@\n a\n \n-\n b\n c\n d\n";
+    let second = "@@ -9,5 +8,5 @@\n g\n h\n i\n-j \n+j\n k\n";
+    let wanted = format!("--- x\n+++ x (laid out)\n{first}{second}");
     assert_eq!(difference("x", old, new), wanted);
     assert_eq!(changes("", "").len(), 1);
 }

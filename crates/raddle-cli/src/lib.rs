@@ -20,6 +20,7 @@ mod lab;
 mod mpi;
 mod native;
 mod occam;
+mod out;
 mod program;
 mod project;
 mod refusal;
@@ -37,6 +38,7 @@ use args::{Arguments, Command, RunResult};
 use check::CheckResult;
 use fmt::Formatted;
 use occam::{Ended, Refused};
+use out::print;
 use refusal::Error;
 use test::TestsEnded;
 use trace::Report;
@@ -157,13 +159,4 @@ fn complain(error: &Error) -> ExitCode {
 
 fn show(text: &str) -> ExitCode {
     print(text).map_or_else(|error| complain(&error), |()| ExitCode::SUCCESS)
-}
-
-/// Writes the output. A closed pipe (`| head`) is not an error.
-fn print(text: &str) -> Result<(), Error> {
-    let mut out = std::io::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::unwritten_output(&error)),
-        _ => Ok(()),
-    }
 }

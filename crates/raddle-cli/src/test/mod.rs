@@ -1,5 +1,5 @@
 //! Owns: `raddle test`: which tests there are, under which schedules they run, and what is said of them.
-//! May use: `occam`, `refusal`, `clap`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
+//! May use: `occam`, `out`, `refusal`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
 //! Never: exit codes.
 //!
 //! A test is an outermost PROC behind `#PRAGMA TEST`, of the file itself and not of one that it includes. Each is
@@ -20,6 +20,7 @@ use raddle_occam::ast::TestMark;
 use raddle_occam::lower;
 
 use crate::occam::{CheckedSource, Compile, Foreign, MEMORY_MIB, Refused, memory_mib};
+use crate::out::print;
 use crate::refusal::Error;
 use trial::{Limits, Schedule, Trial};
 
@@ -139,7 +140,7 @@ impl Test {
         }
         let all = !refused && trouble.is_none();
         if !self.list
-            && let Err(error) = crate::print(&tally.line(all, begun))
+            && let Err(error) = print(&tally.line(all, begun))
         {
             return TestsEnded::Trouble(error);
         }
@@ -159,14 +160,14 @@ impl Test {
         let tests = self.tests(&source, tally)?;
         if self.list {
             let names: String = tests.iter().map(|it| format!("{}: {}\n", source.name, it.name)).collect();
-            return crate::print(&names).map_err(Refused::Trouble);
+            return print(&names).map_err(Refused::Trouble);
         }
         let count = tests.len();
         let word = if count == 1 { "test" } else { "tests" };
-        crate::print(&format!("running {count} {word} of {}\n", source.name)).map_err(Refused::Trouble)?;
+        print(&format!("running {count} {word} of {}\n", source.name)).map_err(Refused::Trouble)?;
         let mut failures = String::new();
         for test in &tests {
-            crate::print(&format!("test {} ... ", test.name)).map_err(Refused::Trouble)?;
+            print(&format!("test {} ... ", test.name)).map_err(Refused::Trouble)?;
             let said = match self.failure(test, tally) {
                 None => {
                     tally.passed += 1;
@@ -180,12 +181,12 @@ impl Test {
                     format!("FAILED ({schedule})\n")
                 }
             };
-            crate::print(&said).map_err(Refused::Trouble)?;
+            print(&said).map_err(Refused::Trouble)?;
         }
         if !failures.is_empty() {
-            crate::print(&format!("\nfailures:\n{failures}")).map_err(Refused::Trouble)?;
+            print(&format!("\nfailures:\n{failures}")).map_err(Refused::Trouble)?;
         }
-        crate::print("\n").map_err(Refused::Trouble)
+        print("\n").map_err(Refused::Trouble)
     }
 
     /// The tests of a program that are asked for, compiled.

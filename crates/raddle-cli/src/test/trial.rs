@@ -1,5 +1,5 @@
 //! Owns: one run of a test under one schedule, and whether it did what the test says.
-//! May use: `shown`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
+//! May use: `occam::world`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
 //! Never: the terminal; what a test writes is kept.
 
 use std::fmt::{self, Write as _};

@@ -85,7 +85,8 @@ fn what_is_nowhere_is_told_before_the_program_begins() {
 
 #[test]
 fn a_fault_in_a_routine_is_its_own() {
-    let program = "#PRAGMA LINK \"./libroutines.so\"\n#PRAGMA EXTERNAL \"PROC C.crash () = 0\"\nPROC main ()\n  C.crash ()\n:\n";
+    let program = "#PRAGMA LINK \"./libroutines.so\"\n#PRAGMA EXTERNAL \"PROC C.crash () = 0\"\n\
+                   PROC main ()\n  C.crash ()\n:\n";
     let folder = Folder::new("crash").with("crash.occ", program);
     for workers in ["1", "2"] {
         let output = folder.raddle(&["run", "--workers", workers, "crash.occ"]);
@@ -98,9 +99,18 @@ fn a_fault_in_a_routine_is_its_own() {
 /// The program stops while a routine still waits, which has the address of a variable.
 #[test]
 fn a_program_may_stop_while_a_routine_runs() {
-    let program = "#PRAGMA LINK \"./libroutines.so\"\n#PRAGMA EXTERNAL \"PROC C.open () = 0\"\n\
-                   #PRAGMA EXTERNAL \"PROC B.receive (BYTE b) = 0\"\nPROC main ()\n  SEQ\n    C.open ()\n    BYTE b:\n    PAR\n      \
-                   B.receive (b)\n      STOP\n:\n";
+    let program = r#"#PRAGMA LINK "./libroutines.so"
+#PRAGMA EXTERNAL "PROC C.open () = 0"
+#PRAGMA EXTERNAL "PROC B.receive (BYTE b) = 0"
+PROC main ()
+  SEQ
+    C.open ()
+    BYTE b:
+    PAR
+      B.receive (b)
+      STOP
+:
+"#;
     let folder = Folder::new("stop").with("stop.occ", program);
     for workers in ["1", "2"] {
         let output = folder.raddle(&["run", "--workers", workers, "stop.occ"]);
@@ -110,8 +120,15 @@ fn a_program_may_stop_while_a_routine_runs() {
 
 #[test]
 fn tests_may_call_foreign_routines() {
-    let program = "#PRAGMA EXTERNAL \"PROC C.sum (VAL []INT a, INT total) = 0\"\n#PRAGMA TEST\nPROC sums ()\n  INT n:\n  SEQ\n    \
-                   C.sum ([4, 5], n)\n    ASSERT (n = 9)\n:\n";
+    let program = r#"#PRAGMA EXTERNAL "PROC C.sum (VAL []INT a, INT total) = 0"
+#PRAGMA TEST
+PROC sums ()
+  INT n:
+  SEQ
+    C.sum ([4, 5], n)
+    ASSERT (n = 9)
+:
+"#;
     let folder = Folder::new("tests").with("sums.occ", program);
     let output = folder.raddle(&[&["test", "--seeds", "2"], &LINK[..], &["sums.occ"]].concat());
     assert!(text(&output.stdout).contains("1 passed; 0 failed"), "{}", text(&output.stdout));

@@ -238,7 +238,11 @@ impl Checker<'_> {
     pub(super) fn end_of_forwards(&mut self) {
         for (id, _) in std::mem::take(&mut self.forwards) {
             let (text, span) = (self.text(self.program.name(id).symbol), self.program.name(id).span);
-            self.complain(Code::Undeclared, span, format!("the CHAN TYPE `{text}` is declared, but not defined"));
+            self.complain(
+                Code::Undeclared,
+                span,
+                format!("the CHAN TYPE `{text}` is declared, but not defined"),
+            );
         }
     }
 

@@ -1,5 +1,5 @@
 //! Owns: one layout for the text of a program: indentation, blanks, empty lines, where comments stand.
-//! May use: `diag`, `layout`, `lex`, `operator::table`, `parse`, `pre`, `source`, `symbol`.
+//! May use: `diag`, `layout`, `lex`, `parse`, `pre`, `source`, `symbol`.
 //! Never: joins or breaks a line, or changes a token or the words of a comment.
 //!
 //! Line breaks are the author's. Since lines and tokens stay, only blanks could change what a program means: what

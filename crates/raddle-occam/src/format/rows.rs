@@ -1,5 +1,5 @@
 //! Owns: the lines of a text, laid out: columns, empty lines, comments.
-//! May use: `spacing`, `layout`, `lex`.
+//! May use: `layout`, `lex::token`.
 //! Never: looks between the tokens of a line.
 
 use super::Laid;

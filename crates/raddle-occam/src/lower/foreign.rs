@@ -1,5 +1,5 @@
 //! Owns: calls of foreign routines: a function of the bytecode that has the host call one.
-//! May use: `program`, `raddle-bytecode`.
+//! May use: `program`.
 //! Never: knows how the host finds one.
 
 use super::Lowerer;

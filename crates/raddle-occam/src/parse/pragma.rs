@@ -1,5 +1,5 @@
 //! Owns: `#PRAGMA TEST`, which makes the PROC behind it a test; EXTERNAL and LINK, for foreign routines.
-//! May use: `ast`, `diag`, `lex`.
+//! May use: `ast`, `diag`, `lex::token`, `lex::value`, `source`.
 //! Never: decides whether a PROC can be run; whoever runs it does.
 
 use super::{Parsed, Parser};

@@ -166,10 +166,14 @@ fn check(text: &str, wanted: &str) {
 #[test]
 fn blanks_stand_where_they_belong() {
     check(
-        "PROC p(VAL [ ]INT a,CHAN INT c ?,SHARED ! CHAN BYTE d)\n  INT x,y :\n  SEQ\n    c?x\n    x:=-  1+( - a [ 0 ])\n    y:=~x\n\
-         \x20   d![ a FROM 0 FOR 2 ]\n    p([ 1,2 ],c ?,d !)\n:\n",
-        "PROC p (VAL []INT a, CHAN INT c?, SHARED! CHAN BYTE d)\n  INT x, y:\n  SEQ\n    c ? x\n    x := -1 + (-a[0])\n    y := ~x\n\
-         \x20   d ! [a FROM 0 FOR 2]\n    p ([1, 2], c?, d!)\n:\n",
+        concat!(
+            "PROC p(VAL [ ]INT a,CHAN INT c ?,SHARED ! CHAN BYTE d)\n  INT x,y :\n  SEQ\n    c?x\n",
+            "    x:=-  1+( - a [ 0 ])\n    y:=~x\n    d![ a FROM 0 FOR 2 ]\n    p([ 1,2 ],c ?,d !)\n:\n",
+        ),
+        concat!(
+            "PROC p (VAL []INT a, CHAN INT c?, SHARED! CHAN BYTE d)\n  INT x, y:\n  SEQ\n    c ? x\n",
+            "    x := -1 + (-a[0])\n    y := ~x\n    d ! [a FROM 0 FOR 2]\n    p ([1, 2], c?, d!)\n:\n",
+        ),
     );
     check(
         "PROC t (TIMER tim, REAL32 r)\n  SEQ\n    tim?AFTER 5\n    r:=1.5 (REAL32)\n:\n",
@@ -184,8 +188,14 @@ fn blanks_stand_where_they_belong() {
 #[test]
 fn lines_that_go_on_and_comments_have_their_columns() {
     check(
-        "\n\n-- one\nPROC p (VAL INT a,\n  b)\n    -- two\n  SEQ   --three\n    SKIP      -- four\n\n\n\n    SKIP\n         -- five\n:\n\n",
-        "-- one\nPROC p (VAL INT a,\n    b)\n  -- two\n  SEQ     --three\n    SKIP  -- four\n\n    SKIP\n    -- five\n:\n",
+        concat!(
+            "\n\n-- one\nPROC p (VAL INT a,\n  b)\n    -- two\n  SEQ   --three\n",
+            "    SKIP      -- four\n\n\n\n    SKIP\n         -- five\n:\n\n",
+        ),
+        concat!(
+            "-- one\nPROC p (VAL INT a,\n    b)\n  -- two\n  SEQ     --three\n",
+            "    SKIP  -- four\n\n    SKIP\n    -- five\n:\n",
+        ),
     );
     check(
         "PROC p ()\n  INT x:\n  x := (VALOF\n           SKIP\n           RESULT 1\n        ) +\n   2\n:\n",

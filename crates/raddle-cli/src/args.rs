@@ -19,7 +19,7 @@ use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::Executable;
 use crate::refusal::Error;
 use crate::settings::Settings;
-use crate::test::{TEST_HELP, Test};
+use crate::test::{TEST_HELP, TestCommand};
 use crate::top::Top;
 use crate::trace::Trace;
 
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Check(Check),
     /// Run the tests of occam programs, each under many schedules
     #[command(after_help = TEST_HELP)]
-    Test(Test),
+    Test(TestCommand),
     /// Lay occam programs out: one layout, comments kept
     #[command(after_help = FMT_HELP)]
     Fmt(Fmt),

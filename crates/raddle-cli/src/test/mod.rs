@@ -49,7 +49,7 @@ const SECONDS: u32 = 60;
 
 /// `raddle test`.
 #[derive(clap::Args)]
-pub(crate) struct Test {
+pub(crate) struct TestCommand {
     /// occam programs with tests; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
@@ -122,7 +122,7 @@ struct Compiled {
     foreign: Option<Arc<ForeignRoutines>>,
 }
 
-impl Test {
+impl TestCommand {
     /// Runs all tests of all files.
     pub(crate) fn carry_out(self) -> TestsEnded {
         let begun = Instant::now();

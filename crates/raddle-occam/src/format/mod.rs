@@ -15,7 +15,7 @@ use crate::parse::parse;
 use crate::pre::{Files, Preprocessor};
 use crate::source::{FileId, Sources, Span};
 use crate::symbol::Symbols;
-use rows::Row;
+use rows::SourceRow;
 
 /// A text in the one layout.
 ///
@@ -94,8 +94,8 @@ impl Laid {
     }
 
     /// The lines with their tokens and places.
-    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.lexed.lines.iter().zip(&self.places).map(|(line, place)| Row {
+    fn rows(&self) -> impl Iterator<Item = SourceRow<'_>> {
+        self.lexed.lines.iter().zip(&self.places).map(|(line, place)| SourceRow {
             tokens: &self.lexed.tokens[line.first as usize..line.end as usize],
             indent: line.indent,
             place: *place,

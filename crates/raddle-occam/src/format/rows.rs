@@ -8,7 +8,7 @@ use crate::layout::LinePlace;
 use crate::lex::Token;
 
 /// A line with tokens.
-pub(super) struct Row<'t> {
+pub(super) struct SourceRow<'t> {
     pub(super) tokens: &'t [Token],
     /// Where it stands.
     pub(super) indent: u32,
@@ -38,7 +38,7 @@ const ALIGNED_MAX: usize = 100;
 
 /// The text, laid out.
 pub(super) fn text(text: &str, base: u32, laid: &Laid) -> String {
-    let rows: Vec<Row<'_>> = laid.rows().collect();
+    let rows: Vec<SourceRow<'_>> = laid.rows().collect();
     let mut out = lines(text, base, &rows);
     // At most one empty line in a row, none at the ends.
     let mut last_is_empty = true;
@@ -81,7 +81,7 @@ fn comment_columns(out: &[Out]) -> Vec<usize> {
 }
 
 /// Each line, empty ones too.
-fn lines(text: &str, base: u32, rows: &[Row<'_>]) -> Vec<Out> {
+fn lines(text: &str, base: u32, rows: &[SourceRow<'_>]) -> Vec<Out> {
     let logical = logical_lines(rows);
     let (mut out, mut levels, mut at, mut next) = (Vec::new(), Levels::new(), 0, 0);
     while at < text.len() {
@@ -113,8 +113,8 @@ fn lines(text: &str, base: u32, rows: &[Row<'_>]) -> Vec<Out> {
 }
 
 /// The line of each row, with those that it goes on with.
-fn logical_lines(rows: &[Row<'_>]) -> Vec<Logical> {
-    let begins = |row: &Row<'_>| row.place.is_none_or(|place| place.begins);
+fn logical_lines(rows: &[SourceRow<'_>]) -> Vec<Logical> {
+    let begins = |row: &SourceRow<'_>| row.place.is_none_or(|place| place.begins);
     let mut result = Vec::with_capacity(rows.len());
     for line in rows.chunk_by(|_, next| !begins(next)) {
         let (first, last) = (&line[0], &line[line.len() - 1]);
@@ -139,7 +139,7 @@ fn enter(levels: &mut Levels, indent: u32, place: LinePlace) -> u32 {
 }
 
 /// Where a line belongs that may stand anywhere: at one of the blocks that are open here, or with the next line.
-fn column_among<'r>(levels: &Levels, mut rest: impl Iterator<Item = &'r Row<'r>>, indent: u32) -> u32 {
+fn column_among<'r>(levels: &Levels, mut rest: impl Iterator<Item = &'r SourceRow<'r>>, indent: u32) -> u32 {
     let next = rest.find_map(|row| Some((row.indent, row.place?.column)));
     let all = levels.iter().copied().chain(next);
     let best = all.clone().filter(|&(stood, _)| stood <= indent).max();

@@ -89,7 +89,7 @@ enum Parameter {
 }
 
 impl Parameter {
-    /// As `FORMAT.md` says it is written.
+    /// As `crates/raddle-bytecode/FORMAT.md` says it is written.
     fn parse(text: &str) -> Option<Parameter> {
         let (kind, rest) = text.split_at_checked(1)?;
         match kind {

@@ -84,9 +84,9 @@ fn the_whole_corpus_means_the_same_and_is_laid_out_once() {
 }
 
 /// A number that looks random.
-struct Dice(u64);
+struct LayoutDice(u64);
 
-impl Dice {
+impl LayoutDice {
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
@@ -94,7 +94,7 @@ impl Dice {
 }
 
 /// The program with other blanks: between tokens, before comments, at the ends of lines, empty lines, tabs.
-fn disturbed(text: &str, random: &mut Dice) -> String {
+fn disturbed(text: &str, random: &mut LayoutDice) -> String {
     let mut result = String::new();
     let lines: Vec<&str> = text.lines().collect();
     for (number, line) in lines.iter().enumerate() {
@@ -138,7 +138,7 @@ fn disturbed(text: &str, random: &mut Dice) -> String {
 #[test]
 fn whatever_the_blanks_are_the_layout_is_one() {
     let rounds: u64 = std::env::var("FUZZ_ROUNDS").ok().and_then(|it| it.parse().ok()).unwrap_or(3);
-    let mut random = Dice(7);
+    let mut random = LayoutDice(7);
     for path in all() {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let mut files = Beside(path.parent().expect("in a folder").to_owned());
@@ -225,7 +225,7 @@ fn what_is_no_program_is_refused() {
 }
 
 /// A text with a mistake or two: characters doubled, lost, exchanged, moved in.
-fn mutated(text: &str, random: &mut Dice) -> String {
+fn mutated(text: &str, random: &mut LayoutDice) -> String {
     let mut all: Vec<char> = text.chars().collect();
     for _ in 0..1 + random.below(3) {
         if all.is_empty() {
@@ -256,7 +256,7 @@ fn mutated(text: &str, random: &mut Dice) -> String {
 #[test]
 fn what_has_mistakes_keeps_its_meaning_or_is_refused() {
     let rounds: u64 = std::env::var("FUZZ_ROUNDS").ok().and_then(|it| it.parse().ok()).unwrap_or(2);
-    let (mut random, mut laid) = (Dice(rounds), 0);
+    let (mut random, mut laid) = (LayoutDice(rounds), 0);
     for path in all() {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         if text.len() > 8000 {

@@ -118,7 +118,7 @@ struct ProgramMemory {
 impl ProgramMemory {
     /// The word at an address.
     fn word(self, at: u32) -> Option<u32> {
-        if at % 4 != 0 || at.checked_add(4)? > self.bytes {
+        if !at.is_multiple_of(4) || at.checked_add(4)? > self.bytes {
             return None;
         }
         let place = std::ptr::with_exposed_provenance::<AtomicU32>(self.base + at as usize);

@@ -117,13 +117,13 @@ fn understood(
         format!("PROC part ()\n  SEQ\n{}:\n", inside("    ")),
     ];
     let from = sources.name(file).to_owned();
-    let is_part = || {
+    let mut is_part = || {
         parts.iter().any(|part| {
             // Under the file's name, beside which included files are looked for.
             sources.add(&from, part).is_some_and(|part| syntax(sources, part, files).is_empty())
         })
     };
-    if complaints.is_empty() || { is_part }() { Ok(()) } else { Err(complaints) }
+    if complaints.is_empty() || is_part() { Ok(()) } else { Err(complaints) }
 }
 
 /// What the grammar does not know of a text.

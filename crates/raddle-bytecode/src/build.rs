@@ -23,7 +23,7 @@
 
 use crate::for_each_op;
 use crate::insn::{Insn, Op};
-use crate::module::{End, Function, Line, Module, Site, Watched};
+use crate::module::{End, FOREIGN, FOREIGN_STEPS, ForeignRoutine, Function, Line, Module, Site, Watched};
 use crate::names::printable;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
@@ -268,6 +268,25 @@ impl ModuleBuilder {
             self.module.watched.push(watched);
             self.module.watched.len() - 1
         }) as i32
+    }
+
+    /// The number of a foreign routine's first call, for `host`. [`ForeignRoutine`] says what the strings are.
+    pub fn foreign(&mut self, name: &str, parameters: &str) -> i32 {
+        let routine = ForeignRoutine { name: self.string(name), parameters: self.string(parameters) };
+        let found = self.module.foreign.iter().position(|other| *other == routine);
+        let at = found.unwrap_or_else(|| {
+            self.module.foreign.push(routine);
+            self.module.foreign.len() - 1
+        });
+        FOREIGN + FOREIGN_STEPS * at as i32
+    }
+
+    /// Looks for foreign routines in that library, too.
+    pub fn library(&mut self, name: &str) {
+        let name = self.string(name);
+        if !self.module.libraries.contains(&name) {
+            self.module.libraries.push(name);
+        }
     }
 
     /// Puts constant bytes into the data, at a multiple of four; gives their place, for `data`.

@@ -160,6 +160,8 @@ pub enum Effect {
     NewFrame,
     /// Gives back the memory at the address in slot `a`, which becomes 0.
     Free,
+    /// Gives the slots of field `a` a value; a foreign routine may change all memory.
+    CallHost,
     /// Goes to the label.
     Jump,
     /// Goes to the label if the comparison of `a` with the operand holds.
@@ -257,9 +259,9 @@ impl Effect {
             Claim => Some(Wait::Lock),
             Sync => Some(Wait::Barrier),
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
-            | NewFrame | Free | Jump | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Return
-            | End | Fault | Fork | ForkMany | Spawn | AltOpen | AltGuard | AltChannel | AltClose
-            | Unclaim | Enroll | Resign | LetGo | Yield => None,
+            | NewFrame | Free | CallHost | Jump | JumpIf(..) | Repeat | RepeatStep | Switch | Call
+            | CallAt | Return | End | Fault | Fork | ForkMany | Spawn | AltOpen | AltGuard | AltChannel
+            | AltClose | Unclaim | Enroll | Resign | LetGo | Yield => None,
         }
     }
 
@@ -269,10 +271,10 @@ impl Effect {
         match self {
             Jump | Return | End | Fault => false,
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
-            | NewFrame | Free | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Fork
-            | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen | AltGuard
-            | AltChannel | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign | LetGo | Sleep
-            | Yield => true,
+            | NewFrame | Free | CallHost | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt
+            | Fork | ForkMany | Spawn | Join | JoinMany | JoinForked | Send(_) | Receive(_) | AltOpen
+            | AltGuard | AltChannel | AltWait | AltClose | Claim | Unclaim | Sync | Enroll | Resign
+            | LetGo | Sleep | Yield => true,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use crate::NUMBERING;
 use crate::insn::Insn;
-use crate::module::{Bundle, End, Function, Line, Module, Site, Watched};
+use crate::module::{Bundle, End, ForeignRoutine, Function, Line, Module, Site, Watched};
 use crate::names::printable;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -150,6 +150,11 @@ fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Optio
             };
             module.ends = content.all(|reader| reader.words().map(end))?;
         }
+        b"FRGN" => {
+            let routine = |[name, parameters]: [u32; 2]| ForeignRoutine { name, parameters };
+            module.foreign = content.all(|reader| reader.words().map(routine))?;
+        }
+        b"LIBS" => module.libraries = content.all(Reader::word)?,
         b"WTCH" => module.watched = content.all(watched)?,
         _ => {}
     }
@@ -263,6 +268,8 @@ impl Module {
             out.words([it.name, it.element, it.dims.len() as u32]);
             it.dims.iter().for_each(|&size| out.word(size));
         });
+        out.chunk(b"FRGN", &self.foreign, |out, it| out.words([it.name, it.parameters]));
+        out.chunk(b"LIBS", &self.libraries, |out, &it| out.word(it));
         out.0
     }
 }

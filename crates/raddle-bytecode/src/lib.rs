@@ -22,7 +22,9 @@ pub mod verify;
 pub use effect::{Effect, Wait};
 pub use file::FileError;
 pub use insn::{Form, Insn, Op};
-pub use module::{Bundle, End, Function, Line, Module, Site, Watched};
+pub use module::{
+    Bundle, End, FOREIGN, FOREIGN_STEPS, ForeignRoutine, Function, Line, Module, Site, Watched,
+};
 pub use names::{Long, Real, Trap, printable};
 pub use table::NUMBERING;
 pub use verify::{Refusal, Verified, verify};

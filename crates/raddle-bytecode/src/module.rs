@@ -87,6 +87,22 @@ pub struct Watched {
     pub dims: Vec<u32>,
 }
 
+/// Calls of the host from this number on are of foreign routines: [`FOREIGN_STEPS`] numbers for each.
+pub const FOREIGN: i32 = 1 << 16;
+
+/// The numbers of one foreign routine: it is called; it begins, on another thread, and gives a ticket; whether the one
+/// with that ticket has ended. The fourth is free.
+pub const FOREIGN_STEPS: i32 = 4;
+
+/// A routine that is not in the module, but in a library of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ForeignRoutine {
+    /// Its name, by number in [`Module::strings`].
+    pub name: u32,
+    /// How its parameters lie in the frame, by number in [`Module::strings`]; `FORMAT.md` says how that is written.
+    pub parameters: u32,
+}
+
 /// A program.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Module {
@@ -108,6 +124,10 @@ pub struct Module {
     pub ends: Vec<End>,
     /// What is looked at in a debug build; none in others.
     pub watched: Vec<Watched>,
+    /// What it calls that is not in it.
+    pub foreign: Vec<ForeignRoutine>,
+    /// The libraries in which that is looked for, by numbers in [`strings`](Module::strings).
+    pub libraries: Vec<u32>,
     /// The function that is the program.
     pub entry: u32,
 }
@@ -116,6 +136,13 @@ impl Module {
     /// The string of that number, empty if there is none.
     pub fn string(&self, number: u32) -> &str {
         self.strings.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// The foreign routine that a call of the host is of, and which step of it.
+    pub fn foreign_call(&self, number: i32) -> Option<(usize, i32)> {
+        let number = number.checked_sub(FOREIGN).filter(|&number| number >= 0)?;
+        let routine = usize::try_from(number / FOREIGN_STEPS).ok().filter(|&it| it < self.foreign.len())?;
+        Some((routine, number % FOREIGN_STEPS))
     }
 
     /// Whether races are looked for when it runs.

@@ -208,7 +208,7 @@ macro_rules! for_each_op {
             Claim = 171 claim a [1 0 0] Claim, "waits for the lock word at address a";
             Unclaim = 172 release a [1 0 0] Unclaim, "gives the lock word at address a back";
             Resched = 173 resched none [0 0 0] Yield, "lets others run";
-            Host = 174 host ai [4 0 0] Set(Unknown), "call number imm to the host, on slots a..";
+            Host = 174 host ai [4 0 0] CallHost, "call number imm to the host, on slots a..";
             Stop = 175 stop none [0 0 0] Fault, "STOP";
             Trap = 176 trap i [0 0 0] Fault, "run-time error number imm (see `Trap`)";
             // Debug builds: what `#PRAGMA SHARED` and PERMITALIASES let through is looked at. Else they do nothing.

@@ -7,7 +7,7 @@
 
 use crate::effect::{Effect, Message};
 use crate::insn::{Form, Insn, Op};
-use crate::module::{Function, Module};
+use crate::module::{FOREIGN, Function, Module};
 use crate::names::{Long, Real, Trap};
 use core::fmt;
 
@@ -157,6 +157,7 @@ fn check_numbers(module: &Module, function: &Function, insn: Insn, at: u32) -> R
         Op::FnF | Op::FnD => Real::from_number(i32::from(insn.c)).is_some(),
         Op::Long => Long::from_number(imm).is_some(),
         Op::Trap => Trap::from_number(imm).is_some(),
+        Op::Host => imm < FOREIGN || module.foreign_call(imm).is_some(),
         Op::Watch => index < module.watched.len(),
         Op::Par => (0..=0xffff).contains(&imm),
         Op::Switch => (0..=i64::from(function.count)).contains(&i64::from(imm)),

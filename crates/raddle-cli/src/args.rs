@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `exec`, `explain`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`, `settings`,
-//! `top`, `trace`, `clap`.
+//! May use: `check`, `dump`, `exec`, `explain`, `fmt`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`,
+//! `settings`, `test`, `top`, `trace`, `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;
@@ -12,12 +12,14 @@ use crate::check::Check;
 use crate::dump::Dump;
 use crate::exec::Exec;
 use crate::explain::Explain;
+use crate::fmt::{FMT_HELP, Fmt};
 use crate::lab::Lab;
 use crate::mpi::Mpi;
 use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::Executable;
 use crate::refusal::Error;
 use crate::settings::Settings;
+use crate::test::{TEST_HELP, TestCommand};
 use crate::top::Top;
 use crate::trace::Trace;
 
@@ -42,6 +44,12 @@ pub(crate) enum Command {
     /// Check occam programs without running them: grammar, types, races, aliases
     #[command(after_help = CHECK_HELP)]
     Check(Check),
+    /// Run the tests of occam programs, each under many schedules
+    #[command(after_help = TEST_HELP)]
+    Test(TestCommand),
+    /// Lay occam programs out: one layout, comments kept
+    #[command(after_help = FMT_HELP)]
+    Fmt(Fmt),
     /// Compile an occam program to portable bytecode
     Build(Build),
     /// Show the instructions of an occam program
@@ -194,8 +202,10 @@ impl RunCommand {
             {
                 return RunResult::Trouble(error);
             }
+            let compiled_here = self.path.extension().is_none_or(|extension| extension != "rbc");
+            let running = (&self.running, compiled_here);
             return match self.compile.module(self.path.as_os_str()) {
-                Ok(module) => match occam::run(module, &self.running, self.settings.variables(), self.args) {
+                Ok(module) => match occam::run(module, running, self.settings.variables(), self.args) {
                     Ok(ended) => RunResult::Ended(ended),
                     Err(error) => RunResult::Trouble(error),
                 },

@@ -14,16 +14,19 @@ mod check;
 mod dump;
 mod exec;
 mod explain;
+mod fmt;
 mod image;
 mod info;
 mod lab;
 mod mpi;
 mod native;
 mod occam;
+mod out;
 mod program;
 mod project;
 mod refusal;
 mod settings;
+mod test;
 mod top;
 mod trace;
 
@@ -34,8 +37,11 @@ use clap::Parser as _;
 
 use args::{Arguments, Command, RunResult};
 use check::CheckResult;
+use fmt::Formatted;
 use occam::{Ended, Refused};
+use out::print;
 use refusal::Error;
+use test::TestsEnded;
 use trace::Report;
 
 /// The exit code when `raddle` did not start the program; `env` and `timeout` use the same numbers above 2.
@@ -83,6 +89,17 @@ pub fn main() -> ExitCode {
             CheckResult::Accepted => ExitCode::SUCCESS,
             CheckResult::Refused => ExitCode::from(1),
             CheckResult::Trouble(error) => ExitCode::from(exit_code(&error)),
+        },
+        Command::Test(test) => match test.carry_out() {
+            TestsEnded::Passed => ExitCode::SUCCESS,
+            TestsEnded::Failed => ExitCode::from(3),
+            TestsEnded::Refused => ExitCode::from(1),
+            TestsEnded::Trouble(error) => complain(&error),
+        },
+        Command::Fmt(fmt) => match fmt.carry_out() {
+            Formatted::Done => ExitCode::SUCCESS,
+            Formatted::Not => ExitCode::from(1),
+            Formatted::Trouble(error) => complain(&error),
         },
         Command::Explain(explain) => show(&explain.text()),
         Command::Trace(trace) => match trace.carry_out() {
@@ -143,13 +160,4 @@ fn complain(error: &Error) -> ExitCode {
 
 fn show(text: &str) -> ExitCode {
     print(text).map_or_else(|error| complain(&error), |()| ExitCode::SUCCESS)
-}
-
-/// Writes the output. A closed pipe (`| head`) is not an error.
-fn print(text: &str) -> Result<(), Error> {
-    let mut out = std::io::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::unwritten_output(&error)),
-        _ => Ok(()),
-    }
 }

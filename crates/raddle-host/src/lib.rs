@@ -9,6 +9,7 @@
 
 #[cfg(feature = "native")]
 mod compile;
+mod foreign;
 mod many;
 mod one;
 mod options;
@@ -19,6 +20,7 @@ mod world;
 
 #[cfg(feature = "native")]
 pub use compile::{Compile, CompileInput};
+pub use foreign::ForeignRoutines;
 pub use options::RunOptions;
 pub use outcome::RunOutcome;
 pub use raddle_core::{BuildError, Builder};

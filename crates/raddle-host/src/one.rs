@@ -122,14 +122,11 @@ pub(crate) fn run(program: Verified, options: &RunOptions, world: Arc<dyn World>
     outside.screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (stats, memory_max) = (local.stats(), machine.memory_max());
-    RunOutcome {
-        result: result.map(drop),
-        report,
-        stats,
-        memory_max,
-        memory_bytes: machine.memory_bytes(),
-        workers: 1,
+    let memory_bytes = machine.memory_bytes();
+    if outside.world.holds_memory() {
+        std::mem::forget(machine);
     }
+    RunOutcome { result: result.map(drop), report, stats, memory_max, memory_bytes, workers: 1 }
 }
 
 /// The report of a failure.

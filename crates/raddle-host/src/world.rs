@@ -25,7 +25,13 @@ pub trait World: Send + Sync + 'static {
         false
     }
 
-    /// A call to the host, on four words; `None` if there is none of that number.
+    /// Whether a foreign routine still runs that may use the program's memory. Then that stays for ever.
+    fn holds_memory(&self) -> bool {
+        false
+    }
+
+    /// A call to the host, on four words; `None` if there is none of that number. For numbers from
+    /// `raddle_bytecode::FOREIGN` on see [`ForeignRoutines::call`](crate::ForeignRoutines::call).
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
         let _ = (number, words);
         None

@@ -475,6 +475,23 @@ pub enum Pragma {
     Other,
 }
 
+/// What the lines `#PRAGMA TEST` before a PROC say of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TestMark {
+    /// The first of these lines.
+    pub span: Span,
+    /// The PROC.
+    pub proc: Option<Ident>,
+    /// What its keyboard has.
+    pub input: Vec<u8>,
+    /// What it must write to the screen, if that is said.
+    pub output: Option<Vec<u8>>,
+    /// It must fail, with a report that has this in it.
+    pub fails: Option<Vec<u8>>,
+    /// So long it may take at most.
+    pub seconds: Option<u32>,
+}
+
 /// A specification.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the fields are what the comment on each variant names")]
@@ -512,6 +529,10 @@ pub enum SpecKind {
     Place(Ident),
     /// `#PRAGMA`.
     Pragma { what: Pragma, names: Vec<Ident> },
+    /// `CHAN TYPE name:`, which is defined later.
+    Forward(Ident),
+    /// `#PRAGMA EXTERNAL "PROC name (...) = 0"`.
+    Foreign { name: Ident, formals: Vec<Formal> },
     /// What could not be read; the name is known when one was seen.
     Error(Option<Ident>),
 }
@@ -542,6 +563,10 @@ pub struct Ast {
     pub top: Vec<SpecId>,
     /// Names that lines may have declared which could not be read at all.
     pub unread: Vec<Symbol>,
+    /// The PROCs that are tests.
+    pub tests: Vec<TestMark>,
+    /// The libraries in which foreign routines are looked for: `#PRAGMA LINK "name"`.
+    pub libraries: Vec<String>,
 }
 
 impl Ast {

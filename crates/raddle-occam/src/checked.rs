@@ -1,15 +1,16 @@
 //! Owns: what the front end found out about a program, and the proof that nothing was wrong with it.
-//! May use: `diag`, `program`.
+//! May use: `diag`, `program`, `symbol`.
 //! Never: a program that was refused, as one that was checked.
 
 use crate::diag::Diagnostic;
-use crate::program::Program;
+use crate::program::{Program, RoutineId};
+use crate::symbol::FastMap;
 
 /// All that the front end found out about a program. Only [`analyse`](crate::analyse) makes one.
 pub struct Analysis {
     program: Program,
     diagnostics: Vec<Diagnostic>,
-    entry_uses: Vec<ChannelUse>,
+    uses: ChannelUses,
 }
 
 /// What a program does with a channel that it gets.
@@ -20,6 +21,9 @@ pub struct ChannelUse {
     /// Whether it writes to it.
     pub written: bool,
 }
+
+/// What a program, and each of its tests, does with its parameters.
+pub(crate) type ChannelUses = FastMap<RoutineId, Vec<ChannelUse>>;
 
 /// A program that every stage accepted, the search for races included; the only thing that
 /// [`lower`](crate::lower::lower) takes. Only [`Analysis::checked`] makes one:
@@ -35,7 +39,7 @@ pub struct ChannelUse {
 pub struct Checked {
     program: Program,
     warnings: Vec<Diagnostic>,
-    entry_uses: Vec<ChannelUse>,
+    uses: ChannelUses,
 }
 
 impl Checked {
@@ -44,9 +48,9 @@ impl Checked {
         &self.program
     }
 
-    /// What the program does with each of its parameters.
-    pub fn entry_uses(&self) -> &[ChannelUse] {
-        &self.entry_uses
+    /// What the program, or one of its tests, does with each of its parameters.
+    pub(crate) fn uses_of(&self, routine: RoutineId) -> &[ChannelUse] {
+        self.uses.get(&routine).map_or(&[], Vec::as_slice)
     }
 
     /// What the author will want to know all the same.
@@ -56,12 +60,8 @@ impl Checked {
 }
 
 impl Analysis {
-    pub(crate) fn new(
-        program: Program,
-        diagnostics: Vec<Diagnostic>,
-        entry_uses: Vec<ChannelUse>,
-    ) -> Analysis {
-        Analysis { program, diagnostics, entry_uses }
+    pub(crate) fn new(program: Program, diagnostics: Vec<Diagnostic>, uses: ChannelUses) -> Analysis {
+        Analysis { program, diagnostics, uses }
     }
 
     /// The program as far as it was understood.
@@ -87,6 +87,6 @@ impl Analysis {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return Err(self.diagnostics);
         }
-        Ok(Checked { program: self.program, warnings: self.diagnostics, entry_uses: self.entry_uses })
+        Ok(Checked { program: self.program, warnings: self.diagnostics, uses: self.uses })
     }
 }

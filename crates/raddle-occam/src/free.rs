@@ -37,8 +37,8 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    /// Gathers them, through calls too.
-    pub(crate) fn new(program: &Program) -> Self {
+    /// Gathers them, through calls too, for a program that begins with `entry`.
+    pub(crate) fn new(program: &Program, entry: Option<RoutineId>) -> Self {
         let found: Vec<Found> =
             program.routines.iter().map(|routine| of_body(program, &routine.body)).collect();
         let mut free = Self {
@@ -47,7 +47,7 @@ impl Free {
             called: vec![false; found.len()],
             forks: found.iter().map(|found| found.forks).collect(),
         };
-        free.reach(program, &found);
+        free.reach(program, entry, &found);
         let mut again = true;
         // Callees are mostly declared, and so numbered, before their callers: few rounds are needed.
         while again {
@@ -69,10 +69,10 @@ impl Free {
     }
 
     /// Marks what the program calls, and what its outermost declarations call.
-    fn reach(&mut self, program: &Program, found: &[Found]) {
+    fn reach(&mut self, program: &Program, entry: Option<RoutineId>, found: &[Found]) {
         let mut walk = Walk { program, found: Found::default(), forking: 0 };
         walk.specs(&program.ast.top);
-        let mut list: Vec<RoutineId> = program.entry().into_iter().chain(walk.found.calls).collect();
+        let mut list: Vec<RoutineId> = entry.into_iter().chain(walk.found.calls).collect();
         while let Some(id) = list.pop() {
             if !std::mem::replace(&mut self.called[id.0 as usize], true) {
                 list.extend(&found[id.0 as usize].calls);
@@ -128,7 +128,7 @@ fn of_body(program: &Program, body: &Body) -> Found {
     match body {
         &Body::Process(process) => walk.process(process),
         Body::Results(results) => walk.exprs(results),
-        Body::Predefined => {}
+        Body::Predefined | Body::Foreign => {}
     }
     walk.found
 }

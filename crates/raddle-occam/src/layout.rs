@@ -31,6 +31,10 @@ struct Layout<'a> {
     out: Vec<Token>,
     diagnostics: &'a mut Vec<Diagnostic>,
     blocks: Vec<u32>,
+    /// The column at which the lines of each block belong.
+    columns: Vec<u32>,
+    /// Where each line belongs, if that is asked for.
+    places: Option<Vec<LinePlace>>,
     /// Brackets open in the current logical line.
     depth: u32,
     /// Value processes in brackets: their block's indentation (0 until known) and the brackets open around them.
@@ -40,11 +44,25 @@ struct Layout<'a> {
     relaxed: bool,
     /// Indentation of the first line of the current logical line.
     head: u32,
+    /// Where the line above belongs.
+    column: u32,
     /// Whether the current line is indented by a tab.
     tab: bool,
     /// The indentation of the block in which a line stood wrong.
     wrong: Option<u32>,
 }
+
+/// Where a line belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LinePlace {
+    /// The column of its first token.
+    pub(crate) column: u32,
+    /// It does not go on with the line above.
+    pub(crate) begins: bool,
+}
+
+/// Columns by which a line stands further right that goes on with the one above.
+const CONTINUED: u32 = 2 * STEP;
 
 /// Adds `Newline`, `Indent` and `Outdent`; the result ends with `End`.
 ///
@@ -59,10 +77,29 @@ struct Layout<'a> {
 /// assert_eq!(kinds, [Seq, Newline, Indent, Name, Assign, Name, Plus, Name, Newline, Outdent, Skip, Newline, End]);
 /// ```
 pub fn run(lines: Lines, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
+    walk(lines, diagnostics, None).0
+}
+
+/// The same, and where each line belongs.
+pub(crate) fn places(lines: Lines, diagnostics: &mut Vec<Diagnostic>) -> (Vec<Token>, Vec<LinePlace>) {
+    let places = Vec::with_capacity(lines.lines.len());
+    let (tokens, places) = walk(lines, diagnostics, Some(places));
+    (tokens, places.unwrap_or_default())
+}
+
+fn walk(
+    lines: Lines,
+    diagnostics: &mut Vec<Diagnostic>,
+    places: Option<Vec<LinePlace>>,
+) -> (Vec<Token>, Option<Vec<LinePlace>>) {
+    let base = lines.lines.first().map_or(0, |line| line.indent);
     let mut layout = Layout {
         out: Vec::with_capacity(lines.tokens.len() + lines.lines.len() * 2),
         diagnostics,
-        blocks: vec![lines.lines.first().map_or(0, |line| line.indent)],
+        blocks: vec![base],
+        columns: vec![base],
+        places,
+        column: base,
         depth: 0,
         nested: Vec::new(),
         joined: false,
@@ -76,13 +113,15 @@ pub fn run(lines: Lines, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
         layout.tab = line.tab;
         layout.line(&lines.tokens[line.first as usize..line.end as usize], line.indent, next);
     }
-    layout.finish()
+    let places = layout.places.take();
+    (layout.finish(), places)
 }
 
 impl Layout<'_> {
     fn line(&mut self, tokens: &[Token], indent: u32, next: Option<&Line>) {
         let start = tokens[0].span;
         let returned = self.leave_value_process(indent, start);
+        let begins = !returned && !self.joined;
         if returned {
             self.joined = true;
         } else if !self.joined {
@@ -92,6 +131,7 @@ impl Layout<'_> {
             let message = "this line goes on with the one above and must not stand further left";
             self.diagnostics.push(Diagnostic::new(Code::Continuation, start, message));
         }
+        self.place(returned, begins);
         for token in tokens {
             match token.kind {
                 TokenKind::Open | TokenKind::OpenSquare => self.depth += 1,
@@ -101,6 +141,25 @@ impl Layout<'_> {
         }
         self.out.extend_from_slice(tokens);
         self.end_of_line(tokens, next);
+    }
+
+    /// Where the line belongs.
+    fn place(&mut self, returned: bool, begins: bool) {
+        let block = self.columns.last().copied().unwrap_or(0);
+        let column = match (returned, begins) {
+            (true, _) => block + STEP,
+            (_, true) => block,
+            _ => block + CONTINUED,
+        };
+        self.column = column;
+        if let Some(places) = &mut self.places {
+            places.push(LinePlace { column, begins });
+        }
+    }
+
+    fn open_block(&mut self, indent: u32, column: u32) {
+        self.blocks.push(indent);
+        self.columns.push(column);
     }
 
     fn end_of_line(&mut self, tokens: &[Token], next: Option<&Line>) {
@@ -143,7 +202,7 @@ impl Layout<'_> {
             if let Some(top) = self.nested.last_mut() {
                 top.0 = inner;
             }
-            self.blocks.push(inner);
+            self.open_block(inner, self.column + CONTINUED);
             self.push(TokenKind::Indent, at);
             return false;
         }
@@ -152,6 +211,7 @@ impl Layout<'_> {
         }
         while self.blocks.last().is_some_and(|&top| top >= block) {
             self.blocks.pop();
+            self.columns.pop();
             self.push(TokenKind::Outdent, at);
         }
         self.nested.pop();
@@ -162,6 +222,7 @@ impl Layout<'_> {
 
     fn indentation(&mut self, indent: u32, at: Span) {
         let top = self.blocks.last().copied().unwrap_or(0);
+        let top_column = self.columns.last().copied().unwrap_or(0);
         self.wrong = self.wrong.filter(|&block| indent > block);
         if indent > top {
             if indent != top + STEP && !self.relaxed {
@@ -171,13 +232,14 @@ impl Layout<'_> {
                 };
                 self.complain(at, top, message);
             }
-            self.blocks.push(indent);
+            self.open_block(indent, top_column + STEP);
             self.push(TokenKind::Indent, at);
             return;
         }
         // A line between two levels counts as one of the deeper: one message, not a broken block.
         while self.blocks.len() > 1 && self.blocks[self.blocks.len() - 2] >= indent {
             self.blocks.pop();
+            self.columns.pop();
             self.push(TokenKind::Outdent, at);
         }
         let top = self.blocks.last().copied().unwrap_or(0);

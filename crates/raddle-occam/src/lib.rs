@@ -13,6 +13,7 @@ pub mod check;
 mod checked;
 mod condition;
 pub mod diag;
+pub mod format;
 mod free;
 pub mod layout;
 pub mod lex;
@@ -71,7 +72,7 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
         undefined_warns: options.undefined_warns,
         incomplete: diagnostics.iter().any(Diagnostic::is_error),
     };
-    let entry_uses = usage::check(&program, rules, &mut diagnostics);
+    let uses = usage::check(&program, rules, &mut diagnostics);
     // What is not declared may be declared in the file that is not there.
     if diagnostics.iter().any(|it| it.code == Code::FileNotFound) {
         diagnostics.retain(|it| it.code != Code::Undeclared);
@@ -80,7 +81,7 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
     denied.for_each(|it| it.severity = Severity::Error);
     diagnostics.sort_by_key(|it| (it.primary.span, it.code));
     diagnostics.dedup();
-    Analysis::new(program, diagnostics, entry_uses)
+    Analysis::new(program, diagnostics, uses)
 }
 
 /// Puts the predefined routines that are written in occam before a program that mentions one.

@@ -282,12 +282,27 @@ impl<'a> Preprocessor<'a> {
                 _ => self.complain(Code::Directive, span, format!("#{word} needs a name")),
             },
             "OPTION" => self.option(tokens),
-            "PRAGMA" => self.copy(tokens, (indent, false)),
+            "PRAGMA" => match self.external(tokens) {
+                Some(tokens) => self.copy(&tokens, (indent, false)),
+                None => self.copy(tokens, (indent, false)),
+            },
             "RELAX" => self.out.relaxed = true,
             "COMMENT" => {}
             "ERROR" => self.complain(Code::Directive, span, "the source says #ERROR here"),
             _ => self.complain(Code::Directive, span, format!("#{word} is no directive")),
         }
+    }
+
+    /// The tokens of `#PRAGMA EXTERNAL "heading"`, those of the heading instead of the string.
+    fn external(&mut self, tokens: &[Token]) -> Option<Vec<Token>> {
+        let [first, word, text, ..] = tokens else { return None };
+        if self.sources.slice(word.span) != "EXTERNAL" || text.kind != TokenKind::Text {
+            return None;
+        }
+        let inside = self.sources.slice(text.span).trim_matches('"').to_owned();
+        let heading = lex::scan_part(&inside, text.span.lo + 1, self.symbols);
+        self.diagnostics.extend(heading.complaints);
+        Some([*first, *word].into_iter().chain(heading.tokens).collect())
     }
 
     fn option(&mut self, tokens: &[Token]) {

@@ -5,7 +5,7 @@
 //! Everything is reached by number: the type of an expression, the name that it mentions, the names that a
 //! specification declares. A name's number stands for one declaration, so equal spellings never confuse.
 
-use crate::ast::{Ast, ExprId, Mode, ProcessId, Renaming, SpecId};
+use crate::ast::{Ast, ExprId, Mode, ProcessId, Renaming, SpecId, TestMark};
 use crate::source::Span;
 use crate::symbol::{Symbol, Symbols};
 use crate::types::{TypeId, Types};
@@ -69,6 +69,8 @@ pub enum Body {
     Process(ProcessId),
     /// A FUNCTION's results; a VALOF is the only one.
     Results(Vec<ExprId>),
+    /// A library of the machine has it, under this name.
+    Foreign,
     /// The language brings it along, under this name.
     Predefined,
 }
@@ -161,6 +163,22 @@ impl Program {
     pub fn declared(&self, spec: SpecId, count: usize) -> impl Iterator<Item = NameId> + use<> {
         let first = self.spec_names[spec.0 as usize].0;
         (0..count as u32).map(move |offset| NameId(first.saturating_add(offset)))
+    }
+
+    /// Whether a routine is the program's entry or a test.
+    pub fn is_run(&self, routine: RoutineId) -> bool {
+        let name = self.routines[routine.0 as usize].name;
+        let is_test = |mark: &TestMark| mark.proc.is_some_and(|it| it.span == self.name(name).span);
+        self.entry() == Some(routine) || self.ast.tests.iter().any(is_test)
+    }
+
+    /// The PROCs that are tests, with what is said of them.
+    pub fn tests(&self) -> impl Iterator<Item = (&TestMark, RoutineId)> {
+        self.ast.tests.iter().filter_map(|mark| {
+            let name = mark.proc?.span;
+            let at = self.routines.iter().position(|it| self.name(it.name).span == name)?;
+            Some((mark, RoutineId(at as u32)))
+        })
     }
 
     /// The program's entry: the last PROC declared outermost.

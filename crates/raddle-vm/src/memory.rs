@@ -96,7 +96,6 @@ impl Memory {
     }
 
     /// Where address 0 lies.
-    #[cfg(feature = "native")]
     #[inline(always)]
     pub(crate) fn base(&self) -> *const AtomicU32 {
         self.words.as_ptr()

@@ -80,7 +80,9 @@ pub trait Scheduler {
     fn output(&self, port: Port, bytes: &[u8]);
     /// The program waits for the keyboard: bytes are to be offered from now on.
     fn want_key(&self);
-    /// A call to the host, on four words. `None` if there is no such call.
+    /// A call to the host, on four words. `None` if there is no such call. From `raddle_bytecode::FOREIGN` on it is of
+    /// a foreign routine; the words are then what the instruction gives, the bytes of the memory, and where it lies
+    /// (its address, exposed: the low half, the high half).
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
     /// The program has come to its end.
     fn finished(&self);

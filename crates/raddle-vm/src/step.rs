@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::prim::Ordering;
 use crate::process::{self, Process, Step};
 use crate::scheduler::Scheduler;
-use raddle_bytecode::{Insn, Long, Op, Trap};
+use raddle_bytecode::{FOREIGN, Insn, Long, Op, Trap};
 
 impl<L: Default> Machine<L> {
     pub(crate) fn alt_step<S: Scheduler<Link = L>, const SHARED: bool>(
@@ -74,6 +74,11 @@ impl<L: Default> Machine<L> {
         let mut words = [0; 4];
         for (number, word) in words.iter_mut().enumerate() {
             *word = self.memory.load_w(at + 4 * number as u32).ok_or(Trap::Address)?;
+        }
+        if number >= FOREIGN {
+            // Who calls foreign routines is told where the memory lies.
+            let base = self.memory.base().expose_provenance() as u64;
+            words = [words[0], self.memory.bytes(), base as u32, (base >> 32) as u32];
         }
         let words = scheduler.call(number, words).ok_or(Trap::Host)?;
         for (number, &word) in words.iter().enumerate() {

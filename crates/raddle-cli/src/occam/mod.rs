@@ -5,15 +5,18 @@
 mod terminal;
 mod world;
 
+pub(crate) use world::without_arguments;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use raddle_bytecode::verify;
-use raddle_bytecode::{Module, Trap};
-use raddle_host::Failure;
-use raddle_occam::source::Sources;
-use raddle_occam::{Options, analyse, lower};
+use raddle_bytecode::{Module, Trap, Verified};
+use raddle_host::{Failure, ForeignRoutines};
+use raddle_occam::diag::Diagnostic;
+use raddle_occam::source::{FileId, Sources};
+use raddle_occam::{Checked, Options, analyse, lower};
 
 use crate::check::Denied;
 use crate::check::files::{self, Disk};
@@ -87,6 +90,18 @@ impl Compile {
         given.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
+    /// The options as they are given, for a command that is shown.
+    pub(crate) fn spelt(&self) -> String {
+        let mut text = String::new();
+        self.folders.iter().for_each(|it| text += &format!(" -I {}", it.display()));
+        self.defines.iter().for_each(|it| text += &format!(" -D {it}"));
+        let debug = self.debug.map(|it| match it {
+            Debug::Exempt => " --debug",
+            Debug::All => " --debug=all",
+        });
+        text + if self.undefined_warns { " --undefined-warns" } else { "" } + debug.unwrap_or_default()
+    }
+
     /// The bytecode of a source, or of a file of bytecode.
     pub(crate) fn module(&self, file: &OsStr) -> Result<Module, Refused> {
         if PathBuf::from(file).extension().is_some_and(|extension| extension == "rbc") {
@@ -113,6 +128,21 @@ impl Compile {
     }
 
     fn compiled(&self, file: &OsStr) -> Result<Module, Refused> {
+        let source = self.checked(file)?;
+        source.module(lower::lower_as(&source.checked, &source.sources, self.watch()))
+    }
+
+    /// What a debug build watches.
+    pub(crate) fn watch(&self) -> lower::Watch {
+        match self.debug {
+            None => lower::Watch::Nothing,
+            Some(Debug::Exempt) => lower::Watch::Exempt,
+            Some(Debug::All) => lower::Watch::Everything,
+        }
+    }
+
+    /// A source that the checker has accepted; its warnings have been shown.
+    pub(crate) fn checked(&self, file: &OsStr) -> Result<CheckedSource, Refused> {
         let (name, text) = files::program(file).map_err(Refused::Trouble)?;
         let mut sources = Sources::new();
         let root = sources.add(&name, &text).ok_or_else(|| Refused::Trouble(files::too_long(&name)))?;
@@ -126,30 +156,46 @@ impl Compile {
         if let Some(error) = disk.refused.pop() {
             return Err(Refused::Trouble(error));
         }
-        let human = Human::for_standard_error();
-        let say = |complaints: &[raddle_occam::diag::Diagnostic]| {
-            let texts: String = complaints.iter().map(|it| human.text(it, &sources)).collect();
-            let _ = io::stderr().write_all(texts.as_bytes());
-        };
-        let checked = analysis.checked().map_err(|complaints| {
-            say(&complaints);
-            Refused::Program
-        })?;
-        say(checked.warnings());
-        let watch = match self.debug {
-            None => lower::Watch::Nothing,
-            Some(Debug::Exempt) => lower::Watch::Exempt,
-            Some(Debug::All) => lower::Watch::Everything,
-        };
-        lower::lower_as(&checked, &sources, watch).map_err(|complaints| {
-            say(&complaints);
+        match analysis.checked() {
+            Ok(checked) => {
+                say(checked.warnings(), &sources);
+                Ok(CheckedSource { name, checked, sources, root })
+            }
+            Err(complaints) => {
+                say(&complaints, &sources);
+                Err(Refused::Program)
+            }
+        }
+    }
+}
+
+/// A source that the checker has accepted.
+pub(crate) struct CheckedSource {
+    /// As it was named.
+    pub(crate) name: String,
+    pub(crate) checked: Checked,
+    pub(crate) sources: Sources,
+    pub(crate) root: FileId,
+}
+
+impl CheckedSource {
+    /// The module that it became; what kept it from that is shown.
+    pub(crate) fn module(&self, lowered: Result<Module, Vec<Diagnostic>>) -> Result<Module, Refused> {
+        lowered.map_err(|complaints| {
+            say(&complaints, &self.sources);
             Refused::Program
         })
     }
 }
 
+fn say(complaints: &[Diagnostic], sources: &Sources) {
+    let human = Human::for_standard_error();
+    let texts: String = complaints.iter().map(|it| human.text(it, sources)).collect();
+    let _ = io::stderr().write_all(texts.as_bytes());
+}
+
 /// Memory that a program may use if nobody says how much, MiB.
-const MEMORY_MIB: u32 = 1024;
+pub(crate) const MEMORY_MIB: u32 = 1024;
 
 /// How a program is run.
 #[derive(clap::Args)]
@@ -167,9 +213,68 @@ pub(crate) struct Running {
     /// Draw who waits for whom in a deadlock, as SVG, into this file
     #[arg(long, value_name = "FILE")]
     deadlock_graph: Option<PathBuf>,
+
+    #[command(flatten)]
+    foreign: Foreign,
 }
 
-fn memory_mib(text: &str) -> Result<u32, String> {
+/// What a program may call that is not occam.
+#[derive(clap::Args, Clone, Default)]
+#[command(next_help_heading = "occam")]
+pub(crate) struct Foreign {
+    /// Look for the foreign routines of #PRAGMA EXTERNAL in this shared library, too: `m`, `libm.so.6` or a path
+    #[arg(long, value_name = "LIBRARY")]
+    link: Vec<String>,
+
+    /// Run no program that calls foreign routines
+    #[arg(long)]
+    no_foreign: bool,
+
+    /// Run bytecode that calls foreign routines, which can do whatever you can
+    #[arg(long, conflicts_with = "no_foreign")]
+    foreign: bool,
+}
+
+impl Foreign {
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            (!self.link.is_empty(), "--link"),
+            (self.no_foreign, "--no-foreign"),
+            (self.foreign, "--foreign"),
+        ];
+        given.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
+
+    /// The options as they are given, for a command that is shown.
+    pub(crate) fn spelt(&self) -> String {
+        self.link.iter().map(|library| format!(" --link {library}")).collect()
+    }
+
+    /// The foreign routines of a program, which was compiled here or comes as bytecode.
+    pub(crate) fn routines(
+        &self,
+        program: &Verified,
+        compiled_here: bool,
+    ) -> Result<Option<ForeignRoutines>, Error> {
+        let Some(first) = program.module().foreign.first() else { return Ok(None) };
+        let name = program.module().string(first.name);
+        if self.no_foreign {
+            let text =
+                format!("the program calls foreign routines, such as `{name}`, and --no-foreign is set");
+            return Err(Error::CannotRun(text));
+        }
+        if !compiled_here && !self.foreign {
+            let text = format!(
+                "this bytecode calls foreign routines, such as `{name}`, which can do whatever you can; if you trust \
+                 it, say --foreign"
+            );
+            return Err(Error::CannotRun(text));
+        }
+        ForeignRoutines::load(program, &self.link).map_err(Error::CannotRun)
+    }
+}
+
+pub(crate) fn memory_mib(text: &str) -> Result<u32, String> {
     let wrong = || "write a number of MiB from 1 to 4095".to_owned();
     text.parse().ok().filter(|mib| (1..4096).contains(mib)).ok_or_else(wrong)
 }
@@ -184,19 +289,23 @@ impl Running {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let native = self.native.then_some("--native");
         let graph = self.deadlock_graph.as_ref().map(|_| "--deadlock-graph");
-        native.or(graph).or_else(|| (self.memory != MEMORY_MIB).then_some("--memory"))
+        native
+            .or(graph)
+            .or_else(|| self.foreign.given())
+            .or_else(|| (self.memory != MEMORY_MIB).then_some("--memory"))
     }
 }
 
 /// Runs bytecode to its end. `variables` are the runtime's settings; `arguments` are the program's.
 pub(crate) fn run(
     module: Module,
-    running: &Running,
+    (running, compiled_here): (&Running, bool),
     variables: impl Iterator<Item = (&'static str, OsString)>,
     arguments: Vec<OsString>,
 ) -> Result<Ended, Error> {
     let verified =
         verify(module).map_err(|refusal| Error::CannotRun(format!("the bytecode is invalid: {refusal}")))?;
+    let foreign = running.foreign.routines(&verified, compiled_here)?;
     let OccamSettings { runtime, seed, stats } = OccamSettings::of(variables)?;
     let memory_bytes = u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX);
     let options =
@@ -204,7 +313,7 @@ pub(crate) fn run(
     let options = crate::native::with_compiler(options, running.native);
     let begin = std::time::Instant::now();
     let terminal = terminal::Terminal::watched();
-    let streams = world::Streams::new(arguments);
+    let streams = world::Streams::new(arguments, foreign);
     let outcome = raddle_host::run(verified, options, streams.clone()).map_err(|error| refused(&error));
     drop(terminal);
     let say = |text: std::fmt::Arguments<'_>| {
@@ -328,6 +437,13 @@ fn counted(outcome: &raddle_host::RunOutcome, took: std::time::Duration) -> Stri
 pub(crate) fn listing(module: &Module) -> String {
     use std::fmt::Write as _;
     let mut text = String::new();
+    for routine in &module.foreign {
+        let (name, parameters) = (module.string(routine.name), module.string(routine.parameters));
+        let _ = writeln!(text, "foreign {name} ({parameters})");
+    }
+    for &library in &module.libraries {
+        let _ = writeln!(text, "link {}", module.string(library));
+    }
     for function in &module.functions {
         let _ = writeln!(text, "{}: {} slots", module.string(function.name), function.slots);
         for at in function.first..function.first + function.count {

@@ -1,5 +1,5 @@
 //! Owns: keyboard, screen and arguments of an occam program.
-//! May use: `libc`, `raddle-host`.
+//! May use: `libc`, `raddle-bytecode`, `raddle-host`.
 //! Never: a buffer; the host has one and flushes it in time.
 
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use raddle_host::{Port, World};
+use raddle_host::{ForeignRoutines, Port, World};
 
 use super::terminal;
 
@@ -24,6 +24,7 @@ const BYTE: i32 = 3;
 /// The standard streams.
 pub(super) struct Streams {
     arguments: Vec<OsString>,
+    foreign: Option<ForeignRoutines>,
     /// Why the screen could not be written.
     refused: OnceLock<io::Error>,
     /// The program has asked for a key after the last one.
@@ -38,9 +39,10 @@ pub(super) struct Streams {
 const AGAIN: Duration = Duration::from_millis(1);
 
 impl Streams {
-    pub(super) fn new(arguments: Vec<OsString>) -> Arc<Streams> {
+    pub(super) fn new(arguments: Vec<OsString>, foreign: Option<ForeignRoutines>) -> Arc<Streams> {
         Arc::new(Streams {
             arguments,
+            foreign,
             refused: OnceLock::new(),
             ended: AtomicBool::new(false),
             in_line: Default::default(),
@@ -76,10 +78,11 @@ impl Streams {
             }
         }
     }
+}
 
-    fn argument(&self, number: u32) -> Option<&[u8]> {
-        self.arguments.get(number as usize).map(|argument| argument.as_bytes())
-    }
+/// A call of the host by a program without arguments.
+pub(crate) fn without_arguments(number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+    answer(&[], number, words)
 }
 
 impl World for Streams {
@@ -102,7 +105,14 @@ impl World for Streams {
     }
 
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        terminal::called(|| self.answer(number, words))
+        terminal::called(|| match number {
+            raddle_bytecode::FOREIGN.. => self.foreign.as_ref()?.call(number, words),
+            _ => answer(&self.arguments, number, words),
+        })
+    }
+
+    fn holds_memory(&self) -> bool {
+        self.foreign.as_ref().is_some_and(ForeignRoutines::is_running)
     }
 }
 
@@ -128,16 +138,17 @@ impl Streams {
             }
         }
     }
+}
 
-    fn answer(&self, number: i32, [which, at, _, _]: [u32; 4]) -> Option<[u32; 4]> {
-        let result = match number {
-            COUNT => self.arguments.len() as u32,
-            LENGTH => self.argument(which).map_or(u32::MAX, |bytes| bytes.len() as u32),
-            BYTE => self.argument(which)?.get(at as usize).copied().map_or(0, u32::from),
-            _ => return None,
-        };
-        Some([result, 0, 0, 0])
-    }
+fn answer(arguments: &[OsString], number: i32, [which, at, _, _]: [u32; 4]) -> Option<[u32; 4]> {
+    let argument = || arguments.get(which as usize).map(|argument| argument.as_bytes());
+    let result = match number {
+        COUNT => arguments.len() as u32,
+        LENGTH => argument().map_or(u32::MAX, |bytes| bytes.len() as u32),
+        BYTE => argument()?.get(at as usize).copied().map_or(0, u32::from),
+        _ => return None,
+    };
+    Some([result, 0, 0, 0])
 }
 
 /// Writes all, also to a pipe that does not make its writer wait: that its reader is slow is no error. Gives up when a
@@ -204,7 +215,7 @@ fn all_is_written_where_the_reader_is_slow() {
 
 #[test]
 fn arguments_are_counted_measured_and_read() {
-    let streams = Streams::new(vec!["ab".into(), "".into()]);
+    let streams = Streams::new(vec!["ab".into(), "".into()], None);
     let call = |number, which, at| streams.call(number, [which, at, 0, 0]).map(|words| words[0]);
     assert_eq!((call(COUNT, 0, 0), call(LENGTH, 0, 0), call(LENGTH, 1, 0)), (Some(2), Some(2), Some(0)));
     assert_eq!((call(LENGTH, 2, 0), call(BYTE, 0, 1), call(BYTE, 0, 2)), (Some(u32::MAX), Some(98), Some(0)));

@@ -5,6 +5,8 @@ mod corpus;
 mod dump;
 #[cfg(target_arch = "x86_64")]
 mod exec;
+mod fmt;
+mod foreign;
 mod full;
 mod hostile;
 mod info;
@@ -18,6 +20,7 @@ mod sound;
 mod source;
 mod streams;
 mod terminal;
+mod tested;
 mod top;
 mod trace;
 mod transcripts;

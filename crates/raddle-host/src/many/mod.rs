@@ -327,17 +327,32 @@ pub(crate) fn run(
             let parallel = run_parallel(
                 &machine,
                 (runtime, workers),
-                (world, screen.clone()),
+                (world.clone(), screen.clone()),
                 rest,
                 (outside, &mut local),
             );
-            (parallel.inspect_err(|_| screen.flush())?, workers)
+            match parallel {
+                Ok(result) => (result, workers),
+                Err(error) => {
+                    screen.flush();
+                    give_back(machine, &*world);
+                    return Err(error);
+                }
+            }
         }
     };
     screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (memory_max, memory_bytes) = (machine.memory_max(), machine.memory_bytes());
+    give_back(machine, &*world);
     Ok(RunOutcome { result, report, stats: local.stats(), memory_max, memory_bytes, workers })
+}
+
+/// Gives back the machine, unless a foreign routine may use its memory.
+fn give_back(machine: Machine<Link>, world: &dyn World) {
+    if world.holds_memory() {
+        std::mem::forget(machine);
+    }
 }
 
 /// In a program with a longer function a worker looks after each process whether the program is over.

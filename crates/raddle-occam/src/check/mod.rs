@@ -54,6 +54,8 @@ struct Checker<'a> {
     values: FastMap<u32, i64>,
     /// Operators that the program defines, while in scope.
     operators: Vec<NameId>,
+    /// CHAN TYPEs that are declared and not defined yet, with their places in `Types::bundles`.
+    forwards: Vec<(NameId, u32)>,
     /// The literal behind a minus: `-2147483648` is an INT though `2147483648` is none.
     negated: Option<ExprId>,
     /// Function calls being computed for a constant.
@@ -91,6 +93,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         claims: Vec::new(),
         values: FastMap::default(),
         operators: Vec::new(),
+        forwards: Vec::new(),
         negated: None,
         calls: 0,
         calls_total: 0,
@@ -99,6 +102,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
     for &spec in &ast.top {
         checker.spec(spec);
     }
+    checker.end_of_forwards();
     let mut program = checker.program;
     program.values = checker.values;
     program.ast = ast;

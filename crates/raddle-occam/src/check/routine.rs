@@ -6,7 +6,7 @@ use super::{Checker, RoutineFrame};
 use crate::ast::{ExprId, ExprKind, Formal, Ident, Mode, ProcessId, SpecId, TypeNodeId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Body, NameId, NameKind, Routine, RoutineId};
-use crate::types::{TypeId, Types};
+use crate::types::{Type, TypeId, Types};
 
 /// What is declared by a PROC or FUNCTION, besides its body.
 pub(super) struct Heading<'a> {
@@ -61,6 +61,24 @@ impl Checker<'_> {
         name
     }
 
+    /// A routine of which only the heading is known.
+    pub(super) fn foreign(&mut self, heading: &Heading<'_>) -> NameId {
+        let name = self.routine(heading, Body::Foreign);
+        let Some(id) = self.program.routine_of(name) else { return name };
+        // What it does is known to nobody here.
+        self.program.routines[id.0 as usize].communicates = true;
+        for formal in self.program.routines[id.0 as usize].formals.clone() {
+            let (ty, span) = (self.program.name(formal).ty, self.program.name(formal).span);
+            let types = &self.program.types;
+            let innermost = types.get(types.plain(types.innermost(ty)));
+            if !matches!(innermost, Type::Basic(_) | Type::Record(_) | Type::Error) {
+                let message = "a foreign routine takes numbers, records, and arrays of them";
+                self.complain(Code::TypeMismatch, span, message);
+            }
+        }
+        name
+    }
+
     fn formal_types(&mut self, heading: &Heading<'_>) -> Vec<TypeId> {
         let mut last: Option<(TypeNodeId, TypeId)> = None;
         let mut list = Vec::with_capacity(heading.formals.len());
@@ -91,7 +109,7 @@ impl Checker<'_> {
         match body {
             &Body::Process(process) => self.process_in_scope(process),
             Body::Results(list) => self.results(list, results),
-            Body::Predefined => {}
+            Body::Predefined | Body::Foreign => {}
         }
     }
 

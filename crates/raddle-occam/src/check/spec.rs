@@ -42,6 +42,17 @@ impl Checker<'_> {
                 };
                 self.routine(&heading, Body::Results(body.clone()))
             }
+            SpecKind::Foreign { name, formals } => {
+                let heading = Heading {
+                    spec: id,
+                    name: *name,
+                    formals,
+                    results: Vec::new(),
+                    recursive: false,
+                    function: false,
+                };
+                self.foreign(&heading)
+            }
             &SpecKind::DataType { name, ty } => {
                 let of = self.data(ty, false);
                 let at = self.program.types.named.len() as u32;
@@ -50,6 +61,7 @@ impl Checker<'_> {
                 self.declare(name, NameKind::Type, ty)
             }
             SpecKind::Record { name, fields, packed, mobile } => self.record(*name, fields, *packed, *mobile),
+            &SpecKind::Forward(name) => self.forward(name),
             SpecKind::Bundle { name, fields, recursive } => self.bundle(*name, fields, *recursive),
             SpecKind::Protocol { name, variant, forms } => self.protocol(*name, *variant, forms),
             &SpecKind::Place(name) => {
@@ -214,11 +226,43 @@ impl Checker<'_> {
         self.declare(name, NameKind::Type, ty)
     }
 
-    fn bundle(&mut self, name: Ident, fields: &[Field], recursive: bool) -> NameId {
+    /// A CHAN TYPE that is defined later, and until then has no channels.
+    fn forward(&mut self, name: Ident) -> NameId {
+        let (bundle, id) = self.new_bundle_type(name);
+        self.forwards.push((id, bundle));
+        self.bind(id);
+        id
+    }
+
+    /// Complains of CHAN TYPEs that are defined nowhere.
+    pub(super) fn end_of_forwards(&mut self) {
+        for (id, _) in std::mem::take(&mut self.forwards) {
+            let (text, span) = (self.text(self.program.name(id).symbol), self.program.name(id).span);
+            self.complain(
+                Code::Undeclared,
+                span,
+                format!("the CHAN TYPE `{text}` is declared, but not defined"),
+            );
+        }
+    }
+
+    fn new_bundle_type(&mut self, name: Ident) -> (u32, NameId) {
         let bundle = self.program.types.bundles.len() as u32;
         self.program.types.bundles.push(Fields { name: name.symbol, fields: Vec::new(), packed: false });
         let ty = self.program.types.intern(Type::End { bundle, direction: Direction::Input, shared: false });
-        let id = self.new_name(name, NameKind::Type, ty);
+        (bundle, self.new_name(name, NameKind::Type, ty))
+    }
+
+    fn bundle(&mut self, name: Ident, fields: &[Field], recursive: bool) -> NameId {
+        let bound = self.bindings.get(name.symbol.0 as usize).copied();
+        let forward = self.forwards.iter().position(|&(id, _)| Some(id) == bound);
+        let (bundle, id) = match forward {
+            Some(at) => {
+                let (id, bundle) = self.forwards.swap_remove(at);
+                (bundle, id)
+            }
+            None => self.new_bundle_type(name),
+        };
         if recursive {
             self.bind(id);
         }

@@ -62,3 +62,8 @@ pub(crate) fn keyword(text: &str) -> Option<TokenKind> {
 pub fn scan(sources: &Sources, file: FileId, symbols: &mut Symbols) -> Lexed {
     scan::Scanner::new(sources.text(file), sources.base(file), symbols).run()
 }
+
+/// Reads what stands within a string of a file, from that position on.
+pub(crate) fn scan_part(text: &str, base: u32, symbols: &mut Symbols) -> Lexed {
+    scan::Scanner::new(text, base, symbols).run()
+}

@@ -22,6 +22,7 @@ mod convert;
 mod ends;
 mod entry;
 mod expr;
+mod foreign;
 mod fork;
 mod function;
 mod message;
@@ -119,13 +120,35 @@ pub enum Watch {
 /// # Errors
 /// What it uses that cannot be lowered yet.
 pub fn lower_as(checked: &Checked, sources: &Sources, watch: Watch) -> Result<Module, Vec<Diagnostic>> {
+    lower_from(checked, sources, watch, checked.program().entry())
+}
+
+/// The bytecode of one of the program's tests: a module that runs that PROC.
+///
+/// # Errors
+/// What it uses that cannot be lowered yet, or a parameter that is no channel of the host.
+pub fn lower_test(
+    checked: &Checked,
+    sources: &Sources,
+    watch: Watch,
+    test: RoutineId,
+) -> Result<Module, Vec<Diagnostic>> {
+    lower_from(checked, sources, watch, Some(test))
+}
+
+fn lower_from(
+    checked: &Checked,
+    sources: &Sources,
+    watch: Watch,
+    entry: Option<RoutineId>,
+) -> Result<Module, Vec<Diagnostic>> {
     let program = checked.program();
     let mut lowerer = Lowerer {
         program,
         ast: &program.ast,
         sources,
         module: ModuleBuilder::new(),
-        free: Free::new(program),
+        free: Free::new(program, entry),
         f: Function::default(),
         functions: FastMap::default(),
         constants: FastMap::default(),
@@ -134,16 +157,16 @@ pub fn lower_as(checked: &Checked, sources: &Sources, watch: Watch) -> Result<Mo
         watched: watch,
         diagnostics: Vec::new(),
     };
-    lowerer.whole(checked.entry_uses());
+    lowerer.whole(entry, entry.map_or(&[], |entry| checked.uses_of(entry)));
     if lowerer.diagnostics.is_empty() { Ok(lowerer.module.finish()) } else { Err(lowerer.diagnostics) }
 }
 
 impl Lowerer<'_> {
     /// The outermost declarations, then a call of the program.
-    fn whole(&mut self, uses: &[ChannelUse]) {
+    fn whole(&mut self, entry: Option<RoutineId>, uses: &[ChannelUse]) {
         let main = self.module.declare("program");
         self.module.entry(main);
-        let Some(entry) = self.program.entry() else {
+        let Some(entry) = entry else {
             let message = "there is no PROC to run: a program ends with one";
             self.diagnostics.push(Diagnostic::new(Code::Entry, Span::default(), message));
             return;
@@ -152,6 +175,8 @@ impl Lowerer<'_> {
         for &spec in &self.ast.top {
             self.spec(spec);
         }
+        let ast = self.ast;
+        ast.libraries.iter().for_each(|name| self.module.library(name));
         self.call_entry(entry, uses);
         self.f.code.end();
         self.finish_function(main);

@@ -186,8 +186,9 @@ impl Lowerer<'_> {
     /// A call of the host: its number is a constant, and the four variables go there and back.
     fn host_call(&mut self, arguments: &[ExprId], span: Span) {
         let number = self.bytes_of(arguments[0], Types::INT).and_then(|bytes| bytes.try_into().ok());
-        let Some(number) = number.map(i32::from_le_bytes) else {
-            return self.refuse(span, "the number of HOST.CALL must be a constant");
+        let own = |number: &i32| *number < raddle_bytecode::FOREIGN;
+        let Some(number) = number.map(i32::from_le_bytes).filter(own) else {
+            return self.refuse(span, "the number of HOST.CALL must be a constant below 65536");
         };
         let window = self.slots(4);
         let places: Vec<Storage> = arguments[1..].iter().map(|&argument| self.place(argument)).collect();

@@ -57,6 +57,7 @@ impl Lowerer<'_> {
         match &routine.body {
             &Body::Process(process) => self.process(process),
             Body::Results(results) => self.function_results(id, results),
+            Body::Foreign => self.foreign(id),
             Body::Predefined => {}
         }
         self.release(mark);

@@ -33,7 +33,7 @@ impl Lowerer<'_> {
                 self.abbreviate(name, mode, renaming, value, ty);
                 self.watch(name);
             }
-            SpecKind::Proc { .. } | SpecKind::Function { .. } => {
+            SpecKind::Proc { .. } | SpecKind::Function { .. } | SpecKind::Foreign { .. } => {
                 let name = self.program.spec_names[id.0 as usize];
                 if let Some(routine) = self.program.routine_of(name) {
                     self.routine(routine);

@@ -81,7 +81,7 @@ impl Parser<'_> {
     }
 
     /// formals = "(" [ formal { "," formal } ] ")"; a bare name has the mode and type of the one before
-    fn formals(&mut self) -> Parsed<Vec<Formal>> {
+    pub(super) fn formals(&mut self) -> Parsed<Vec<Formal>> {
         self.expect(TokenKind::Open)?;
         let mut list: Vec<Formal> = Vec::new();
         while self.kind() != TokenKind::Close {
@@ -264,7 +264,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// bundle = CHAN TYPE name, below it MOBILE RECORD with fields, and ":"
+    /// bundle = CHAN TYPE name ( ":" | below it MOBILE RECORD with fields, and ":" )
     pub(super) fn bundle(&mut self, recursive: bool) -> Parsed<SpecKind> {
         self.bump();
         self.expect(TokenKind::Type)?;
@@ -272,6 +272,10 @@ impl Parser<'_> {
         self.declare_type(name);
         if self.kind() == TokenKind::Is {
             return self.not_supported(self.span(), "CHAN TYPE IS is");
+        }
+        if self.kind() == TokenKind::Colon {
+            self.end_of_spec();
+            return Ok(SpecKind::Forward(name));
         }
         let (fields, level) = self.record_body(|_| {})?;
         while self.level >= level && self.kind() != TokenKind::End {

@@ -11,14 +11,15 @@ mod choice;
 mod declare;
 mod expr;
 mod literal;
+mod pragma;
 mod process;
 mod spec;
 mod table;
 mod types;
 
 use crate::ast::{
-    Ast, Expr, ExprId, ExprKind, Ident, Process, ProcessId, ProcessKind, Spec, SpecId, SpecKind, TypeKind,
-    TypeNode, TypeNodeId,
+    Ast, Expr, ExprId, ExprKind, Ident, Process, ProcessId, ProcessKind, Spec, SpecId, SpecKind, TestMark,
+    TypeKind, TypeNode, TypeNodeId,
 };
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
 use crate::lex::{Token, TokenKind};
@@ -47,6 +48,8 @@ pub(crate) struct Parser<'a> {
     /// How many declarations in scope make a name a type's, and those declarations in order.
     type_names: FastMap<Symbol, u32>,
     type_scope: Vec<Symbol>,
+    /// The lines `#PRAGMA TEST` whose PROC is yet to come.
+    test: Option<TestMark>,
 }
 
 /// Reads a program; complaints go to `diagnostics`.
@@ -71,6 +74,7 @@ pub fn parse(
         },
         type_names: FastMap::default(),
         type_scope: Vec::new(),
+        test: None,
     };
     parser.program();
     parser.ast
@@ -86,6 +90,7 @@ impl Parser<'_> {
             if self.at_spec() {
                 let spec = self.spec();
                 self.ast.top.push(spec);
+                self.end_of_test(spec);
             } else if matches!(self.kind(), TokenKind::Outdent | TokenKind::Indent | TokenKind::Newline) {
                 self.bump();
             } else if self.kind() == TokenKind::Colon && std::mem::take(&mut headless) {
@@ -106,6 +111,7 @@ impl Parser<'_> {
                 self.recover(self.level);
             }
         }
+        self.end_of_tests();
     }
 
     /// Whether the line that is being read, or the one above an indented line, has been complained of already.

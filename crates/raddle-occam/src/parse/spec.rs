@@ -252,7 +252,9 @@ impl Parser<'_> {
             "PERMITALIASES" => Pragma::PermitAliases,
             "DEFINED" => Pragma::Defined,
             "UNDEFINED" => Pragma::Undefined,
-            "EXTERNAL" => return self.not_supported(start, "foreign calls are"),
+            "EXTERNAL" => return self.foreign(),
+            "LINK" => return self.library(),
+            "TEST" => return self.test_mark(start),
             _ => Pragma::Other,
         };
         self.bump();

@@ -47,7 +47,7 @@ pub(crate) struct Forks {
 
 impl Forks {
     pub(crate) fn new(program: &Program) -> Forks {
-        let free = Free::new(program);
+        let free = Free::new(program, program.entry());
         Forks { free, blocks: Vec::new(), current: 0, repeated: Vec::new(), called: (0, 0), replicated: 0 }
     }
 

@@ -43,7 +43,7 @@ mod walk;
 mod witness;
 
 use crate::ast::{Ast, ProcessId};
-use crate::checked::ChannelUse;
+use crate::checked::{ChannelUse, ChannelUses};
 use crate::diag::Diagnostic;
 use crate::pre::SourceOptions;
 use crate::program::{NameId, Program, RoutineId};
@@ -143,8 +143,9 @@ pub struct Options {
     pub incomplete: bool,
 }
 
-/// Checks a program; complaints go to `diagnostics`. Returns what the program does with each of its parameters.
-pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnostic>) -> Vec<ChannelUse> {
+/// Checks a program; complaints go to `diagnostics`. Returns what the program, and each of its tests, does with
+/// each parameter.
+pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnostic>) -> ChannelUses {
     let mut walker = Walker {
         program,
         ast: &program.ast,
@@ -191,14 +192,15 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         walker.spec(spec);
     }
     walker.say_what_was_left_out();
-    walker.entry_uses()
+    let all = (0..program.routines.len() as u32).map(RoutineId);
+    let run = all.filter(|&routine| program.is_run(routine));
+    run.map(|routine| (routine, walker.channel_uses(routine))).collect()
 }
 
 impl Walker<'_> {
-    fn entry_uses(&self) -> Vec<ChannelUse> {
-        let Some(entry) = self.program.entry() else { return Vec::new() };
-        let Some(summary) = self.summaries.get(&entry) else { return Vec::new() };
-        let formals = &self.program.routines[entry.0 as usize].formals;
+    fn channel_uses(&self, routine: RoutineId) -> Vec<ChannelUse> {
+        let Some(summary) = self.summaries.get(&routine) else { return Vec::new() };
+        let formals = &self.program.routines[routine.0 as usize].formals;
         let used = |formal: NameId, what: Use| {
             summary.accesses.iter().any(|access| access.root == formal && access.what == what)
         };

@@ -97,11 +97,11 @@ impl Walker<'_> {
                     list.iter().for_each(|&result| walker.read(result));
                     result = walker.result_of(list);
                 }
-                Body::Predefined => {}
+                Body::Predefined | Body::Foreign => {}
             }
         });
         drop(outcome);
-        if self.program.entry() == Some(id) {
+        if self.program.is_run(id) {
             self.compare_forks(first, claims);
         }
         self.end_forks(forks);

@@ -7,6 +7,7 @@
 
 mod claims;
 mod corpus;
+mod format;
 mod fuzz;
 mod generated;
 mod recipes;

@@ -5,8 +5,8 @@
 use super::{AbstractInterpreter, AbstractState, Interval};
 use crate::memory::FLOOR;
 use alloc::vec::Vec;
-use raddle_bytecode::Insn;
 use raddle_bytecode::effect::{Bound, Effect, Location, Operand, Width};
+use raddle_bytecode::{FOREIGN, Insn};
 
 /// Of a replicated PAR's instances so many are interpreted one by one.
 const INSTANCES_MAX: u32 = 32;
@@ -28,6 +28,7 @@ impl AbstractInterpreter<'_> {
         match insn.op.effect() {
             Effect::Nothing | Effect::Sleep | Effect::Yield => {}
             Effect::Set(formula) => self.assign(&mut state, insn, formula),
+            Effect::CallHost => self.call_host(&mut state, insn)?,
             Effect::Check(bound) => self.check(&mut state, insn, bound),
             Effect::Clear => self.clear(&mut state, insn),
             Effect::Store(location, width) => self.store(&mut state, insn, location, width),
@@ -91,6 +92,12 @@ impl AbstractInterpreter<'_> {
         let slots = self.module.functions.get(insn.imm() as usize)?.slots;
         self.allocate(state, insn, 4 * slots);
         Some(())
+    }
+
+    /// Nobody knows what a foreign routine does.
+    fn call_host(&mut self, state: &mut AbstractState, insn: Insn) -> Option<()> {
+        self.forget_slots(state, insn.a, u32::from(insn.op.slots()[0]));
+        if insn.imm() >= FOREIGN { self.give_up() } else { Some(()) }
     }
 
     fn use_barrier(&mut self, state: &mut AbstractState, insn: Insn, comes: bool) {

@@ -1,0 +1,136 @@
+//! Foreign routines: what they get and give, on how many workers, and who is told what of them.
+
+use super::{raddle, text};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A folder with the library and programs, which is gone when this is dropped.
+struct Folder(PathBuf);
+
+const ROUTINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/foreign/routines.c");
+const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../raddle-host/include");
+const ALL: &str = include_str!("foreign/all.occ");
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("raddle-foreign-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("there is room");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-O2", "-I", HEADER, "-o"]);
+        let compiled =
+            compiler.arg(path.join("libroutines.so")).arg(ROUTINES).output().expect("there is a cc");
+        assert!(compiled.status.success(), "{}", text(&compiled.stderr));
+        std::fs::write(path.join("all.occ"), ALL).expect("there is room");
+        Folder(path)
+    }
+
+    fn with(self, name: &str, program: &str) -> Folder {
+        std::fs::write(self.0.join(name), program).expect("there is room");
+        self
+    }
+
+    fn raddle(&self, arguments: &[&str]) -> Output {
+        raddle().current_dir(&self.0).args(arguments).output().expect("it starts")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const LINK: [&str; 2] = ["--link", "./libroutines.so"];
+const WRITTEN: &str = "10 200 375 -11  42  42x\n";
+
+#[test]
+fn routines_get_values_references_arrays_records_and_reals() {
+    let folder = Folder::new("all");
+    for how in [&["--workers", "1"][..], &["--workers", "2"], &["--seed", "7"], &["--debug=all"]] {
+        let output = folder.raddle(&[&["run"], how, &LINK, &["all.occ"]].concat());
+        assert_eq!(text(&output.stdout), WRITTEN, "{how:?}: {}", text(&output.stderr));
+        assert!(output.status.success());
+    }
+}
+
+#[test]
+fn bytecode_says_what_it_calls_and_is_run_if_it_is_trusted() {
+    let folder = Folder::new("trust");
+    assert!(folder.raddle(&["build", "all.occ"]).status.success());
+    let output = folder.raddle(&[&["run"], &LINK[..], &["all.rbc"]].concat());
+    assert_eq!(output.status.code(), Some(126));
+    assert!(text(&output.stderr).contains("such as `C.sum`") && text(&output.stderr).contains("--foreign"));
+    let output = folder.raddle(&[&["run", "--foreign"], &LINK[..], &["all.rbc"]].concat());
+    assert_eq!(text(&output.stdout), WRITTEN);
+    let output = folder.raddle(&[&["run", "--no-foreign"], &LINK[..], &["all.occ"]].concat());
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(126), 0));
+    let listing = text(&folder.raddle(&["disasm", "all.rbc"]).stdout);
+    assert!(listing.starts_with("foreign C.sum (v4.? a4)\nforeign C.mix (w l w w w l a8 a8)\n"), "{listing}");
+}
+
+#[test]
+fn what_is_nowhere_is_told_before_the_program_begins() {
+    let folder = Folder::new("nowhere").with(
+        "it.occ",
+        "#PRAGMA LINK \"no.such.library\"\n#PRAGMA EXTERNAL \"PROC C.no.such (INT x) = 0\"\n\
+         PROC main (CHAN BYTE out!)\n  INT x:\n  SEQ\n    out ! 'a'\n    C.no.such (x)\n:\n",
+    );
+    let output = folder.raddle(&["run", "it.occ"]);
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(126), 0), "{said}");
+    assert!(said.contains("no C function `_no_such`, which is to be `C.no.such`"), "{said}");
+    assert!(said.contains("no.such.library"), "{said}");
+}
+
+#[test]
+fn a_fault_in_a_routine_is_its_own() {
+    let program = "#PRAGMA LINK \"./libroutines.so\"\n#PRAGMA EXTERNAL \"PROC C.crash () = 0\"\n\
+                   PROC main ()\n  C.crash ()\n:\n";
+    let folder = Folder::new("crash").with("crash.occ", program);
+    for workers in ["1", "2"] {
+        let output = folder.raddle(&["run", "--workers", workers, "crash.occ"]);
+        let said = text(&output.stderr);
+        assert!(said.contains("the foreign routine `C.crash` was stopped by a signal"), "{said}");
+        assert_eq!(output.status.signal(), Some(11), "{said}");
+    }
+}
+
+/// The program stops while a routine still waits, which has the address of a variable.
+#[test]
+fn a_program_may_stop_while_a_routine_runs() {
+    let program = r#"#PRAGMA LINK "./libroutines.so"
+#PRAGMA EXTERNAL "PROC C.open () = 0"
+#PRAGMA EXTERNAL "PROC B.receive (BYTE b) = 0"
+PROC main ()
+  SEQ
+    C.open ()
+    BYTE b:
+    PAR
+      B.receive (b)
+      STOP
+:
+"#;
+    let folder = Folder::new("stop").with("stop.occ", program);
+    for workers in ["1", "2"] {
+        let output = folder.raddle(&["run", "--workers", workers, "stop.occ"]);
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn tests_may_call_foreign_routines() {
+    let program = r#"#PRAGMA EXTERNAL "PROC C.sum (VAL []INT a, INT total) = 0"
+#PRAGMA TEST
+PROC sums ()
+  INT n:
+  SEQ
+    C.sum ([4, 5], n)
+    ASSERT (n = 9)
+:
+"#;
+    let folder = Folder::new("tests").with("sums.occ", program);
+    let output = folder.raddle(&[&["test", "--seeds", "2"], &LINK[..], &["sums.occ"]].concat());
+    assert!(text(&output.stdout).contains("1 passed; 0 failed"), "{}", text(&output.stdout));
+    assert_eq!(folder.raddle(&["test", "sums.occ"]).status.code(), Some(126));
+}

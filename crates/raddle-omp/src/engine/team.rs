@@ -78,6 +78,8 @@ pub(crate) struct Team {
     pub(crate) singles: AtomicU32,
     pub(crate) copied: AtomicPtr<u8>,
     pub(crate) cancelled: AtomicU32,
+    /// Whether the region was cancelled when the latest round ended.
+    was_cancelled: AtomicBool,
     spin: Cell<Duration>,
     /// What the master goes back to.
     kept: Cell<Kept>,
@@ -139,6 +141,7 @@ impl Team {
             singles: AtomicU32::new(0),
             copied: AtomicPtr::default(),
             cancelled: AtomicU32::new(0),
+            was_cancelled: AtomicBool::new(false),
             spin: Cell::new(Duration::ZERO),
             kept: Cell::new(Kept { tid: 0, task: null(), my_loop: MyLoop::default(), loops: 0, singles: 0 }),
             group: Group::new(),
@@ -290,7 +293,8 @@ impl Team {
         let count = self.count.get();
         let ending = self.ending.load(Ordering::Relaxed);
         let master = self.master;
-        self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
+        let cancelled = self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
+        self.was_cancelled.store(cancelled & PARALLEL != 0, Ordering::Relaxed);
         let next = u64::from((round as u32).wrapping_add(1)) << 32 | u64::from(count);
         self.state.store(next, Ordering::Release); // pairs with the acquire in `round`
         // From here on the region may be over, and another one begun.
@@ -363,6 +367,11 @@ impl Team {
 
     pub(crate) fn is_cancelled(&self, what: u32) -> bool {
         self.cancelled.load(Ordering::Relaxed) & what != 0
+    }
+
+    /// By a member behind a barrier, and before its next one: what all others are told, too.
+    pub(crate) fn was_cancelled(&self) -> bool {
+        self.was_cancelled.load(Ordering::Relaxed)
     }
 
     /// All who wait look again.

@@ -165,6 +165,29 @@ static void cancelled(void) {
     CHECK(omp_get_num_threads() == 4);
 }
 
+/* A loop is cancelled, and its region is not, which could be. */
+static void cancelled_loops(void) {
+    if (!omp_get_cancellation()) return;
+    int behind = 0;
+    for (int round = 0; round < 50; round++) {
+#pragma omp parallel num_threads(3)
+        {
+#pragma omp for schedule(static, 1)
+            for (int k = 0; k < 12; k++) {
+#pragma omp cancel for if (k == 3)
+            }
+#pragma omp cancel parallel if (behind < 0)
+#pragma omp barrier
+#pragma omp for
+            for (int k = 0; k < 12; k++) {
+#pragma omp atomic
+                behind++;
+            }
+        }
+    }
+    CHECK(behind == 600);
+}
+
 int main(void) {
     trees();
     dependences();
@@ -172,6 +195,7 @@ int main(void) {
     events();
     final_ones();
     cancelled();
+    cancelled_loops();
     printf("well\n");
     return 0;
 }

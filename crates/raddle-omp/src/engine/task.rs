@@ -394,7 +394,9 @@ fn over(task: *const Task) {
         group.leave();
     }
     // pairs with the acquire of who waits
-    if parent.children.fetch_sub(1, Ordering::Release) == 1 {
+    let is_last = parent.children.fetch_sub(1, Ordering::Release) == 1;
+    // Whoever made it may wait for it alone, while others of its siblings are not over.
+    if is_last || this.is_awaited.get() {
         fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
         poke_runner(parent);
     }

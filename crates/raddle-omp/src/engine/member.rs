@@ -1,5 +1,5 @@
 //! Owns: `Member`, what is kept of a thread that takes part in regions; and who that is here.
-//! May use: `wait`.
+//! May use: `wait`, `libc`.
 //! Never: being freed; others poke it late.
 
 use crate::engine::task::Task;
@@ -7,9 +7,10 @@ use crate::engine::team::Team;
 use crate::wait::WakeWord;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ptr::{null, with_exposed_provenance};
+use std::ffi::c_void;
+use std::ptr::{from_ref, null, with_exposed_provenance};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Of the loop that a thread is in.
 #[derive(Clone, Copy, Default)]
@@ -144,7 +145,9 @@ fn root() -> &'static Member {
     let left = left.map(|address| unsafe { &*with_exposed_provenance::<Member>(address) });
     let member = left.unwrap_or_else(Member::make);
     become_here(member);
-    LEAVES.with(|leaves| leaves.0.set(member));
+    if LEAVES.try_with(|leaves| leaves.0.set(member)).is_err() {
+        leaves_late(member);
+    }
     let team = if left.is_some() { member.team() } else { Team::make(1, 0, member) };
     team.begin_root(member);
     member
@@ -161,11 +164,35 @@ thread_local! {
 
 impl Drop for Leaves {
     fn drop(&mut self) {
-        let member = self.0.get();
-        // SAFETY: null, or a member; those are never freed.
-        if unsafe { member.as_ref() }.is_some_and(|member| member.team().level == 0) {
-            HERE.set(null());
-            LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(member.expose_provenance());
-        }
+        leave(self.0.get());
+    }
+}
+
+/// Its thread ends.
+fn leave(member: *const Member) {
+    // SAFETY: null, or a member; those are never freed.
+    if unsafe { member.as_ref() }.is_some_and(|member| member.team().level == 0) {
+        HERE.set(null());
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(member.expose_provenance());
+    }
+}
+
+/// A thread that has left comes again: what the program has registered for its end has a region. Such functions run
+/// once more for keys that have a value by then.
+fn leaves_late(member: &'static Member) {
+    unsafe extern "C" fn end(member: *mut c_void) {
+        leave(member.cast());
+    }
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    let key = KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: a place for the key; the function takes what is set below.
+        let refused = unsafe { libc::pthread_key_create(&raw mut key, Some(end)) };
+        (refused == 0).then_some(key)
+    });
+    if let Some(key) = *key {
+        // Without, the member is not used again.
+        // SAFETY: the key is never deleted.
+        unsafe { libc::pthread_setspecific(key, from_ref(member).cast()) };
     }
 }

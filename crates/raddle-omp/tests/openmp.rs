@@ -107,3 +107,15 @@ fn the_environment_is_shown() {
     let said = succeed(&mut command);
     assert!(said.contains("[host] OMP_NUM_THREADS = '3,2'"), "{said}");
 }
+
+#[test]
+fn the_stack_of_main_is_as_large_as_the_limit() {
+    library();
+    let binary = compile("gcc", "deep");
+    for limit in ["unlimited", "200000"] {
+        let line = format!("ulimit -s {limit} || {{ echo well; exit; }}; exec timeout 300 {} 150", binary.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).env("RADDLE_WORKERS", "2").env("LD_LIBRARY_PATH", library());
+        assert_eq!(succeed(&mut command), "well\n", "a limit of {limit}");
+    }
+}

@@ -60,23 +60,38 @@ fn wants_executable_stacks() -> bool {
     })
 }
 
-/// Settings for a thread with such a stack.
-fn builder(name: &str, bytes: usize) -> ForeignBuilder {
-    let builder = ForeignBuilder::new().name(name).stack_size(bytes);
-    if !wants_executable_stacks() {
-        return builder;
+/// Stacks that are larger have a mapping of their own.
+const USUAL_STACK: usize = 64 << 20;
+
+/// Settings for a thread with such a stack, or for a smaller one if there is no room.
+fn builder(name: &str, mut bytes: usize) -> ForeignBuilder {
+    let builder = ForeignBuilder::new().name(name);
+    let can_execute = wants_executable_stacks();
+    while can_execute || bytes > USUAL_STACK {
+        if let Some(memory) = map_stack(bytes, can_execute) {
+            return builder.stack_memory(memory, bytes);
+        }
+        if bytes <= USUAL_STACK {
+            break;
+        }
+        bytes /= 2;
     }
-    const GUARD: usize = 4096;
-    let (rights, kind) =
-        (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    builder.stack_size(bytes)
+}
+
+/// Memory for a stack, as far below it as the kernel keeps free below that of `main` nobody's.
+fn map_stack(bytes: usize, can_execute: bool) -> Option<*mut u8> {
+    const GUARD: usize = 1 << 20;
+    let rights = libc::PROT_READ | libc::PROT_WRITE | if can_execute { libc::PROT_EXEC } else { 0 };
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: at an address of the kernel's choice.
-    let memory = unsafe { libc::mmap(null_mut(), bytes + GUARD, rights, kind | libc::MAP_NORESERVE, -1, 0) };
+    let memory = unsafe { libc::mmap(null_mut(), bytes + GUARD, rights, kind, -1, 0) };
     if memory == libc::MAP_FAILED {
-        return builder;
+        return None;
     }
     // SAFETY: its own, and nobody stands there. If it fails there is no guard.
     unsafe { libc::mprotect(memory, GUARD, libc::PROT_NONE) };
-    builder.stack_memory(memory.cast::<u8>().wrapping_add(GUARD), bytes)
+    Some(memory.cast::<u8>().wrapping_add(GUARD))
 }
 
 /// A thread for teams, that waits for its first region. None if there is no memory for it.
@@ -171,8 +186,14 @@ fn main_stack_bytes() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a place for the limit.
     unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) };
-    const MOST: usize = 64 << 20;
-    usize::try_from(limit.rlim_cur).unwrap_or(MOST).clamp(1 << 20, MOST)
+    // Without a limit; it is address space, of which what is used becomes memory.
+    const ENDLESS: usize = 4 << 30;
+    const MOST: usize = 64 << 30;
+    if limit.rlim_cur == libc::RLIM_INFINITY {
+        return ENDLESS;
+    }
+    let bytes = usize::try_from(limit.rlim_cur).unwrap_or(MOST).clamp(1 << 20, MOST);
+    bytes.next_multiple_of(4096)
 }
 
 unsafe extern "C-unwind" fn in_thread(number: c_int, words: *mut *mut u8, variables: *mut *mut u8) -> c_int {

@@ -41,6 +41,8 @@ pub(crate) struct Member {
     pub(crate) tid: Cell<u32>,
     /// What it runs.
     pub(crate) task: Cell<*const Task>,
+    /// What its team's round waits for on its account, beside its arrival: it begins so many tasks, or has ended them.
+    pub(crate) credit: Cell<u32>,
     /// What a master has for it: a team, written before `job`.
     pub(crate) next_team: AtomicPtr<Team>,
     pub(crate) next_tid: AtomicU32,
@@ -77,6 +79,7 @@ impl Member {
             team: Cell::new(null()),
             tid: Cell::new(0),
             task: Cell::new(null()),
+            credit: Cell::new(0),
             next_team: AtomicPtr::default(),
             next_tid: AtomicU32::new(0),
             job: AtomicU32::new(0),

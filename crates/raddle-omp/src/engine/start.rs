@@ -1,14 +1,16 @@
 //! Owns: the threads of teams, their making and their main loop; the thread of the program's `main`; forks.
-//! May use: `abi`, `icv`, `report`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `abi`, `icv`, `report`, `wait`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: the end of a thread: teams are kept.
 
 use crate::engine::member::{Member, become_here};
 use crate::icv::settings;
+use crate::wait::Sleepers;
 use raddle_core::door::thread::ForeignBuilder;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
+use std::time::Duration;
 
 /// Counts forks: the teams of a parent do not exist in its child.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -129,25 +131,32 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
             crate::engine::fork::run(team, member);
-            let region = team.region.load(Ordering::Relaxed);
+            // All that is the region's is read before its end.
+            let (region, spin) = (team.region.load(Ordering::Relaxed), team.spin());
             team.arrive_at_end(member);
-            wait_for_next(member, team, region, jobs);
+            wait_for_next(member, team, (region, spin), jobs);
         } else {
-            member.event.wait(std::time::Duration::ZERO, || member.job.load(Ordering::Relaxed) != jobs);
+            static NOWHERE: Sleepers = Sleepers::new();
+            let has_job = || member.job.load(Ordering::Relaxed) != jobs;
+            member.event.wait(Duration::ZERO, (&NOWHERE, true), has_job);
         }
     }
 }
 
 /// Until the next region begins; runs the tasks of this one meanwhile.
-fn wait_for_next(member: &'static Member, team: &'static crate::engine::team::Team, region: u32, jobs: u32) {
-    let spin = team.spin();
+fn wait_for_next(
+    member: &'static Member,
+    team: &'static crate::engine::team::Team,
+    (region, spin): (u32, Duration),
+    jobs: u32,
+) {
     let has_job = || member.job.load(Ordering::Relaxed) != jobs;
     let has_tasks = || team.queues.has_some() && team.region.load(Ordering::Relaxed) == region;
     while !has_job() {
-        if has_tasks() && crate::engine::task::run_any(team, member, region) {
-            continue;
+        let has_run = has_tasks() && crate::engine::task::run_any(team, member, region);
+        if !has_run && !team.settle(member) {
+            member.event.wait(spin, (&team.queues.sleepers, false), || has_job() || has_tasks());
         }
-        member.event.wait(spin, || has_job() || has_tasks());
     }
 }
 

@@ -2,7 +2,7 @@
 //! May use: `wait`, `libc`.
 //! Never: being freed; others poke it late.
 
-use crate::engine::task::Task;
+use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
 use crate::wait::WakeWord;
 use std::cell::{Cell, RefCell};
@@ -43,6 +43,8 @@ pub(crate) struct Member {
     pub(crate) task: Cell<*const Task>,
     /// What its team's round waits for on its account, beside its arrival: it begins so many tasks, or has ended them.
     pub(crate) credit: Cell<u32>,
+    /// Memory for its tasks.
+    pub(crate) blocks: BlockStore,
     /// What a master has for it: a team, written before `job`.
     pub(crate) next_team: AtomicPtr<Team>,
     pub(crate) next_tid: AtomicU32,
@@ -80,6 +82,7 @@ impl Member {
             tid: Cell::new(0),
             task: Cell::new(null()),
             credit: Cell::new(0),
+            blocks: BlockStore::new(),
             next_team: AtomicPtr::default(),
             next_tid: AtomicU32::new(0),
             job: AtomicU32::new(0),

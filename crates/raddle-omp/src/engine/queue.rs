@@ -17,6 +17,8 @@ pub(crate) const FULL: usize = 256;
 #[repr(align(64))]
 struct Queue {
     is_locked: AtomicBool,
+    /// How many there were when it was locked last; for who only wants to guess.
+    length: AtomicU32,
     tasks: UnsafeCell<VecDeque<ReadyTask>>,
 }
 
@@ -52,6 +54,7 @@ impl DerefMut for LockedQueue<'_> {
 
 impl Drop for LockedQueue<'_> {
     fn drop(&mut self) {
+        self.0.length.store(self.len() as u32, Ordering::Relaxed);
         self.0.is_locked.store(false, Ordering::Release); // pairs with the acquire in `locked`
     }
 }
@@ -70,7 +73,11 @@ fn locked(queue: &Queue) -> LockedQueue<'_> {
 
 impl Queues {
     pub(crate) fn new(count: usize) -> Queues {
-        let queue = || Queue { is_locked: AtomicBool::new(false), tasks: UnsafeCell::default() };
+        let queue = || Queue {
+            is_locked: AtomicBool::new(false),
+            length: AtomicU32::new(0),
+            tasks: UnsafeCell::default(),
+        };
         Queues {
             each: (0..count).map(|_| queue()).collect(),
             urgent: queue(),
@@ -86,7 +93,7 @@ impl Queues {
 
     /// Whether there is so much to do that one more is not worth a queue.
     pub(crate) fn is_full(&self, tid: u32) -> bool {
-        self.sleepers.waiting() as usize >= FULL && locked(&self.each[tid as usize]).len() >= FULL
+        self.each[tid as usize].length.load(Ordering::Relaxed) as usize >= FULL
     }
 
     /// True if anybody of the team sleeps.

@@ -6,8 +6,10 @@
 //! for by what it runs above, and its stack is no deeper than the tree of tasks. Untied ones are run as tied ones. At a
 //! barrier there is nothing that waits, and any task of the team will do.
 
+mod block;
 mod wait;
 
+pub(crate) use block::BlockStore;
 pub(crate) use wait::{Group, end_group, run_any, wait_for, wait_for_children};
 
 use crate::abi::CFunction;
@@ -18,7 +20,7 @@ use crate::engine::team::Team;
 use crate::icv::Icv;
 use std::alloc::Layout;
 use std::cell::Cell;
-use std::ptr::{from_ref, null};
+use std::ptr::{from_ref, null, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
 /// What a task runs.
@@ -62,6 +64,8 @@ pub(crate) struct Task {
     /// Of a task with an event: 1 while it runs or the event is open, 2 for both.
     open: AtomicU32,
     layout: Option<Layout>,
+    /// Whether its memory is a block of a member's.
+    is_block: bool,
 }
 
 impl Task {
@@ -86,6 +90,7 @@ impl Task {
             depends: Depends::new(),
             open: AtomicU32::new(0),
             layout: None,
+            is_block: false,
         }
     }
 
@@ -102,9 +107,8 @@ impl Task {
         self.is_final.set(unsafe { parent.as_ref() }.is_some_and(|parent| parent.is_final.get()));
     }
 
-    /// A child of what runs here; in memory of its own if there is a layout.
-    fn child(settings: &Made, layout: Option<Layout>) -> Task {
-        let member = me();
+    /// A child of what runs here.
+    fn child(member: &Member, settings: &Made, (layout, is_block): (Layout, bool)) -> Task {
         let parent = member.task();
         Task {
             parent: Cell::new(parent),
@@ -125,7 +129,8 @@ impl Task {
             destroys_by_data: Cell::new(false),
             depends: Depends::new(),
             open: AtomicU32::new(1),
-            layout,
+            layout: Some(layout),
+            is_block,
         }
     }
 
@@ -135,14 +140,20 @@ impl Task {
         let tail = Layout::from_size_align(bytes, align.max(16)).ok();
         let joined = tail.and_then(|tail| head.extend(tail).ok());
         let Some((layout, offset)) = joined else { crate::report::fatal("a task is too large") };
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { std::alloc::alloc(layout) };
+        let member = me();
+        let fits = layout.size() <= block::BYTES && layout.align() <= 16;
+        let mut memory = if fits { member.blocks.take(member) } else { null_mut() };
+        let is_block = !memory.is_null();
+        if !is_block {
+            // SAFETY: the layout is not empty.
+            memory = unsafe { std::alloc::alloc(layout) };
+        }
         if memory.is_null() {
             crate::report::fatal("no memory for a task");
         }
         let task = memory.cast::<Task>();
         // SAFETY: the memory is new, large enough, and aligned.
-        unsafe { task.write(Task::child(settings, Some(layout))) };
+        unsafe { task.write(Task::child(member, settings, (layout, is_block))) };
         (task, memory.wrapping_add(offset))
     }
 
@@ -439,8 +450,13 @@ fn over(task: *const Task) {
 /// Gives back its memory. Nobody refers to it.
 fn free(task: *const Task) {
     let Some(layout) = at(task).layout else { return };
+    let is_block = at(task).is_block;
     // SAFETY: nobody refers to it.
     unsafe { task.cast_mut().drop_in_place() };
+    if is_block {
+        let member = me();
+        return member.blocks.give(member, task.cast_mut().cast());
+    }
     // SAFETY: it was allocated so.
     unsafe { std::alloc::dealloc(task.cast_mut().cast(), layout) };
 }

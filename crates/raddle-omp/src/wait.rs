@@ -26,7 +26,6 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, f
 use std::time::Duration;
 
 /// Where one thread sleeps.
-#[repr(align(64))]
 pub(crate) struct WakeWord {
     number: AtomicU32,
     /// Whether it takes what descends from its own task only.

@@ -30,12 +30,18 @@ pub(crate) struct MyLoop {
 /// A loop, and the first value and the step of each dimension.
 pub(crate) type Doacross = (MyLoop, Vec<(i64, i64)>);
 
-/// A thread, for ever.
+/// A thread, for ever. What others write when a region begins comes first, and has a line of the cache to itself.
+#[repr(C, align(64))]
 pub(crate) struct Member {
-    /// A number that no other has.
-    pub(crate) gtid: u32,
     /// Where it sleeps.
     pub(crate) event: WakeWord,
+    /// What a master has for it: a team, written before `job`.
+    pub(crate) next_team: AtomicPtr<Team>,
+    pub(crate) next_tid: AtomicU32,
+    pub(crate) job: AtomicU32,
+    _rest_of_line: [u64; 4],
+    /// A number that no other has.
+    pub(crate) gtid: u32,
     /// The region that it is in, and which of its members it is.
     pub(crate) team: Cell<*const Team>,
     pub(crate) tid: Cell<u32>,
@@ -45,10 +51,6 @@ pub(crate) struct Member {
     pub(crate) credit: Cell<u32>,
     /// Memory for its tasks.
     pub(crate) blocks: BlockStore,
-    /// What a master has for it: a team, written before `job`.
-    pub(crate) next_team: AtomicPtr<Team>,
-    pub(crate) next_tid: AtomicU32,
-    pub(crate) job: AtomicU32,
     /// The teams that it is master of, one at each level.
     pub(crate) hot: RefCell<Vec<&'static Team>>,
     /// Begun by `push_num_threads` and the like, for the next region.
@@ -76,16 +78,17 @@ impl Member {
     pub(crate) fn make() -> &'static Member {
         let gtid = NUMBERS.fetch_add(1, Ordering::Relaxed).cast_unsigned();
         Box::leak(Box::new(Member {
-            gtid,
             event: WakeWord::new(),
+            next_team: AtomicPtr::default(),
+            next_tid: AtomicU32::new(0),
+            job: AtomicU32::new(0),
+            _rest_of_line: [0; 4],
+            gtid,
             team: Cell::new(null()),
             tid: Cell::new(0),
             task: Cell::new(null()),
             credit: Cell::new(0),
             blocks: BlockStore::new(),
-            next_team: AtomicPtr::default(),
-            next_tid: AtomicU32::new(0),
-            job: AtomicU32::new(0),
             hot: RefCell::new(Vec::new()),
             pushed: Cell::new(0),
             pushed_teams: Cell::new((0, 0)),

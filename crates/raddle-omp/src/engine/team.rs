@@ -46,6 +46,14 @@ pub(crate) enum RegionWork {
 /// A loop or sections that all members begin with.
 pub(crate) type Preset = Option<crate::engine::share::Plan>;
 
+/// What all members change when they arrive.
+#[repr(align(64))]
+struct TeamRound {
+    state: AtomicU64,
+    /// Whether those who arrive have come to the region's end.
+    ending: AtomicBool,
+}
+
 /// A region, one after the other.
 pub(crate) struct Team {
     pub(crate) master: &'static Member,
@@ -62,14 +70,12 @@ pub(crate) struct Team {
     pub(crate) implicit: Vec<Task>,
     pub(crate) work: Cell<RegionWork>,
     pub(crate) preset: Cell<Preset>,
-    state: AtomicU64,
+    now: TeamRound,
     /// Barriers of a region that may be cancelled: rounds, arrivals missing, whether all wait for tasks.
     early_round: AtomicU32,
     early_missing: AtomicU32,
     is_draining: AtomicBool,
     is_cancellable: bool,
-    /// Whether those who arrive have come to the region's end.
-    ending: AtomicBool,
     /// Counts regions: who looks into the queues belongs to this one.
     pub(crate) region: AtomicU32,
     pub(crate) is_busy: Cell<bool>,
@@ -130,12 +136,11 @@ impl Team {
             implicit: (0..count).map(|_| Task::implicit()).collect(),
             work: Cell::new(RegionWork::None),
             preset: Cell::new(None),
-            state: AtomicU64::new(1),
+            now: TeamRound { state: AtomicU64::new(1), ending: AtomicBool::new(false) },
             early_round: AtomicU32::new(0),
             early_missing: AtomicU32::new(1),
             is_draining: AtomicBool::new(false),
             is_cancellable: crate::icv::settings().is_cancellation,
-            ending: AtomicBool::new(false),
             region: AtomicU32::new(0),
             is_busy: Cell::new(false),
             taken: Cell::new(0),
@@ -197,12 +202,12 @@ impl Team {
         self.spin.set(spin);
         self.singles.store(0, Ordering::Relaxed);
         self.cancelled.store(0, Ordering::Relaxed);
-        self.ending.store(false, Ordering::Relaxed);
+        self.now.ending.store(false, Ordering::Relaxed);
         self.early_missing.store(count, Ordering::Relaxed);
         self.shares.reset();
         self.region.fetch_add(1, Ordering::Relaxed);
-        let round = self.state.load(Ordering::Relaxed) >> 32;
-        self.state.store(round << 32 | u64::from(count), Ordering::Relaxed);
+        let round = self.now.state.load(Ordering::Relaxed) >> 32;
+        self.now.state.store(round << 32 | u64::from(count), Ordering::Relaxed);
         for (task, member) in self.implicit.iter().zip(&self.members).take(count as usize) {
             task.begin_implicit(self, member, icv, parent);
             if tables != 0 {
@@ -248,8 +253,8 @@ impl Team {
     pub(crate) fn end(&'static self, member: &'static Member) {
         let round = self.round();
         let credit = member.credit.take();
-        if self.threads() > 1 || self.state.load(Ordering::Relaxed) as u32 > 1 + credit {
-            self.ending.store(true, Ordering::Relaxed);
+        if self.threads() > 1 || self.now.state.load(Ordering::Relaxed) as u32 > 1 + credit {
+            self.now.ending.store(true, Ordering::Relaxed);
             self.less(1 + credit, member);
             self.wait_for_end(round, member);
         }
@@ -266,12 +271,12 @@ impl Team {
 
     /// Any other member has come to the region's end.
     pub(crate) fn arrive_at_end(&'static self, member: &'static Member) {
-        self.ending.store(true, Ordering::Relaxed);
+        self.now.ending.store(true, Ordering::Relaxed);
         self.less(1 + member.credit.take(), member);
     }
 
     fn round(&self) -> u32 {
-        (self.state.load(Ordering::Acquire) >> 32) as u32 // pairs with the release in `end_round`
+        (self.now.state.load(Ordering::Acquire) >> 32) as u32 // pairs with the release in `end_round`
     }
 
     /// By a member that begins a task.
@@ -280,10 +285,10 @@ impl Team {
         const ADVANCE: u32 = 32;
         match member.credit.get() {
             _ if !std::ptr::eq(member.team.get(), self) => {
-                self.state.fetch_add(1, Ordering::Relaxed);
+                self.now.state.fetch_add(1, Ordering::Relaxed);
             }
             0 => {
-                self.state.fetch_add(ADVANCE.into(), Ordering::Relaxed);
+                self.now.state.fetch_add(ADVANCE.into(), Ordering::Relaxed);
                 member.credit.set(ADVANCE - 1);
             }
             credit => member.credit.set(credit - 1),
@@ -312,7 +317,7 @@ impl Team {
     /// So much is over that was counted; who brings the count to zero ends the round.
     fn less(&'static self, count: u32, member: &'static Member) {
         // pairs with itself: the last one sees what all did
-        let before = self.state.fetch_sub(count.into(), Ordering::AcqRel);
+        let before = self.now.state.fetch_sub(count.into(), Ordering::AcqRel);
         if before as u32 == count {
             self.end_round(member, before >> 32);
             return;
@@ -328,12 +333,14 @@ impl Team {
 
     fn end_round(&'static self, member: &'static Member, round: u64) {
         let count = self.threads();
-        let ending = self.ending.load(Ordering::Relaxed);
+        let ending = self.now.ending.load(Ordering::Relaxed);
         let master = self.master;
-        let cancelled = self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
-        self.was_cancelled.store(cancelled & PARALLEL != 0, Ordering::Relaxed);
+        if self.is_cancellable {
+            let cancelled = self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
+            self.was_cancelled.store(cancelled & PARALLEL != 0, Ordering::Relaxed);
+        }
         let next = u64::from((round as u32).wrapping_add(1)) << 32 | u64::from(count);
-        self.state.store(next, Ordering::Release); // pairs with the acquire in `round`
+        self.now.state.store(next, Ordering::Release); // pairs with the acquire in `round`
         // From here on the region may be over, and another one begun.
         if ending {
             if !std::ptr::eq(master, member) {
@@ -364,7 +371,8 @@ impl Team {
     fn wait_until(&'static self, member: &'static Member, is_so: impl Fn() -> bool) {
         let region = self.region.load(Ordering::Relaxed);
         while !is_so() {
-            if !crate::engine::task::run_any(self, member, region) && !self.settle(member) {
+            let has_run = self.queues.has_some() && crate::engine::task::run_any(self, member, region);
+            if !has_run && !self.settle(member) {
                 let sleepers = (&self.queues.sleepers, false);
                 member.event.wait(self.spin.get(), sleepers, || is_so() || self.queues.has_some());
             }
@@ -390,7 +398,7 @@ impl Team {
         self.is_draining.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst); // pairs with the fence in `less`
         // pairs with the subtraction in `less`
-        self.wait_until(member, || self.state.load(Ordering::Acquire) as u32 <= count || is_cancelled());
+        self.wait_until(member, || self.now.state.load(Ordering::Acquire) as u32 <= count || is_cancelled());
         self.is_draining.store(false, Ordering::Relaxed);
         self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
         self.early_missing.store(count, Ordering::Relaxed);

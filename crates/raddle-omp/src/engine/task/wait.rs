@@ -123,6 +123,7 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
 }
 
 /// Runs a task of the team, if there is any and the region is still this one.
+#[inline(never)]
 pub(crate) fn run_any(team: &'static Team, member: &'static Member, region: u32) -> bool {
     let is_mine = || team.region.load(Ordering::Relaxed) == region;
     let mut near = Vec::new();

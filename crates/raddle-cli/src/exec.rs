@@ -17,7 +17,7 @@ use crate::refusal::Error;
 use crate::settings::Settings;
 
 /// Where the library is looked for first.
-const VARIABLE: &str = "RADDLE_OPENMP";
+const VARIABLE: &str = "OPENMP_LIBRARY";
 const FOLDER: &str = "raddle-openmp";
 const LIBRARY: &str = "libraddle_omp.so";
 

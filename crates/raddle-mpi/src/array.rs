@@ -35,7 +35,9 @@ impl<T: Element> DistArray<T> {
             .try_fold(size_of::<T>(), |bytes, range| bytes.checked_mul(range.len().checked_add(2)?))
             .filter(|bytes| isize::try_from(*bytes).is_ok());
         let Some(bytes) = count else {
-            return Err(NetError::Misuse(format!("`{name}`: {size:?} cells are more than memory could hold")));
+            return Err(NetError::Misuse(format!(
+                "`{name}`: {size:?} cells are more than memory could hold"
+            )));
         };
         let count = bytes / size_of::<T>();
         Ok(DistArray { name: name.to_owned(), cart: *cart, size, own, cells: vec![T::default(); count] })
@@ -191,7 +193,8 @@ mod tests {
     fn an_array_that_no_memory_could_hold_is_refused() {
         let cart = Cart::of(0, 1, [1, 1, 1]).expect("a grid");
         let half = 1 << (usize::BITS / 2);
-        for size in [[half - 2, half - 2, 5], [usize::MAX, 1, 1], [half, half, half], [usize::MAX / 8, 1, 1]] {
+        for size in [[half - 2, half - 2, 5], [usize::MAX, 1, 1], [half, half, half], [usize::MAX / 8, 1, 1]]
+        {
             let array = DistArray::<f64>::new("u", &cart, size);
             assert!(matches!(array, Err(NetError::Misuse(_))), "{size:?}");
         }

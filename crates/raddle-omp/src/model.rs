@@ -201,7 +201,9 @@ impl TwoMembers {
         self.one_less(me);
         while self.round() == round {
             if !self.run_any(me) {
-                self.events[me].wait(&self.sleepers, || self.round() != round || self.queued.load(Ordering::Relaxed) > 0);
+                self.events[me].wait(&self.sleepers, || {
+                    self.round() != round || self.queued.load(Ordering::Relaxed) > 0
+                });
             }
         }
         assert_eq!(self.done.load(Ordering::Relaxed), 1);

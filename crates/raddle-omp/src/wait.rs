@@ -36,7 +36,11 @@ pub(crate) struct WakeWord {
 
 impl WakeWord {
     pub(crate) const fn new() -> WakeWord {
-        WakeWord { number: AtomicU32::new(0), is_picky: AtomicBool::new(false), asleep: AtomicPtr::new(null_mut()) }
+        WakeWord {
+            number: AtomicU32::new(0),
+            is_picky: AtomicBool::new(false),
+            asleep: AtomicPtr::new(null_mut()),
+        }
     }
 
     /// By its thread: until it was poked, or `done()`; also for no reason.

@@ -113,9 +113,19 @@ fn the_stack_of_main_is_as_large_as_the_limit() {
     library();
     let binary = compile("gcc", "deep");
     for limit in ["unlimited", "200000"] {
-        let line = format!("ulimit -s {limit} || {{ echo well; exit; }}; exec timeout 300 {} 150", binary.display());
+        let line =
+            format!("ulimit -s {limit} || {{ echo well; exit; }}; exec timeout 300 {} 150", binary.display());
         let mut command = Command::new("sh");
         command.args(["-c", &line]).env("RADDLE_WORKERS", "2").env("LD_LIBRARY_PATH", library());
         assert_eq!(succeed(&mut command), "well\n", "a limit of {limit}");
     }
+}
+
+#[test]
+fn settings_of_the_library_are_none_of_the_runtimes() {
+    library();
+    let mut command = Command::new("timeout");
+    command.args(["300", "env", "OPENMP_MAIN=os", "OPENMP_SPIN=5", "OPENMP_LIBRARY=/nowhere"]);
+    command.arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(compile("gcc", "around"));
+    assert_eq!(succeed(command.env("RADDLE_WORKERS", "1")), "well\n");
 }

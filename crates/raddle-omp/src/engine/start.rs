@@ -242,7 +242,7 @@ unsafe extern "C" fn __libc_start_main(
     // SAFETY: its type.
     let next = unsafe { std::mem::transmute::<*mut c_void, StartMain>(NEXT.address()) };
     let main =
-        if std::env::var_os("RADDLE_OMP_MAIN").is_some_and(|text| text == "os") { main } else { in_thread };
+        if std::env::var_os("OPENMP_MAIN").is_some_and(|text| text == "os") { main } else { in_thread };
     // SAFETY: the caller's arguments, with another function of the same type.
     unsafe { next(main, number, words, begin, end, loader, stack) }
 }

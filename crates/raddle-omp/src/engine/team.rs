@@ -151,7 +151,14 @@ impl Team {
             cancelled: AtomicU32::new(0),
             was_cancelled: AtomicBool::new(false),
             spin: Cell::new(Duration::ZERO),
-            kept: Cell::new(Kept { tid: 0, task: null(), my_loop: MyLoop::default(), loops: 0, singles: 0, credit: 0 }),
+            kept: Cell::new(Kept {
+                tid: 0,
+                task: null(),
+                my_loop: MyLoop::default(),
+                loops: 0,
+                singles: 0,
+                credit: 0,
+            }),
             group: Group::new(),
             modifiers: Default::default(),
         }));

@@ -53,9 +53,9 @@ impl NetConfig {
 
 /// The ranks of this job, one of which is the caller. One in a program.
 ///
-/// Dropped, it waits until all ranks have come to their end and what is still under way is done, and ends MPI. If something was [late](NetError::Late)
-/// before, if not all come, or in a panic, it ends the whole job (`MPI_Abort`, code 70), so that no rank is left
-/// behind.
+/// Dropped, it waits until all ranks have come to their end and what is under way is done, and ends MPI. If something
+/// was [late](NetError::Late) before, if not all come, or in a panic, it ends the whole job (`MPI_Abort`, code 70), so
+/// that no rank is left behind.
 pub struct Net {
     pub(crate) engine: Arc<Engine>,
     ended: Arc<Arrival<()>>,

@@ -1,4 +1,4 @@
-//! Owns: `WakeWord`, at which a member sleeps, how others wake it, who of a team sleeps (`Sleepers`); the locks of the interface.
+//! Owns: `WakeWord`, at which a member sleeps, how others wake it, how many sleep; the locks of the interface.
 //! May use: `raddle-core`.
 //! Never: a queue of its own.
 //!
@@ -120,7 +120,7 @@ impl WakeWord {
 }
 
 /// How many sleep of a team, how many of its tasks wait in queues, and how many have come: in one word, so that who
-/// brings a task learns by one addition whether anybody has to be woken, and who is about to sleep whether one has come.
+/// brings a task learns by one addition whether anybody has to be woken, and who is about to sleep whether one came.
 ///
 /// ```text
 /// number of tasks that have come << 40 | asleep and not claimed << 24 | waiting

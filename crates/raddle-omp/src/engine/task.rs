@@ -141,8 +141,8 @@ impl Task {
         let joined = tail.and_then(|tail| head.extend(tail).ok());
         let Some((layout, offset)) = joined else { crate::report::fatal("a task is too large") };
         let member = me();
-        let fits = layout.size() <= block::BYTES && layout.align() <= 16;
-        let mut memory = if fits { member.blocks.take(member) } else { null_mut() };
+        let fits = layout.size() <= block::BYTES && layout.align() <= block::ALIGN;
+        let mut memory = if fits { member.blocks.take() } else { null_mut() };
         let is_block = !memory.is_null();
         if !is_block {
             // SAFETY: the layout is not empty.
@@ -454,8 +454,7 @@ fn free(task: *const Task) {
     // SAFETY: nobody refers to it.
     unsafe { task.cast_mut().drop_in_place() };
     if is_block {
-        let member = me();
-        return member.blocks.give(member, task.cast_mut().cast());
+        return me().blocks.give(task.cast_mut().cast());
     }
     // SAFETY: it was allocated so.
     unsafe { std::alloc::dealloc(task.cast_mut().cast(), layout) };

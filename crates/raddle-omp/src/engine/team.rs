@@ -433,8 +433,8 @@ impl Team {
         self.poke_all();
     }
 
-    /// A child of that one has come, and somebody sleeps: who waits for it, perhaps the only one who may run it, and one
-    /// who may run anything.
+    /// A child of that one has come, and somebody sleeps: wakes who waits for it, perhaps the only one who may run it,
+    /// and one who may run anything.
     #[cold]
     pub(crate) fn wake_for(&self, parent: &Task) {
         let sleepers = &self.queues.sleepers;

@@ -48,8 +48,8 @@ extern "C-unwind" fn __kmpc_cancellationpoint(_: SourceSite, _: i32, kind: i32) 
     member.team().is_cancelled(flag(kind)).into()
 }
 
-/// A barrier that all pass, whether they have cancelled or not; then whether the region is cancelled, which all are told
-/// alike: who was told otherwise would leave the region while others wait in it.
+/// A barrier that all pass, whether they have cancelled or not; then whether the region is cancelled, which all are
+/// told alike: who was told otherwise would leave the region while others wait in it.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_cancel_barrier(_: SourceSite, _: i32) -> i32 {
     let member = me();

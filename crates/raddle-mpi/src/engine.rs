@@ -409,14 +409,12 @@ impl Engine {
     /// Waits for what nobody waits for: MPI cannot end while it moves messages.
     pub(crate) fn drain(&self, deadline: Duration) -> Result<(), NetError> {
         loop {
-            let post = lock(&self.state).active.first().map(|request| request.post.clone());
-            match post {
-                // What was refused is of no interest to anybody: it is done.
-                Some(post) => match self.wait(&post, deadline) {
-                    Err(late @ NetError::Late(_)) => return Err(late),
-                    _ => {}
-                },
-                None => return Ok(()),
+            let Some(post) = lock(&self.state).active.first().map(|request| request.post.clone()) else {
+                return Ok(());
+            };
+            // What was refused is of no interest to anybody: it is done.
+            if let Err(late @ NetError::Late(_)) = self.wait(&post, deadline) {
+                return Err(late);
             }
         }
     }

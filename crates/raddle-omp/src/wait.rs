@@ -150,7 +150,7 @@ impl Sleepers {
     #[inline]
     pub(crate) fn came(&self, waiting: u64) -> bool {
         // pairs with the addition in `one_more`
-        self.0.fetch_add(ARRIVAL + waiting, Ordering::AcqRel) / SLEEPER & 0xffff != 0
+        (self.0.fetch_add(ARRIVAL + waiting, Ordering::AcqRel) / SLEEPER) & 0xffff != 0
     }
 
     #[inline]

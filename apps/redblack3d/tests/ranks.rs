@@ -76,7 +76,7 @@ fn a_plan_that_differs_on_two_ranks_is_named() {
     each_mpi(|mpi| {
         let ended = job(mpi, 2, 1, &["--disagree", "--ranks", "1x1x2"]);
         ended.expect_ill();
-        ended.expect("`u`, face z+: rank 0 has 1872 bytes of f64, `u` of [18, 13, 11], cells [0..18, 0..13]");
-        ended.expect("rank 1 has 1976 bytes of f64, `u` of [19, 13, 11], cells [0..19, 0..13]");
+        ended.expect("`u`, face z+: rank 0 has 1872 bytes of f64, cells [0..18, 0..13] of [18, 13, 11] at z");
+        ended.expect("rank 1 has 1976 bytes of f64, cells [0..19, 0..13] of [19, 13, 11] at z");
     });
 }

@@ -29,12 +29,12 @@ struct Library {
 }
 
 const OPENMP: Library =
-    Library { file: "libraddle_omp.so", folder: "raddle-openmp", variable: "RADDLE_OPENMP", task: "openmp" };
+    Library { file: "libraddle_omp.so", folder: "raddle-openmp", variable: "OPENMP_LIBRARY", task: "openmp" };
 
 const PTHREADS: Library = Library {
     file: "libraddle_pthread.so",
     folder: "raddle-pthreads",
-    variable: "RADDLE_PTHREADS",
+    variable: "PTHREADS_LIBRARY",
     task: "pthreads",
 };
 

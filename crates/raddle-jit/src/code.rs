@@ -166,10 +166,12 @@ impl Compilation<'_> {
             return Ok(None);
         }
         let views = Views::of(&function, &self.program.code);
-        // What an access at its end reaches lies behind it.
+        // What an access at its beginning or its end reaches lies before and behind it.
+        const BEFORE: usize = 2;
         let is_named = |slot: u32| u16::try_from(slot).is_ok_and(|slot| views.name(slot));
-        let names: Box<[u8]> = (0..function.slots + 4).map(|slot| u8::from(is_named(slot))).collect();
-        let place = names.as_ptr() as usize;
+        let slots = (0..function.slots + 4).map(|slot| u8::from(is_named(slot)));
+        let names: Box<[u8]> = std::iter::repeat_n(0, BEFORE).chain(slots).collect();
+        let place = names.as_ptr() as usize + BEFORE;
         self.names.push(names);
         let (call_conv, config) = (self.isa.default_call_conv(), self.isa.frontend_config());
         self.context.func = Clif::with_name_signature(UserFuncName::user(0, number as u32), signature());

@@ -22,14 +22,24 @@ impl<T: Element> DistArray<T> {
     /// This rank's part of an array of `size` cells, all zero.
     ///
     /// # Errors
-    /// [`NetError::Misuse`] if a rank would have no cells.
+    /// [`NetError::Misuse`] if a rank would have no cells, or more than can be counted.
     pub fn new(name: &str, cart: &Cart, size: [usize; 3]) -> Result<DistArray<T>, NetError> {
         if (0..3).any(|axis| size[axis] < cart.ranks()[axis]) {
             let text = format!("`{name}`: {size:?} cells for {:?} ranks: some would have none", cart.ranks());
             return Err(NetError::Misuse(text));
         }
         let own = [0, 1, 2].map(|axis| cart.part(axis, size[axis]));
-        let count = own.iter().map(|range| range.len() + 2).product();
+        // All else here computes with the lengths of the axes, whose product must be a number: places would wrap.
+        let count = own
+            .iter()
+            .try_fold(size_of::<T>(), |bytes, range| bytes.checked_mul(range.len().checked_add(2)?))
+            .filter(|bytes| isize::try_from(*bytes).is_ok());
+        let Some(bytes) = count else {
+            return Err(NetError::Misuse(format!(
+                "`{name}`: {size:?} cells are more than memory could hold"
+            )));
+        };
+        let count = bytes / size_of::<T>();
         Ok(DistArray { name: name.to_owned(), cart: *cart, size, own, cells: vec![T::default(); count] })
     }
 
@@ -172,5 +182,21 @@ impl<T: Element> DistArray<T> {
 
     pub(crate) fn cells_mut(&mut self) -> &mut [T] {
         &mut self.cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_that_no_memory_could_hold_is_refused() {
+        let cart = Cart::of(0, 1, [1, 1, 1]).expect("a grid");
+        let half = 1 << (usize::BITS / 2);
+        for size in [[half - 2, half - 2, 5], [usize::MAX, 1, 1], [half, half, half], [usize::MAX / 8, 1, 1]]
+        {
+            let array = DistArray::<f64>::new("u", &cart, size);
+            assert!(matches!(array, Err(NetError::Misuse(_))), "{size:?}");
+        }
     }
 }

@@ -390,8 +390,10 @@ impl Engine {
         self.is_broken.store(true, Ordering::Relaxed);
         let pending = post.pending();
         let mut strays = Vec::new();
-        let _state = lock(&self.state);
-        for transfer in pending.iter().filter(|transfer| transfer.direction == Direction::In) {
+        let state = lock(&self.state);
+        // Once the net is over nobody may ask MPI.
+        let asks = pending.iter().filter(|_| !state.is_over);
+        for transfer in asks.filter(|transfer| transfer.direction == Direction::In) {
             let (peer, space) = (transfer.address.peer, transfer.address.space);
             if let Some((tag, bytes)) = self.shim.probe(peer, space) {
                 let text = format!("a message of rank {peer}, tag {tag}, {bytes} bytes");
@@ -402,6 +404,19 @@ impl Engine {
         }
         let pending = pending.into_iter().map(|transfer| transfer.describe()).collect();
         NetError::Late(Late { what: post.what.clone(), waited, pending, strays })
+    }
+
+    /// Waits for what nobody waits for: MPI cannot end while it moves messages.
+    pub(crate) fn drain(&self, deadline: Duration) -> Result<(), NetError> {
+        loop {
+            let Some(post) = lock(&self.state).active.first().map(|request| request.post.clone()) else {
+                return Ok(());
+            };
+            // What was refused is of no interest to anybody: it is done.
+            if let Err(late @ NetError::Late(_)) = self.wait(&post, deadline) {
+                return Err(late);
+            }
+        }
     }
 
     /// Nobody calls MPI after this but the keeper.

@@ -5,7 +5,7 @@
 use raddle_core::door::futex::{self, WaitOptions};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A value that comes once.
 pub(crate) struct Arrival<T> {
@@ -17,6 +17,12 @@ pub(crate) struct Arrival<T> {
 /// What panics under a lock here leaves nothing half done.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// After so long from now; for ever, if that is beyond what the clock can tell.
+pub(crate) fn after(span: Duration) -> Instant {
+    const EVER: Duration = Duration::from_secs(1 << 32);
+    Instant::now() + span.min(EVER)
 }
 
 impl<T> Arrival<T> {

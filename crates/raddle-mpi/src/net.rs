@@ -4,7 +4,7 @@
 
 use crate::engine::{Counters, Engine, Mode};
 use crate::error::{Late, NetError};
-use crate::gate::Arrival;
+use crate::gate::{Arrival, after};
 use crate::install;
 use crate::post::{Post, Transfer};
 use crate::shim::{Address, MpiRefusal, Shim};
@@ -53,9 +53,9 @@ impl NetConfig {
 
 /// The ranks of this job, one of which is the caller. One in a program.
 ///
-/// Dropped, it waits until all ranks have come to their end, and ends MPI. If something was [late](NetError::Late)
-/// before, if not all come, or in a panic, it ends the whole job (`MPI_Abort`, code 70), so that no rank is left
-/// behind.
+/// Dropped, it waits until all ranks have come to their end and what is under way is done, and ends MPI. If something
+/// was [late](NetError::Late) before, if not all come, or in a panic, it ends the whole job (`MPI_Abort`, code 70), so
+/// that no rank is left behind.
 pub struct Net {
     pub(crate) engine: Arc<Engine>,
     ended: Arc<Arrival<()>>,
@@ -94,7 +94,7 @@ impl Net {
         thread
             .spawn(move || keep(&keeper.0, &keeper.1, &keeper.2))
             .map_err(|error| NetError::Misuse(format!("no OS thread for MPI: {error}")))?;
-        let facts = opened.wait(Instant::now() + config.deadline).unwrap_or_else(|| {
+        let facts = opened.wait(after(config.deadline)).unwrap_or_else(|| {
             Err(NetError::Late(Late {
                 what: "the beginning of MPI".to_owned(),
                 waited: config.deadline,
@@ -302,7 +302,9 @@ impl Drop for Net {
             if std::thread::panicking() {
                 self.engine.is_broken.store(true, Ordering::Relaxed);
                 self.say("a panic ends the job");
-            } else if let Err(error) = self.gather("the end of the net", &[]) {
+            } else if let Err(error) =
+                self.gather("the end of the net", &[]).and_then(|_| self.engine.drain(self.deadline))
+            {
                 self.engine.is_broken.store(true, Ordering::Relaxed);
                 self.say(&format!("{error}; the job ends"));
             }
@@ -312,7 +314,7 @@ impl Drop for Net {
         IS_OPEN.store(false, Ordering::Relaxed);
         self.engine.end();
         self.engine.ring(1);
-        if self.ended.wait(Instant::now() + self.deadline).is_none() {
+        if self.ended.wait(after(self.deadline)).is_none() {
             self.say("MPI does not come to its end; this rank ends without");
             // SAFETY: it ends the process, whose threads stand in MPI: nothing else could.
             unsafe { libc::_exit(LATE_CODE) };

@@ -138,11 +138,14 @@ impl Net {
             transfers.push(Transfer::new(Direction::Out, out, bytes, label.clone())?);
             regions.push(face(array, axis, after, 0));
             let extent = [(axis + 1) % 3, (axis + 2) % 3].map(|axis| array.own()[axis].clone());
+            // Where the two parts meet. The name comes last: it may be longer than there is room.
+            let cut = if after { array.own()[axis].end } else { array.own()[axis].start };
             let note = format!(
-                "{bytes} bytes of {}, `{}` of {:?}, cells {extent:?}",
+                "{bytes} bytes of {}, cells {extent:?} of {:?} at {} {cut}, `{}`",
                 T::NAME,
+                array.size(),
+                ["x", "y", "z"][axis],
                 array.name(),
-                array.size()
             );
             notes.push((peer, label, note));
         }

@@ -9,7 +9,7 @@
 mod support;
 
 use raddle::Runtime;
-use raddle_mpi::{Mode, Net, NetConfig, NetError};
+use raddle_mpi::{Cart, DistArray, Mode, Net, NetConfig, NetError};
 use std::process::Command;
 use std::time::Duration;
 use support::{Job, each_mpi};
@@ -36,6 +36,8 @@ fn as_a_rank() {
         "stopped" => signalled("-STOP"),
         "leaves" => leaves(),
         "refused" => refused(),
+        "careless" => careless(),
+        "crossed" => crossed(),
         other => panic!("no case {other}"),
     });
 }
@@ -144,6 +146,58 @@ fn refused() {
     // MPI is at its end: it may not be used again, which is another refusal.
     let again = Net::start(NetConfig::default().deadline(PATIENT)).err().expect("nor again");
     println!("again: {again}");
+}
+
+/// Exchanges that outlive the net, or are leaked, and no deadline.
+fn careless() {
+    let net = Net::start(NetConfig::default().deadline(Duration::MAX)).expect("a net");
+    let cart = Cart::new(&net, [1, 1, 2]).expect("a grid");
+    let mut arrays = [0, 1].map(|_| DistArray::<f64>::new("u", &cart, [3, 3, 4]).expect("an array"));
+    let mut halos = [0, 1].map(|at| net.plan_halo(&arrays[at]).expect("a plan"));
+    let (own, other) = (net.rank(), 1 - net.rank());
+    let faces = [1, 2];
+    arrays[1].set([1, 1, faces[own]], 1.0 + own as f64);
+    let [first, second] = &mut arrays;
+    let [leaked, kept] = &mut halos;
+    std::mem::forget(leaked.start(first).expect("an exchange"));
+    let exchange = kept.start(second).expect("another one");
+    drop(net);
+    let array = exchange.wait().expect("the net waits for what is under way");
+    let seen = array.fold(0.0, |sum, cell| sum + if own == 0 { cell.above } else { cell.below });
+    // The ghost, and its own face as the neighbour of the cell behind it.
+    assert_eq!(seen, 1.0 + other as f64 + 1.0 + own as f64);
+    assert!(matches!(leaked.start(first), Err(NetError::Over)));
+    println!("rank {own} is done");
+}
+
+/// Two grids, by which the ranks are neighbours along different axes, with faces of one size.
+fn crossed() {
+    let net = start();
+    let ranks = if net.rank() == 0 { [1, 1, 2] } else { [2, 1, 1] };
+    let cart = Cart::new(&net, ranks).expect("a grid");
+    let array = DistArray::<f64>::new("u", &cart, [4, 4, 4]).expect("an array");
+    let refusal = net.plan_halo(&array).err().expect("they do not fit");
+    println!("rank {}: {refusal}", net.rank());
+}
+
+#[test]
+fn what_is_under_way_when_the_net_ends_comes_to_its_end() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "careless").run();
+        ended.expect_well();
+        ended.expect("rank 0 is done");
+        ended.expect("rank 1 is done");
+    });
+}
+
+#[test]
+fn plans_along_different_axes_are_refused() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "crossed").run();
+        ended.expect_well();
+        ended.expect("rank 0: `u`, face z+: rank 0 has");
+        ended.expect("rank 1: `u`, face x-: rank 1 has");
+    });
 }
 
 #[test]

@@ -37,18 +37,48 @@ struct WakeWord {
     futex: Condition,
 }
 
+/// How many sleep << 16 | how many tasks wait, below a number that no task changes back.
+#[derive(Default)]
+struct Sleepers(AtomicU32);
+
+const SLEEPER: u32 = 1 << 16;
+
+impl Sleepers {
+    fn waiting(&self) -> u32 {
+        self.0.load(Ordering::Acquire) % SLEEPER // pairs with the release in `came`
+    }
+
+    fn came(&self) -> bool {
+        self.0.fetch_add(1, Ordering::AcqRel) >= SLEEPER // pairs with the addition in `wait`
+    }
+}
+
 impl WakeWord {
-    fn wait(&self, done: impl Fn() -> bool) {
+    fn wait(&self, sleepers: &Sleepers, done: impl Fn() -> bool) {
         let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
         if done() {
             return;
         }
         self.asleep.store(true, Ordering::Relaxed);
+        sleepers.0.fetch_add(SLEEPER, Ordering::AcqRel); // pairs with the addition in `came`
         fence(Ordering::SeqCst); // pairs with the fence in `poke`
         if !done() {
             self.futex.sleep(&self.number, seen);
         }
-        self.asleep.store(false, Ordering::Relaxed);
+        if self.asleep.swap(false, Ordering::Relaxed) {
+            sleepers.0.fetch_sub(SLEEPER, Ordering::Relaxed);
+        }
+    }
+
+    fn claim(&self, sleepers: &Sleepers) -> bool {
+        let relaxed = Ordering::Relaxed;
+        let claimed = self.asleep.compare_exchange(true, false, relaxed, relaxed).is_ok();
+        if claimed {
+            sleepers.0.fetch_sub(SLEEPER, Ordering::Relaxed);
+            self.number.fetch_add(1, Ordering::Release); // pairs with the acquire in `wait`
+            self.futex.wake();
+        }
+        claimed
     }
 
     fn poke(&self) {
@@ -58,6 +88,54 @@ impl WakeWord {
             self.futex.wake();
         }
     }
+
+    /// Of something that its thread looks at by itself when it is awake.
+    fn poke_sleeper(&self) {
+        fence(Ordering::SeqCst); // pairs with the fence in `wait`
+        if self.asleep.load(Ordering::Relaxed) {
+            self.poke();
+        }
+    }
+}
+
+/// One sleeps until a task and an end have come, from two others: the task claims it, the end only pokes who sleeps.
+#[test]
+fn a_claim_hides_no_other_news() {
+    #[derive(Default)]
+    struct Shared {
+        word: WakeWord,
+        sleepers: Sleepers,
+        is_over: AtomicBool,
+    }
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let shared = Arc::new(Shared::default());
+        let (one, two) = (shared.clone(), shared.clone());
+        let brings = thread::spawn(move || {
+            if one.sleepers.came() {
+                one.word.claim(&one.sleepers);
+            }
+        });
+        let ends = thread::spawn(move || {
+            two.is_over.store(true, Ordering::Relaxed);
+            two.word.poke_sleeper();
+        });
+        let mut has_task = false;
+        let is_over = || shared.is_over.load(Ordering::Relaxed);
+        while !(has_task && is_over()) {
+            if !has_task && shared.sleepers.waiting() > 0 {
+                shared.sleepers.0.fetch_sub(1, Ordering::Relaxed);
+                has_task = true;
+            } else {
+                let news = || if has_task { is_over() } else { shared.sleepers.waiting() > 0 };
+                shared.word.wait(&shared.sleepers, news);
+            }
+        }
+        brings.join().unwrap();
+        ends.join().unwrap();
+        assert_eq!(shared.sleepers.0.load(Ordering::Relaxed), 0);
+    });
 }
 
 #[test]
@@ -76,7 +154,7 @@ fn no_poke_is_lost() {
             })
             .collect();
         while shared.1.load(Ordering::Relaxed) < 2 {
-            shared.0.wait(|| shared.1.load(Ordering::Relaxed) == 2);
+            shared.0.wait(&Sleepers::default(), || shared.1.load(Ordering::Relaxed) == 2);
         }
         pokers.into_iter().for_each(|poker| poker.join().unwrap());
     });
@@ -86,6 +164,7 @@ fn no_poke_is_lost() {
 struct TwoMembers {
     state: AtomicU64,
     events: [WakeWord; 2],
+    sleepers: Sleepers,
     done: AtomicUsize,
     queued: AtomicU32,
     ends: AtomicUsize,
@@ -122,7 +201,9 @@ impl TwoMembers {
         self.one_less(me);
         while self.round() == round {
             if !self.run_any(me) {
-                self.events[me].wait(|| self.round() != round || self.queued.load(Ordering::Relaxed) > 0);
+                self.events[me].wait(&self.sleepers, || {
+                    self.round() != round || self.queued.load(Ordering::Relaxed) > 0
+                });
             }
         }
         assert_eq!(self.done.load(Ordering::Relaxed), 1);
@@ -137,6 +218,7 @@ fn a_round_ends_once_when_all_have_arrived_and_their_tasks_are_over() {
         let team = Arc::new(TwoMembers {
             state: AtomicU64::new(2),
             events: Default::default(),
+            sleepers: Sleepers::default(),
             done: AtomicUsize::new(0),
             queued: AtomicU32::new(0),
             ends: AtomicUsize::new(0),

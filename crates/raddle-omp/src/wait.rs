@@ -1,4 +1,4 @@
-//! Owns: `WakeWord`, at which a member sleeps, and how others wake it; the locks of the interface.
+//! Owns: `WakeWord`, at which a member sleeps, how others wake it, how many sleep; the locks of the interface.
 //! May use: `raddle-core`.
 //! Never: a queue of its own.
 //!
@@ -15,39 +15,72 @@
 //!     asleep = false                            asleep? wake
 //! ```
 //!
-//! One of the two sees what the other did. A poke of one who is awake is an addition and a load. The models in
-//! `model` are of these steps.
+//! One of the two sees what the other did. A poke of one who is awake is an addition and a load. Who brings something
+//! that any member may do *claims* one who sleeps, so that who comes next wakes another one: a claim takes back
+//! `asleep`, and a poke follows. The models in `model` are of these steps.
 
 use raddle_core::door::futex::{self, ANY, FutexWord, WaitOptions};
 use raddle_core::door::{team, thread, tick};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::ptr::{from_ref, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 /// Where one thread sleeps.
-#[repr(align(64))]
 pub(crate) struct WakeWord {
     number: AtomicU32,
-    asleep: AtomicBool,
+    /// Whether it takes what descends from its own task only.
+    is_picky: AtomicBool,
+    /// Where it is counted, while it sleeps and nobody has claimed it.
+    asleep: AtomicPtr<Sleepers>,
 }
 
 impl WakeWord {
     pub(crate) const fn new() -> WakeWord {
-        WakeWord { number: AtomicU32::new(0), asleep: AtomicBool::new(false) }
+        WakeWord {
+            number: AtomicU32::new(0),
+            is_picky: AtomicBool::new(false),
+            asleep: AtomicPtr::new(null_mut()),
+        }
     }
 
     /// By its thread: until it was poked, or `done()`; also for no reason.
-    pub(crate) fn wait(&self, spin: Duration, done: impl Fn() -> bool) {
+    pub(crate) fn wait(
+        &self,
+        spin: Duration,
+        (sleepers, is_picky): (&'static Sleepers, bool),
+        done: impl Fn() -> bool,
+    ) {
         let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
         let over = || self.number.load(Ordering::Acquire) != seen || done(); // pairs with the same
         if over() || team::spin_until(spin, over) {
             return;
         }
-        self.asleep.store(true, Ordering::Relaxed);
+        self.is_picky.store(is_picky, Ordering::Relaxed);
+        self.asleep.store(from_ref(sleepers).cast_mut(), Ordering::Relaxed);
+        sleepers.one_more();
         fence(Ordering::SeqCst); // pairs with the fence in `wake`
         if !done() {
             sleep(&self.number, seen);
         }
-        self.asleep.store(false, Ordering::Relaxed);
+        if !self.asleep.swap(null_mut(), Ordering::Relaxed).is_null() {
+            sleepers.one_less();
+        }
+    }
+
+    /// Claims and pokes it, if it sleeps there and nobody else has claimed it; with `any`, unless it is picky.
+    pub(crate) fn claim(&self, sleepers: &Sleepers, any: bool) -> bool {
+        let there = from_ref(sleepers).cast_mut();
+        let relaxed = Ordering::Relaxed;
+        if self.asleep.load(relaxed) != there || any && self.is_picky.load(relaxed) {
+            return false;
+        }
+        let claimed = self.asleep.compare_exchange(there, null_mut(), relaxed, relaxed).is_ok();
+        if claimed {
+            sleepers.one_less();
+            self.note();
+            futex::wake(&raw const self.number, 1, ANY);
+        }
+        claimed
     }
 
     /// Something has changed; without a wake, which is to follow.
@@ -59,13 +92,14 @@ impl WakeWord {
     /// After `note`, or after what a condition is made of, and a fence: wakes it, if it sleeps.
     #[inline]
     pub(crate) fn wake_noted(&self) {
-        if self.asleep.load(Ordering::Relaxed) {
+        if self.is_asleep() {
             futex::wake(&raw const self.number, 1, ANY);
         }
     }
 
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed)
+    /// And nobody has claimed it: who has will poke it.
+    fn is_asleep(&self) -> bool {
+        !self.asleep.load(Ordering::Relaxed).is_null()
     }
 
     /// After what a condition is made of, and a fence: pokes it, if it sleeps. One that is awake looks by itself.
@@ -82,6 +116,57 @@ impl WakeWord {
         self.note();
         fence(Ordering::SeqCst); // pairs with the fence in `wait`
         self.wake_noted();
+    }
+}
+
+/// How many sleep of a team, how many of its tasks wait in queues, and how many have come: in one word, so that who
+/// brings a task learns by one addition whether anybody has to be woken, and who is about to sleep whether one came.
+///
+/// ```text
+/// number of tasks that have come << 40 | asleep and not claimed << 24 | waiting
+/// ```
+#[repr(align(64))]
+pub(crate) struct Sleepers(AtomicU64);
+
+const SLEEPER: u64 = 1 << 24;
+const ARRIVAL: u64 = 1 << 40;
+
+impl Sleepers {
+    pub(crate) const fn new() -> Sleepers {
+        Sleepers(AtomicU64::new(0))
+    }
+
+    fn one_more(&self) {
+        // pairs with the addition in `came`: who brings a task after this sees who sleeps, and who brought it before is
+        // seen here
+        self.0.fetch_add(SLEEPER, Ordering::AcqRel);
+    }
+
+    fn one_less(&self) {
+        self.0.fetch_sub(SLEEPER, Ordering::Relaxed);
+    }
+
+    /// A task has come, or (`waiting` 0) has changed its queue; true if anybody sleeps.
+    #[inline]
+    pub(crate) fn came(&self, waiting: u64) -> bool {
+        // pairs with the addition in `one_more`
+        (self.0.fetch_add(ARRIVAL + waiting, Ordering::AcqRel) / SLEEPER) & 0xffff != 0
+    }
+
+    #[inline]
+    pub(crate) fn went(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// How many wait.
+    #[inline]
+    pub(crate) fn waiting(&self) -> u64 {
+        self.0.load(Ordering::Acquire) % SLEEPER // pairs with the release in `came`
+    }
+
+    /// Changes whenever a task comes.
+    pub(crate) fn arrivals(&self) -> u64 {
+        self.0.load(Ordering::Acquire) / ARRIVAL // pairs with the same
     }
 }
 
@@ -107,7 +192,7 @@ pub(crate) fn sleep_at<W: FutexWord>(word: &W, seen: W::Value) {
 
 /// Wakes all who sleep at the word.
 pub(crate) fn wake_all<W: FutexWord>(word: &W) {
-    futex::wake(std::ptr::from_ref(word), u32::MAX, ANY);
+    futex::wake(from_ref(word), u32::MAX, ANY);
 }
 
 const FREE: u32 = 0;
@@ -154,6 +239,6 @@ pub(crate) fn try_lock(word: &AtomicU32) -> bool {
 pub(crate) fn unlock(word: &AtomicU32) {
     // pairs with the acquire in `lock`
     if word.swap(FREE, Ordering::Release) == WANTED {
-        futex::wake(std::ptr::from_ref(word), 1, ANY);
+        futex::wake(from_ref(word), 1, ANY);
     }
 }

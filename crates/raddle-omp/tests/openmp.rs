@@ -1,4 +1,4 @@
-//! Programs in C with OpenMP, by gcc and, for the group of tests `openmp`, by clang: unchanged, on the library.
+//! Programs in C and C++ with OpenMP, by gcc and, for the group of tests `openmp`, by clang: unchanged, on the library.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -41,8 +41,13 @@ fn compilers() -> Vec<String> {
 
 fn compile(compiler: &str, name: &str) -> PathBuf {
     let binary = folder().join(format!("{name}-{compiler}"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(format!("{name}.c"));
+    let mut source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(format!("{name}.c"));
     let mut command = Command::new(compiler);
+    if !source.exists() {
+        // What it needs of C++ is in the language.
+        source.set_extension("cpp");
+        command.arg("-fno-exceptions");
+    }
     command.args(["-O1", "-fopenmp", "-pthread", "-w", "-o"]).arg(&binary).arg(source);
     succeed(&mut command);
     binary
@@ -83,6 +88,11 @@ fn tasks_run_when_they_may() {
 }
 
 #[test]
+fn objects_of_tasks_are_destroyed_once() {
+    check("objects", &[]);
+}
+
+#[test]
 fn what_stands_around_regions_works() {
     check("around", &[]);
 }
@@ -96,4 +106,26 @@ fn the_environment_is_shown() {
     command.arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(binary).env("RADDLE_WORKERS", "2");
     let said = succeed(&mut command);
     assert!(said.contains("[host] OMP_NUM_THREADS = '3,2'"), "{said}");
+}
+
+#[test]
+fn the_stack_of_main_is_as_large_as_the_limit() {
+    library();
+    let binary = compile("gcc", "deep");
+    for limit in ["unlimited", "200000"] {
+        let line =
+            format!("ulimit -s {limit} || {{ echo well; exit; }}; exec timeout 300 {} 150", binary.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).env("RADDLE_WORKERS", "2").env("LD_LIBRARY_PATH", library());
+        assert_eq!(succeed(&mut command), "well\n", "a limit of {limit}");
+    }
+}
+
+#[test]
+fn settings_of_the_library_are_none_of_the_runtimes() {
+    library();
+    let mut command = Command::new("timeout");
+    command.args(["300", "env", "OPENMP_MAIN=os", "OPENMP_SPIN=5", "OPENMP_LIBRARY=/nowhere"]);
+    command.arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(compile("gcc", "around"));
+    assert_eq!(succeed(command.env("RADDLE_WORKERS", "1")), "well\n");
 }

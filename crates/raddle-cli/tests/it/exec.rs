@@ -17,7 +17,7 @@ fn the_library_of_pthreads_is_preloaded_and_shown() {
     let mut command = raddle();
     command.args(["exec", "--pthreads", "--alone", "--workers", "3", "--show", "--", "/bin/sh"]);
     let output =
-        command.env("RADDLE_PTHREADS", &folder).env_remove("LD_PRELOAD").output().expect("it starts");
+        command.env("PTHREADS_LIBRARY", &folder).env_remove("LD_PRELOAD").output().expect("it starts");
     let library = folder.join("libraddle_pthread.so");
     let expected = format!("LD_PRELOAD={}\nLIBRADDLE_ALONE=1\nRADDLE_WORKERS=3\n", library.display());
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
@@ -42,7 +42,7 @@ fn a_program_that_it_cannot_serve_runs_as_it_is() {
 fn without_the_library_it_says_how_to_build_it() {
     let output = raddle()
         .args(["exec", "--pthreads", "--", "/bin/sh"])
-        .env("RADDLE_PTHREADS", "/nowhere")
+        .env("PTHREADS_LIBRARY", "/nowhere")
         .output()
         .expect("it starts");
     assert_eq!(output.status.code(), Some(127));

@@ -146,21 +146,24 @@ impl Translation<'_, '_> {
     fn leave_if_named(&mut self, place: Value, bytes: u32) {
         let address = self.ins.ins().ireduce(types::I32, place);
         let offset = self.ins.ins().isub(address, self.fp);
+        // From the first place whose last byte is in the frame to the last one whose first byte is.
+        let more = i64::from(bytes) - 1;
+        let reach = self.ins.ins().iadd_imm_s(offset, more);
         let frame_bytes = i64::from(4 * self.function.slots);
-        let inside = self.ins.ins().icmp_imm_s(IntCC::UnsignedLessThan, offset, frame_bytes);
+        let inside = self.ins.ins().icmp_imm_s(IntCC::UnsignedLessThan, reach, frame_bytes + more);
         let (close, further) = (self.ins.create_block(), self.ins.create_block());
         self.ins.set_cold_block(close);
         self.ins.ins().brif(inside, close, &[], further, &[]);
         self.ins.switch_to_block(close);
-        // The bytes may begin before and end in the frame: those before it are the caller's, or nobody's.
-        let wide = self.ins.ins().uextend(types::I64, offset);
-        let first = self.ins.ins().ushr_imm_s(wide, 2);
+        // What lies before the frame and behind it is the caller's, or nobody's: no view's.
+        let wide = self.ins.ins().sextend(types::I64, offset);
+        let first = self.ins.ins().sshr_imm_s(wide, 2);
         let names = self.ins.ins().iconst(types::I64, self.names as i64);
         let entry = self.ins.ins().iadd(names, first);
         let mut named = self.ins.ins().uload8(types::I32, SLOT, entry, 0);
         if bytes > 1 {
-            let behind = self.ins.ins().iadd_imm_s(wide, i64::from(bytes) - 1);
-            let last = self.ins.ins().ushr_imm_s(behind, 2);
+            let behind = self.ins.ins().iadd_imm_s(wide, more);
+            let last = self.ins.ins().sshr_imm_s(behind, 2);
             let entry = self.ins.ins().iadd(names, last);
             let also = self.ins.ins().uload8(types::I32, SLOT, entry, 0);
             named = self.ins.ins().bor(named, also);

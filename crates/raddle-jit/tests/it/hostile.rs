@@ -5,7 +5,7 @@
 
 use crate::random::{Dice, acceptable, instruction, program};
 use crate::support::{Paper, module, programs, same, verified};
-use raddle_bytecode::{Module, Op, verify};
+use raddle_bytecode::{Function, Insn, Module, Op, verify};
 use std::ops::Range;
 
 pub(crate) fn rounds(usual: u64) -> Range<u64> {
@@ -19,6 +19,29 @@ fn arbitrary_code_does_the_same() {
     for round in rounds(2000) {
         let program = verified(program(&mut Dice(round)));
         same(&program, || Paper::new("abc", 20), (1 << 16, round % 3), &format!("round {round}"));
+    }
+}
+
+/// Bytes that begin before a frame may end in it, in a slot that a register holds.
+#[test]
+fn a_store_from_before_the_frame_into_it_is_seen() {
+    for before in -8..=0_i16 {
+        let code = vec![
+            Insn::with_imm(Op::Addr, 4, 4),
+            Insn::new(Op::AddI, 4, 4, (before - 4) as u16),
+            Insn::with_imm(Op::Pool, 6, 0),
+            Insn::with_imm(Op::Ldi, 1, 5),
+            Insn::new(Op::StrL, 6, 4, 0),
+            Insn::new(Op::Mov, 3, 1, 0),
+            Insn::new(Op::StrW, 1, 4, 0),
+            Insn::new(Op::JeqI, 3, 5, 0).to(1),
+            Insn::new(Op::Stop, 0, 0, 0),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let function = Function { name: 0, first: 0, count: code.len() as u32, slots: 16 };
+        let pool = vec![0x7777_0000_0000_0000 >> (8 * (6 + before).clamp(0, 3))];
+        let program = verified(Module { code, functions: vec![function], pool, ..Module::default() });
+        same(&program, || Paper::new("", 5), (1 << 16, 1), &format!("{before} bytes before the frame"));
     }
 }
 

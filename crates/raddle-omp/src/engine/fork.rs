@@ -36,7 +36,7 @@ fn spin_of(count: u32) -> Duration {
         return spin;
     }
     let usual = default_spin(count as usize);
-    let set = std::env::var("RADDLE_OMP_SPIN").ok().and_then(|text| text.parse().ok());
+    let set = std::env::var("OPENMP_SPIN").ok().and_then(|text| text.parse().ok());
     let spin = set.filter(|_| !usual.is_zero()).map_or(usual, Duration::from_micros);
     KNOWN.set((count, spin));
     spin

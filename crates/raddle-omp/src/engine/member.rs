@@ -1,15 +1,16 @@
 //! Owns: `Member`, what is kept of a thread that takes part in regions; and who that is here.
-//! May use: `wait`.
+//! May use: `wait`, `libc`.
 //! Never: being freed; others poke it late.
 
-use crate::engine::task::Task;
+use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
 use crate::wait::WakeWord;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ptr::{null, with_exposed_provenance};
+use std::ffi::c_void;
+use std::ptr::{from_ref, null, with_exposed_provenance};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Of the loop that a thread is in.
 #[derive(Clone, Copy, Default)]
@@ -29,21 +30,27 @@ pub(crate) struct MyLoop {
 /// A loop, and the first value and the step of each dimension.
 pub(crate) type Doacross = (MyLoop, Vec<(i64, i64)>);
 
-/// A thread, for ever.
+/// A thread, for ever. What others write when a region begins comes first, and has a line of the cache to itself.
+#[repr(C, align(64))]
 pub(crate) struct Member {
-    /// A number that no other has.
-    pub(crate) gtid: u32,
     /// Where it sleeps.
     pub(crate) event: WakeWord,
+    /// What a master has for it: a team, written before `job`.
+    pub(crate) next_team: AtomicPtr<Team>,
+    pub(crate) next_tid: AtomicU32,
+    pub(crate) job: AtomicU32,
+    _rest_of_line: [u64; 4],
+    /// A number that no other has.
+    pub(crate) gtid: u32,
     /// The region that it is in, and which of its members it is.
     pub(crate) team: Cell<*const Team>,
     pub(crate) tid: Cell<u32>,
     /// What it runs.
     pub(crate) task: Cell<*const Task>,
-    /// What a master has for it: a team, written before `job`.
-    pub(crate) next_team: AtomicPtr<Team>,
-    pub(crate) next_tid: AtomicU32,
-    pub(crate) job: AtomicU32,
+    /// What its team's round waits for on its account, beside its arrival: it begins so many tasks, or has ended them.
+    pub(crate) credit: Cell<u32>,
+    /// Memory for its tasks.
+    pub(crate) blocks: BlockStore,
     /// The teams that it is master of, one at each level.
     pub(crate) hot: RefCell<Vec<&'static Team>>,
     /// Begun by `push_num_threads` and the like, for the next region.
@@ -71,14 +78,17 @@ impl Member {
     pub(crate) fn make() -> &'static Member {
         let gtid = NUMBERS.fetch_add(1, Ordering::Relaxed).cast_unsigned();
         Box::leak(Box::new(Member {
-            gtid,
             event: WakeWord::new(),
-            team: Cell::new(null()),
-            tid: Cell::new(0),
-            task: Cell::new(null()),
             next_team: AtomicPtr::default(),
             next_tid: AtomicU32::new(0),
             job: AtomicU32::new(0),
+            _rest_of_line: [0; 4],
+            gtid,
+            team: Cell::new(null()),
+            tid: Cell::new(0),
+            task: Cell::new(null()),
+            credit: Cell::new(0),
+            blocks: BlockStore::new(),
             hot: RefCell::new(Vec::new()),
             pushed: Cell::new(0),
             pushed_teams: Cell::new((0, 0)),
@@ -144,7 +154,9 @@ fn root() -> &'static Member {
     let left = left.map(|address| unsafe { &*with_exposed_provenance::<Member>(address) });
     let member = left.unwrap_or_else(Member::make);
     become_here(member);
-    LEAVES.with(|leaves| leaves.0.set(member));
+    if LEAVES.try_with(|leaves| leaves.0.set(member)).is_err() {
+        leaves_late(member);
+    }
     let team = if left.is_some() { member.team() } else { Team::make(1, 0, member) };
     team.begin_root(member);
     member
@@ -161,11 +173,35 @@ thread_local! {
 
 impl Drop for Leaves {
     fn drop(&mut self) {
-        let member = self.0.get();
-        // SAFETY: null, or a member; those are never freed.
-        if unsafe { member.as_ref() }.is_some_and(|member| member.team().level == 0) {
-            HERE.set(null());
-            LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(member.expose_provenance());
-        }
+        leave(self.0.get());
+    }
+}
+
+/// Its thread ends.
+fn leave(member: *const Member) {
+    // SAFETY: null, or a member; those are never freed.
+    if unsafe { member.as_ref() }.is_some_and(|member| member.team().level == 0) {
+        HERE.set(null());
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(member.expose_provenance());
+    }
+}
+
+/// A thread that has left comes again: what the program has registered for its end has a region. Such functions run
+/// once more for keys that have a value by then.
+fn leaves_late(member: &'static Member) {
+    unsafe extern "C" fn end(member: *mut c_void) {
+        leave(member.cast());
+    }
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    let key = KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: a place for the key; the function takes what is set below.
+        let refused = unsafe { libc::pthread_key_create(&raw mut key, Some(end)) };
+        (refused == 0).then_some(key)
+    });
+    if let Some(key) = *key {
+        // Without, the member is not used again.
+        // SAFETY: the key is never deleted.
+        unsafe { libc::pthread_setspecific(key, from_ref(member).cast()) };
     }
 }

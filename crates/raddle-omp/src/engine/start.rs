@@ -1,14 +1,16 @@
 //! Owns: the threads of teams, their making and their main loop; the thread of the program's `main`; forks.
-//! May use: `abi`, `icv`, `report`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `abi`, `icv`, `report`, `wait`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: the end of a thread: teams are kept.
 
 use crate::engine::member::{Member, become_here};
 use crate::icv::settings;
+use crate::wait::Sleepers;
 use raddle_core::door::thread::ForeignBuilder;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
+use std::time::Duration;
 
 /// Counts forks: the teams of a parent do not exist in its child.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -60,23 +62,38 @@ fn wants_executable_stacks() -> bool {
     })
 }
 
-/// Settings for a thread with such a stack.
-fn builder(name: &str, bytes: usize) -> ForeignBuilder {
-    let builder = ForeignBuilder::new().name(name).stack_size(bytes);
-    if !wants_executable_stacks() {
-        return builder;
+/// Stacks that are larger have a mapping of their own.
+const USUAL_STACK: usize = 64 << 20;
+
+/// Settings for a thread with such a stack, or for a smaller one if there is no room.
+fn builder(name: &str, mut bytes: usize) -> ForeignBuilder {
+    let builder = ForeignBuilder::new().name(name);
+    let can_execute = wants_executable_stacks();
+    while can_execute || bytes > USUAL_STACK {
+        if let Some(memory) = map_stack(bytes, can_execute) {
+            return builder.stack_memory(memory, bytes);
+        }
+        if bytes <= USUAL_STACK {
+            break;
+        }
+        bytes /= 2;
     }
-    const GUARD: usize = 4096;
-    let (rights, kind) =
-        (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    builder.stack_size(bytes)
+}
+
+/// Memory for a stack, as far below it as the kernel keeps free below that of `main` nobody's.
+fn map_stack(bytes: usize, can_execute: bool) -> Option<*mut u8> {
+    const GUARD: usize = 1 << 20;
+    let rights = libc::PROT_READ | libc::PROT_WRITE | if can_execute { libc::PROT_EXEC } else { 0 };
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: at an address of the kernel's choice.
-    let memory = unsafe { libc::mmap(null_mut(), bytes + GUARD, rights, kind | libc::MAP_NORESERVE, -1, 0) };
+    let memory = unsafe { libc::mmap(null_mut(), bytes + GUARD, rights, kind, -1, 0) };
     if memory == libc::MAP_FAILED {
-        return builder;
+        return None;
     }
     // SAFETY: its own, and nobody stands there. If it fails there is no guard.
     unsafe { libc::mprotect(memory, GUARD, libc::PROT_NONE) };
-    builder.stack_memory(memory.cast::<u8>().wrapping_add(GUARD), bytes)
+    Some(memory.cast::<u8>().wrapping_add(GUARD))
 }
 
 /// A thread for teams, that waits for its first region. None if there is no memory for it.
@@ -114,25 +131,32 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
             crate::engine::fork::run(team, member);
-            let region = team.region.load(Ordering::Relaxed);
+            // All that is the region's is read before its end.
+            let (region, spin) = (team.region.load(Ordering::Relaxed), team.spin());
             team.arrive_at_end(member);
-            wait_for_next(member, team, region, jobs);
+            wait_for_next(member, team, (region, spin), jobs);
         } else {
-            member.event.wait(std::time::Duration::ZERO, || member.job.load(Ordering::Relaxed) != jobs);
+            static NOWHERE: Sleepers = Sleepers::new();
+            let has_job = || member.job.load(Ordering::Relaxed) != jobs;
+            member.event.wait(Duration::ZERO, (&NOWHERE, true), has_job);
         }
     }
 }
 
 /// Until the next region begins; runs the tasks of this one meanwhile.
-fn wait_for_next(member: &'static Member, team: &'static crate::engine::team::Team, region: u32, jobs: u32) {
-    let spin = team.spin();
+fn wait_for_next(
+    member: &'static Member,
+    team: &'static crate::engine::team::Team,
+    (region, spin): (u32, Duration),
+    jobs: u32,
+) {
     let has_job = || member.job.load(Ordering::Relaxed) != jobs;
     let has_tasks = || team.queues.has_some() && team.region.load(Ordering::Relaxed) == region;
     while !has_job() {
-        if has_tasks() && crate::engine::task::run_any(team, member, region) {
-            continue;
+        let has_run = has_tasks() && crate::engine::task::run_any(team, member, region);
+        if !has_run && !team.settle(member) {
+            member.event.wait(spin, (&team.queues.sleepers, false), || has_job() || has_tasks());
         }
-        member.event.wait(spin, || has_job() || has_tasks());
     }
 }
 
@@ -171,8 +195,14 @@ fn main_stack_bytes() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a place for the limit.
     unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) };
-    const MOST: usize = 64 << 20;
-    usize::try_from(limit.rlim_cur).unwrap_or(MOST).clamp(1 << 20, MOST)
+    // Without a limit; it is address space, of which what is used becomes memory.
+    const ENDLESS: usize = 4 << 30;
+    const MOST: usize = 64 << 30;
+    if limit.rlim_cur == libc::RLIM_INFINITY {
+        return ENDLESS;
+    }
+    let bytes = usize::try_from(limit.rlim_cur).unwrap_or(MOST).clamp(1 << 20, MOST);
+    bytes.next_multiple_of(4096)
 }
 
 unsafe extern "C-unwind" fn in_thread(number: c_int, words: *mut *mut u8, variables: *mut *mut u8) -> c_int {
@@ -212,7 +242,7 @@ unsafe extern "C" fn __libc_start_main(
     // SAFETY: its type.
     let next = unsafe { std::mem::transmute::<*mut c_void, StartMain>(NEXT.address()) };
     let main =
-        if std::env::var_os("RADDLE_OMP_MAIN").is_some_and(|text| text == "os") { main } else { in_thread };
+        if std::env::var_os("OPENMP_MAIN").is_some_and(|text| text == "os") { main } else { in_thread };
     // SAFETY: the caller's arguments, with another function of the same type.
     unsafe { next(main, number, words, begin, end, loader, stack) }
 }

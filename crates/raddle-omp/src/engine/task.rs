@@ -6,8 +6,10 @@
 //! for by what it runs above, and its stack is no deeper than the tree of tasks. Untied ones are run as tied ones. At a
 //! barrier there is nothing that waits, and any task of the team will do.
 
+mod block;
 mod wait;
 
+pub(crate) use block::BlockStore;
 pub(crate) use wait::{Group, end_group, run_any, wait_for, wait_for_children};
 
 use crate::abi::CFunction;
@@ -18,8 +20,8 @@ use crate::engine::team::Team;
 use crate::icv::Icv;
 use std::alloc::Layout;
 use std::cell::Cell;
-use std::ptr::{from_ref, null};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
+use std::ptr::{from_ref, null, null_mut};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
 /// What a task runs.
 #[derive(Clone, Copy)]
@@ -33,6 +35,9 @@ pub(crate) enum TaskBody {
 
 pub(crate) type Routine = unsafe extern "C-unwind" fn(i32, *mut u8) -> i32;
 
+const REFERENCE: u64 = 1 << 32;
+const CHILD: u64 = 1;
+
 /// A task.
 pub(crate) struct Task {
     pub(crate) parent: Cell<*const Task>,
@@ -40,10 +45,8 @@ pub(crate) struct Task {
     pub(crate) team: Cell<*const Team>,
     /// Who runs it.
     pub(crate) member: AtomicPtr<Member>,
-    /// Itself, until it is over, and its children, until they are freed.
-    references: AtomicU32,
-    /// Those that are not over.
-    pub(crate) children: AtomicU32,
+    /// References (itself, until it is over, and its children, until they are freed) << 32 | children not over.
+    family: AtomicU64,
     pub(crate) group: Cell<*const Group>,
     pub(crate) icv: Cell<Icv>,
     pub(crate) priority: Cell<i32>,
@@ -61,6 +64,8 @@ pub(crate) struct Task {
     /// Of a task with an event: 1 while it runs or the event is open, 2 for both.
     open: AtomicU32,
     layout: Option<Layout>,
+    /// Whether its memory is a block of a member's.
+    is_block: bool,
 }
 
 impl Task {
@@ -70,8 +75,7 @@ impl Task {
             depth: Cell::new(0),
             team: Cell::new(null()),
             member: AtomicPtr::default(),
-            references: AtomicU32::new(1),
-            children: AtomicU32::new(0),
+            family: AtomicU64::new(REFERENCE),
             group: Cell::new(null()),
             icv: Cell::new(crate::icv::settings().first),
             priority: Cell::new(0),
@@ -86,6 +90,7 @@ impl Task {
             depends: Depends::new(),
             open: AtomicU32::new(0),
             layout: None,
+            is_block: false,
         }
     }
 
@@ -102,17 +107,15 @@ impl Task {
         self.is_final.set(unsafe { parent.as_ref() }.is_some_and(|parent| parent.is_final.get()));
     }
 
-    /// A child of what runs here; in memory of its own if there is a layout.
-    fn child(settings: &Made, layout: Option<Layout>) -> Task {
-        let member = me();
+    /// A child of what runs here.
+    fn child(member: &Member, settings: &Made, (layout, is_block): (Layout, bool)) -> Task {
         let parent = member.task();
         Task {
             parent: Cell::new(parent),
             depth: Cell::new(parent.depth.get() + 1),
             team: Cell::new(member.team.get()),
             member: AtomicPtr::default(),
-            references: AtomicU32::new(1),
-            children: AtomicU32::new(0),
+            family: AtomicU64::new(REFERENCE),
             group: Cell::new(parent.group.get()),
             icv: Cell::new(parent.icv.get()),
             priority: Cell::new(settings.priority),
@@ -126,7 +129,8 @@ impl Task {
             destroys_by_data: Cell::new(false),
             depends: Depends::new(),
             open: AtomicU32::new(1),
-            layout,
+            layout: Some(layout),
+            is_block,
         }
     }
 
@@ -136,14 +140,20 @@ impl Task {
         let tail = Layout::from_size_align(bytes, align.max(16)).ok();
         let joined = tail.and_then(|tail| head.extend(tail).ok());
         let Some((layout, offset)) = joined else { crate::report::fatal("a task is too large") };
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { std::alloc::alloc(layout) };
+        let member = me();
+        let fits = layout.size() <= block::BYTES && layout.align() <= block::ALIGN;
+        let mut memory = if fits { member.blocks.take() } else { null_mut() };
+        let is_block = !memory.is_null();
+        if !is_block {
+            // SAFETY: the layout is not empty.
+            memory = unsafe { std::alloc::alloc(layout) };
+        }
         if memory.is_null() {
             crate::report::fatal("no memory for a task");
         }
         let task = memory.cast::<Task>();
         // SAFETY: the memory is new, large enough, and aligned.
-        unsafe { task.write(Task::child(settings, Some(layout))) };
+        unsafe { task.write(Task::child(member, settings, (layout, is_block))) };
         (task, memory.wrapping_add(offset))
     }
 
@@ -167,11 +177,7 @@ impl Task {
 
     /// Gives back one that was never announced.
     pub(crate) fn discard(task: *const Task) {
-        let Some(layout) = at(task).layout else { return };
-        // SAFETY: nobody refers to it.
-        unsafe { task.cast_mut().drop_in_place() };
-        // SAFETY: it was allocated so.
-        unsafe { std::alloc::dealloc(task.cast_mut().cast(), layout) };
+        free(task);
     }
 
     /// How far behind a task of that alignment its bytes begin.
@@ -192,6 +198,29 @@ impl Task {
     pub(crate) fn group<'g>(&self) -> Option<&'g Group> {
         // SAFETY: a group stays until all of its tasks are over.
         unsafe { self.group.get().as_ref() }
+    }
+
+    pub(crate) fn parent<'p>(&self) -> &'p Task {
+        at(self.parent.get())
+    }
+
+    pub(crate) fn has_no_children(&self) -> bool {
+        self.family.load(Ordering::Acquire) as u32 == 0 // pairs with the release in `over`
+    }
+
+    /// Those who run it and what it descends from, in this region. The caller keeps it alive.
+    pub(crate) fn each_runner(&self, mut what: impl FnMut(&'static Member)) {
+        let mut task = self;
+        loop {
+            // SAFETY: null, or a member; those are never freed.
+            if let Some(runner) = unsafe { task.member.load(Ordering::Relaxed).as_ref() } {
+                what(runner);
+            }
+            if !task.is_explicit {
+                return;
+            }
+            task = task.parent();
+        }
     }
 
     /// Whether it descends from the other.
@@ -247,12 +276,11 @@ pub(crate) fn announce(task: *const Task) {
     let task = at(task);
     task.is_announced.set(true);
     let parent = at(task.parent.get());
-    parent.references.fetch_add(1, Ordering::Relaxed);
-    parent.children.fetch_add(1, Ordering::Relaxed);
+    parent.family.fetch_add(REFERENCE + CHILD, Ordering::Relaxed);
     if let Some(group) = task.group() {
         group.enter();
     }
-    task.team().one_more();
+    task.team().one_more(me());
 }
 
 /// Whether it was announced: then it is an untied task that gives itself back, to go on later where it stands.
@@ -266,20 +294,15 @@ pub(crate) fn goes_on_later(task: *const Task) -> bool {
     true
 }
 
-/// It may run: somebody takes it. It may be gone at once.
+/// It may run: somebody takes it. It may be gone at once, but not its parent, which the caller is, or a sibling of the
+/// caller's has, or the task itself where it goes on later.
 pub(crate) fn put(task: *const Task) {
-    let (team, priority) = (at(task).team(), at(task).priority.get());
-    let tid = me().tid.get();
-    let tid = if std::ptr::eq(me().team.get(), team) { tid } else { 0 };
-    // Who waits for it may be the only one who may run it.
-    let parent = at(at(task).parent.get()).member.load(Ordering::Relaxed);
-    team.queues.push(tid, ReadyTask(task), priority);
-    team.wake_one();
-    // SAFETY: null, or a member; those are never freed.
-    if let Some(parent) = unsafe { parent.as_ref() }
-        && parent.event.is_asleep()
-    {
-        parent.event.poke();
+    let this = at(task);
+    let (team, parent, priority) = (this.team(), this.parent(), this.priority.get());
+    let member = me();
+    let tid = if std::ptr::eq(member.team.get(), team) { member.tid.get() } else { 0 };
+    if team.queues.push(tid, ReadyTask(task), priority) {
+        team.wake_for(parent);
     }
 }
 
@@ -329,7 +352,7 @@ pub(crate) fn submit(task: *const Task, uses: &[(usize, UseKind)], run_now: bool
         // One with an event is over when that has come.
         let has_event = this.open.load(Ordering::Relaxed) > 1;
         if has_event {
-            this.references.fetch_add(1, Ordering::Relaxed);
+            this.family.fetch_add(REFERENCE, Ordering::Relaxed);
         }
         run(task);
         if has_event {
@@ -371,59 +394,86 @@ fn enter(this: &Task) {
 
 /// Its body has ended, or its event has come; the second of both ends it.
 pub(crate) fn close(task: *const Task) {
+    let this = at(task);
     // pairs with itself: who ends it sees what both did
-    if at(task).open.fetch_sub(1, Ordering::AcqRel) == 1 {
-        let this = at(task);
-        if let Some(destroys) = this.destroys.take()
-            && let TaskBody::Routine(_, data) = this.body.get()
-        {
-            // SAFETY: the compiler's own, for this task.
-            unsafe { destroys(me().gtid.cast_signed(), data) };
-        }
-        over(task);
+    if this.open.load(Ordering::Acquire) == 1 {
+        // The other one has been, or there is none.
+        this.open.store(0, Ordering::Release); // pairs with the acquire in `submit`
+    } else if this.open.fetch_sub(1, Ordering::AcqRel) > 1 {
+        return;
     }
+    if let Some(destroys) = this.destroys.take()
+        && let TaskBody::Routine(_, data) = this.body.get()
+    {
+        // SAFETY: the compiler's own, for this task.
+        unsafe { destroys(me().gtid.cast_signed(), data) };
+    }
+    over(task);
 }
 
 /// A task is over: who waits for it learns of it, and it goes.
 fn over(task: *const Task) {
     let this = at(task);
-    let team = this.team();
+    let (team, parent, is_awaited) = (this.team(), this.parent(), this.is_awaited.get());
     this.depends.release(task);
-    let parent = at(this.parent.get());
     if let Some(group) = this.group() {
         group.leave();
     }
-    // pairs with the acquire of who waits
-    if parent.children.fetch_sub(1, Ordering::Release) == 1 {
+    // The parent may be gone when it is told.
+    let runner = parent.member.load(Ordering::Relaxed);
+    // pairs with the release of children that are freed
+    let is_alone = this.family.load(Ordering::Acquire) == REFERENCE && this.layout.is_some();
+    let less = if is_alone {
+        free(task);
+        REFERENCE + CHILD
+    } else {
+        CHILD
+    };
+    // pairs with the acquire of who waits, and with itself: who frees it sees what all did
+    let before = parent.family.fetch_sub(less, Ordering::AcqRel);
+    // Whoever made it may wait for it alone, while others of its siblings are not over.
+    if before as u32 == 1 || is_awaited {
         fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
-        poke_runner(parent);
+        // SAFETY: null, or a member; those are never freed.
+        if let Some(runner) = unsafe { runner.as_ref() } {
+            runner.event.poke_sleeper();
+        }
     }
-    drop_reference(task);
+    if !is_alone {
+        drop_reference(task);
+    } else if before - less < REFERENCE {
+        free_last(parent);
+    }
     team.one_less(me());
 }
 
-/// Who runs the task, perhaps waiting in it, looks again.
-fn poke_runner(task: &Task) {
-    let runner = task.member.load(Ordering::Relaxed);
-    // SAFETY: null, or a member; those are never freed.
-    let Some(runner) = (unsafe { runner.as_ref() }) else { return };
-    runner.event.poke_sleeper();
+/// Gives back its memory. Nobody refers to it.
+fn free(task: *const Task) {
+    let Some(layout) = at(task).layout else { return };
+    let is_block = at(task).is_block;
+    // SAFETY: nobody refers to it.
+    unsafe { task.cast_mut().drop_in_place() };
+    if is_block {
+        return me().blocks.give(task.cast_mut().cast());
+    }
+    // SAFETY: it was allocated so.
+    unsafe { std::alloc::dealloc(task.cast_mut().cast(), layout) };
 }
 
-fn drop_reference(mut task: *const Task) {
-    loop {
-        let this = at(task);
-        // pairs with itself: who frees it sees what all did
-        if this.references.fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
-        }
-        let Some(layout) = this.layout else { return };
+/// Nobody refers to the task any more; implicit ones stay.
+fn free_last(task: *const Task) {
+    let this = at(task);
+    if this.layout.is_some() {
         let parent = this.parent.get();
-        // SAFETY: nobody refers to it.
-        unsafe { task.cast_mut().drop_in_place() };
-        // SAFETY: it was allocated so.
-        unsafe { std::alloc::dealloc(task.cast_mut().cast(), layout) };
-        task = parent;
+        free(task);
+        drop_reference(parent);
+    }
+}
+
+fn drop_reference(task: *const Task) {
+    // pairs with itself: who frees it sees what all did
+    if at(task).family.fetch_sub(REFERENCE, Ordering::AcqRel) < 2 * REFERENCE {
+        free_last(task);
     }
 }
 

@@ -13,7 +13,9 @@
 //! ```
 //!
 //! What makes a task is a member that has not arrived, or a task that is not over: so the count does not reach zero
-//! before all is done.
+//! before all is done. For the same reason it may be too high while such a member runs: members count in advance, and
+//! keep what has ended for what they begin next (`Member::credit`). They settle when they arrive, and when they find
+//! nothing to run after that.
 
 use crate::engine::member::{Member, MyLoop, me};
 use crate::engine::queue::Queues;
@@ -44,12 +46,20 @@ pub(crate) enum RegionWork {
 /// A loop or sections that all members begin with.
 pub(crate) type Preset = Option<crate::engine::share::Plan>;
 
+/// What all members change when they arrive.
+#[repr(align(64))]
+struct TeamRound {
+    state: AtomicU64,
+    /// Whether those who arrive have come to the region's end.
+    ending: AtomicBool,
+}
+
 /// A region, one after the other.
 pub(crate) struct Team {
     pub(crate) master: &'static Member,
     /// All that it has, of which the first `count` are in the region.
     pub(crate) members: Vec<&'static Member>,
-    pub(crate) count: Cell<u32>,
+    count: AtomicU32,
     /// Where it is nested: how deep, in how many active regions; whose region is around, and who the master was there.
     pub(crate) level: u32,
     /// Before which fork of the process it was made.
@@ -60,14 +70,12 @@ pub(crate) struct Team {
     pub(crate) implicit: Vec<Task>,
     pub(crate) work: Cell<RegionWork>,
     pub(crate) preset: Cell<Preset>,
-    state: AtomicU64,
+    now: TeamRound,
     /// Barriers of a region that may be cancelled: rounds, arrivals missing, whether all wait for tasks.
     early_round: AtomicU32,
     early_missing: AtomicU32,
     is_draining: AtomicBool,
     is_cancellable: bool,
-    /// Whether those who arrive have come to the region's end.
-    ending: AtomicBool,
     /// Counts regions: who looks into the queues belongs to this one.
     pub(crate) region: AtomicU32,
     pub(crate) is_busy: Cell<bool>,
@@ -78,6 +86,8 @@ pub(crate) struct Team {
     pub(crate) singles: AtomicU32,
     pub(crate) copied: AtomicPtr<u8>,
     pub(crate) cancelled: AtomicU32,
+    /// Whether the region was cancelled when the latest round ended.
+    was_cancelled: AtomicBool,
     spin: Cell<Duration>,
     /// What the master goes back to.
     kept: Cell<Kept>,
@@ -94,6 +104,7 @@ struct Kept {
     my_loop: MyLoop,
     loops: u32,
     singles: u32,
+    credit: u32,
 }
 
 impl Team {
@@ -116,7 +127,7 @@ impl Team {
         let team = Box::leak(Box::new(Team {
             master,
             members,
-            count: Cell::new(1),
+            count: AtomicU32::new(1),
             level,
             forks: crate::engine::start::forks(),
             active: Cell::new(0),
@@ -125,12 +136,11 @@ impl Team {
             implicit: (0..count).map(|_| Task::implicit()).collect(),
             work: Cell::new(RegionWork::None),
             preset: Cell::new(None),
-            state: AtomicU64::new(1),
+            now: TeamRound { state: AtomicU64::new(1), ending: AtomicBool::new(false) },
             early_round: AtomicU32::new(0),
             early_missing: AtomicU32::new(1),
             is_draining: AtomicBool::new(false),
             is_cancellable: crate::icv::settings().is_cancellation,
-            ending: AtomicBool::new(false),
             region: AtomicU32::new(0),
             is_busy: Cell::new(false),
             taken: Cell::new(0),
@@ -139,8 +149,16 @@ impl Team {
             singles: AtomicU32::new(0),
             copied: AtomicPtr::default(),
             cancelled: AtomicU32::new(0),
+            was_cancelled: AtomicBool::new(false),
             spin: Cell::new(Duration::ZERO),
-            kept: Cell::new(Kept { tid: 0, task: null(), my_loop: MyLoop::default(), loops: 0, singles: 0 }),
+            kept: Cell::new(Kept {
+                tid: 0,
+                task: null(),
+                my_loop: MyLoop::default(),
+                loops: 0,
+                singles: 0,
+                credit: 0,
+            }),
             group: Group::new(),
             modifiers: Default::default(),
         }));
@@ -156,7 +174,7 @@ impl Team {
     }
 
     pub(crate) fn threads(&self) -> u32 {
-        self.count.get()
+        self.count.load(Ordering::Relaxed)
     }
 
     pub(crate) fn outer(&self) -> Option<&'static Team> {
@@ -181,21 +199,22 @@ impl Team {
             my_loop: member.my_loop.get(),
             loops: member.loops.get(),
             singles: member.singles.get(),
+            credit: member.credit.take(),
         });
         self.is_busy.set(true);
-        self.count.set(count);
+        self.count.store(count, Ordering::Relaxed);
         self.outer.set(outer);
         self.outer_tid.set(member.tid.get());
         self.active.set(outer.active.get() + u32::from(count > 1));
         self.spin.set(spin);
         self.singles.store(0, Ordering::Relaxed);
         self.cancelled.store(0, Ordering::Relaxed);
-        self.ending.store(false, Ordering::Relaxed);
+        self.now.ending.store(false, Ordering::Relaxed);
         self.early_missing.store(count, Ordering::Relaxed);
         self.shares.reset();
         self.region.fetch_add(1, Ordering::Relaxed);
-        let round = self.state.load(Ordering::Relaxed) >> 32;
-        self.state.store(round << 32 | u64::from(count), Ordering::Relaxed);
+        let round = self.now.state.load(Ordering::Relaxed) >> 32;
+        self.now.state.store(round << 32 | u64::from(count), Ordering::Relaxed);
         for (task, member) in self.implicit.iter().zip(&self.members).take(count as usize) {
             task.begin_implicit(self, member, icv, parent);
             if tables != 0 {
@@ -240,9 +259,10 @@ impl Team {
     /// The master leaves, when all have arrived.
     pub(crate) fn end(&'static self, member: &'static Member) {
         let round = self.round();
-        if self.threads() > 1 || self.state.load(Ordering::Relaxed) as u32 > 1 {
-            self.ending.store(true, Ordering::Relaxed);
-            self.one_less(member);
+        let credit = member.credit.take();
+        if self.threads() > 1 || self.now.state.load(Ordering::Relaxed) as u32 > 1 + credit {
+            self.now.ending.store(true, Ordering::Relaxed);
+            self.less(1 + credit, member);
             self.wait_for_end(round, member);
         }
         let kept = self.kept.get();
@@ -252,28 +272,60 @@ impl Team {
         member.my_loop.set(kept.my_loop);
         member.loops.set(kept.loops);
         member.singles.set(kept.singles);
+        member.credit.set(kept.credit);
         self.is_busy.set(false);
     }
 
     /// Any other member has come to the region's end.
     pub(crate) fn arrive_at_end(&'static self, member: &'static Member) {
-        self.ending.store(true, Ordering::Relaxed);
-        self.one_less(member);
+        self.now.ending.store(true, Ordering::Relaxed);
+        self.less(1 + member.credit.take(), member);
     }
 
     fn round(&self) -> u32 {
-        (self.state.load(Ordering::Acquire) >> 32) as u32 // pairs with the release in `end_round`
+        (self.now.state.load(Ordering::Acquire) >> 32) as u32 // pairs with the release in `end_round`
     }
 
-    pub(crate) fn one_more(&self) {
-        self.state.fetch_add(1, Ordering::Relaxed);
+    /// By a member that begins a task.
+    #[inline]
+    pub(crate) fn one_more(&self, member: &Member) {
+        const ADVANCE: u32 = 32;
+        match member.credit.get() {
+            _ if !std::ptr::eq(member.team.get(), self) => {
+                self.now.state.fetch_add(1, Ordering::Relaxed);
+            }
+            0 => {
+                self.now.state.fetch_add(ADVANCE.into(), Ordering::Relaxed);
+                member.credit.set(ADVANCE - 1);
+            }
+            credit => member.credit.set(credit - 1),
+        }
     }
 
-    /// Something is over that was counted; the last one ends the round.
+    /// A task is over.
+    #[inline]
     pub(crate) fn one_less(&'static self, member: &'static Member) {
+        if std::ptr::eq(member.team.get(), self) {
+            member.credit.set(member.credit.get() + 1);
+        } else {
+            self.less(1, member);
+        }
+    }
+
+    /// By a member that has arrived, and has nothing to run: false if there is nothing to settle.
+    pub(crate) fn settle(&'static self, member: &'static Member) -> bool {
+        let credit = member.credit.take();
+        if credit > 0 {
+            self.less(credit, member);
+        }
+        credit > 0
+    }
+
+    /// So much is over that was counted; who brings the count to zero ends the round.
+    fn less(&'static self, count: u32, member: &'static Member) {
         // pairs with itself: the last one sees what all did
-        let before = self.state.fetch_sub(1, Ordering::AcqRel);
-        if before as u32 == 1 {
+        let before = self.now.state.fetch_sub(count.into(), Ordering::AcqRel);
+        if before as u32 == count {
             self.end_round(member, before >> 32);
             return;
         }
@@ -287,12 +339,15 @@ impl Team {
     }
 
     fn end_round(&'static self, member: &'static Member, round: u64) {
-        let count = self.count.get();
-        let ending = self.ending.load(Ordering::Relaxed);
+        let count = self.threads();
+        let ending = self.now.ending.load(Ordering::Relaxed);
         let master = self.master;
-        self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
+        if self.is_cancellable {
+            let cancelled = self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
+            self.was_cancelled.store(cancelled & PARALLEL != 0, Ordering::Relaxed);
+        }
         let next = u64::from((round as u32).wrapping_add(1)) << 32 | u64::from(count);
-        self.state.store(next, Ordering::Release); // pairs with the acquire in `round`
+        self.now.state.store(next, Ordering::Release); // pairs with the acquire in `round`
         // From here on the region may be over, and another one begun.
         if ending {
             if !std::ptr::eq(master, member) {
@@ -311,7 +366,7 @@ impl Team {
     /// A barrier of all members.
     pub(crate) fn barrier(&'static self, member: &'static Member) {
         let round = self.round();
-        self.one_less(member);
+        self.less(1 + member.credit.take(), member);
         self.wait_for_end(round, member);
     }
 
@@ -323,8 +378,10 @@ impl Team {
     fn wait_until(&'static self, member: &'static Member, is_so: impl Fn() -> bool) {
         let region = self.region.load(Ordering::Relaxed);
         while !is_so() {
-            if !crate::engine::task::run_any(self, member, region) {
-                member.event.wait(self.spin.get(), || is_so() || self.queues.has_some());
+            let has_run = self.queues.has_some() && crate::engine::task::run_any(self, member, region);
+            if !has_run && !self.settle(member) {
+                let sleepers = (&self.queues.sleepers, false);
+                member.event.wait(self.spin.get(), sleepers, || is_so() || self.queues.has_some());
             }
         }
     }
@@ -344,11 +401,11 @@ impl Team {
             return is_cancelled();
         }
         // All are here, and none has arrived elsewhere: what is counted besides are tasks.
-        let count = self.count.get();
+        let count = self.threads();
         self.is_draining.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst); // pairs with the fence in `one_less`
-        // pairs with the addition in `one_less`
-        self.wait_until(member, || self.state.load(Ordering::Acquire) as u32 <= count || is_cancelled());
+        fence(Ordering::SeqCst); // pairs with the fence in `less`
+        // pairs with the subtraction in `less`
+        self.wait_until(member, || self.now.state.load(Ordering::Acquire) as u32 <= count || is_cancelled());
         self.is_draining.store(false, Ordering::Relaxed);
         self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
         self.early_missing.store(count, Ordering::Relaxed);
@@ -358,11 +415,16 @@ impl Team {
     }
 
     fn poke_all(&self) {
-        self.members[..self.count.get() as usize].iter().for_each(|member| member.event.poke());
+        self.members[..self.threads() as usize].iter().for_each(|member| member.event.poke());
     }
 
     pub(crate) fn is_cancelled(&self, what: u32) -> bool {
         self.cancelled.load(Ordering::Relaxed) & what != 0
+    }
+
+    /// By a member behind a barrier, and before its next one: what all others are told, too.
+    pub(crate) fn was_cancelled(&self) -> bool {
+        self.was_cancelled.load(Ordering::Relaxed)
     }
 
     /// All who wait look again.
@@ -371,15 +433,18 @@ impl Team {
         self.poke_all();
     }
 
-    /// There is something to do for somebody who sleeps.
-    pub(crate) fn wake_one(&self) {
-        let count = self.count.get() as usize;
-        if count == 1 {
-            return;
-        }
-        fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
-        if let Some(member) = self.members[..count].iter().find(|member| member.event.is_asleep()) {
-            member.event.poke();
+    /// A child of that one has come, and somebody sleeps: wakes who waits for it, perhaps the only one who may run it,
+    /// and one who may run anything.
+    #[cold]
+    pub(crate) fn wake_for(&self, parent: &Task) {
+        let sleepers = &self.queues.sleepers;
+        parent.each_runner(|runner| {
+            runner.event.claim(sleepers, false);
+        });
+        for member in &self.members[..self.threads() as usize] {
+            if member.event.claim(sleepers, true) {
+                return;
+            }
         }
     }
 

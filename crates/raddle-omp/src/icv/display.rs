@@ -54,7 +54,7 @@ pub(crate) fn display(verbose: bool) {
     line("OMP_TARGET_OFFLOAD", target);
     if verbose {
         line("RADDLE_WORKERS", &std::env::var("RADDLE_WORKERS").unwrap_or_default());
-        line("RADDLE_OMP_SPIN", &std::env::var("RADDLE_OMP_SPIN").unwrap_or_default());
+        line("OPENMP_SPIN", &std::env::var("OPENMP_SPIN").unwrap_or_default());
     }
     text.push_str("OPENMP DISPLAY ENVIRONMENT END\n");
     crate::report::write(&text);

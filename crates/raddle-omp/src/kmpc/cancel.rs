@@ -48,13 +48,12 @@ extern "C-unwind" fn __kmpc_cancellationpoint(_: SourceSite, _: i32, kind: i32) 
     member.team().is_cancelled(flag(kind)).into()
 }
 
-/// A barrier that all pass, whether they have cancelled or not; then whether anything is cancelled.
+/// A barrier that all pass, whether they have cancelled or not; then whether the region is cancelled, which all are
+/// told alike: who was told otherwise would leave the region while others wait in it.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_cancel_barrier(_: SourceSite, _: i32) -> i32 {
     let member = me();
     let team = member.team();
-    let before = team.cancelled.load(Ordering::Relaxed);
     team.barrier(member);
-    // The round's end forgets loops; who came later has seen what was cancelled before.
-    i32::from(before != 0 || team.is_cancelled(PARALLEL))
+    team.was_cancelled().into()
 }

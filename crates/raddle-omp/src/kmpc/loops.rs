@@ -199,8 +199,8 @@ macro_rules! loops {
                     last.set_if(i32::from(to == plan.trip));
                     1
                 }
+                // What was said of the chunk before stands: the program looks at it after the loop.
                 None => {
-                    last.set_if(0);
                     share::end(member);
                     0
                 }

@@ -366,6 +366,12 @@ extern "C-unwind" fn __kmpc_taskloop_5(
     }
     let all = Loop { pattern, lower, upper, step, duplicate };
     all.run(condition != 0, (schedule, number, modifier != 0));
+    if task_of(pattern).destroys_by_data.get()
+        && let Some(destroys) = fields(pattern).destroys
+    {
+        // SAFETY: the compiler's, for this task; all others have copies of what it has.
+        unsafe { destroys(me().gtid.cast_signed(), pattern.cast()) };
+    }
     Task::discard(of(pattern));
     if nogroup == 0 {
         task::end_group();

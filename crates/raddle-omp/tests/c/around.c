@@ -1,5 +1,6 @@
 /* What stands around regions: locks, critical, forks of the process, teams, target, memory, who spins. */
 #include "check.h"
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,9 +88,37 @@ static void spins(void) {
     }
 }
 
+/* What runs at a thread's end has regions, too. */
+static pthread_key_t key;
+static int at_end;
+
+static void end(void *again) {
+    int sum = members();
+#pragma omp atomic
+    at_end += sum;
+    if (again == &key) pthread_setspecific(key, &at_end);
+}
+
+static void *thread(void *unused) {
+    pthread_setspecific(key, &key);
+    CHECK(members() == 4);
+    return unused;
+}
+
+static void ends(void) {
+    CHECK(pthread_key_create(&key, end) == 0);
+    for (int round = 0; round < 5; round++) {
+        pthread_t one, two;
+        CHECK(pthread_create(&one, NULL, thread, NULL) == 0 && pthread_create(&two, NULL, thread, NULL) == 0);
+        CHECK(pthread_join(one, NULL) == 0 && pthread_join(two, NULL) == 0);
+    }
+    CHECK(at_end == 80);
+}
+
 int main(void) {
     locks();
     forks();
+    ends();
     on_host();
     memory();
     spins();

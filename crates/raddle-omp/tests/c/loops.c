@@ -95,8 +95,21 @@ static void doacross(void) {
         for (int j = 1; j < 20; j++) CHECK(grid[i][j] == i + j - 1);
 }
 
+/* The value of the last iteration, whoever ran it. */
+static void last(void) {
+    for (int round = 0; round < 20; round++) {
+        int one = -1, two = -1;
+#pragma omp parallel for lastprivate(one) num_threads(3) schedule(monotonic : dynamic, 2)
+        for (int k = 0; k < 77; k++) one = k;
+#pragma omp parallel for lastprivate(two) num_threads(3) schedule(guided)
+        for (int k = 0; k < 50; k++) two = k;
+        CHECK(one == 76 && two == 49);
+    }
+}
+
 int main(void) {
     schedules();
+    last();
     sections();
     ordered();
     doacross();

@@ -1,5 +1,6 @@
 /* Tasks: trees, dependences, groups, loops, reductions, priorities, events, cancellation. */
 #include "check.h"
+#include <unistd.h>
 
 static int fib(int n) {
     int a, b;
@@ -134,6 +135,52 @@ static void final_ones(void) {
     }
 }
 
+/* A task with an event that runs at once is waited for, and not its siblings. */
+static void awaited_event(void) {
+    for (int round = 0; round < 10; round++) {
+        int go = 0, begun = 0;
+#pragma omp parallel num_threads(3)
+#pragma omp single
+        {
+            omp_event_handle_t event, mine = 0;
+#pragma omp task shared(go, begun)
+            {
+#pragma omp atomic update seq_cst
+                begun++;
+                for (int now = 0; !now; usleep(100)) {
+#pragma omp atomic read seq_cst
+                    now = go;
+                }
+            }
+#pragma omp task shared(mine, begun)
+            {
+#pragma omp atomic update seq_cst
+                begun++;
+                omp_event_handle_t now = 0;
+                for (; !now; usleep(100)) {
+#pragma omp atomic read seq_cst
+                    now = mine;
+                }
+                omp_fulfill_event(now);
+            }
+            /* The two others have these tasks, so that who waits has neither on its stack. */
+            for (int now = 0; now < 2; usleep(100)) {
+#pragma omp atomic read seq_cst
+                now = begun;
+            }
+#pragma omp task if (0) detach(event) shared(mine)
+            {
+                omp_event_handle_t it = event;
+#pragma omp atomic write seq_cst
+                mine = it;
+            }
+#pragma omp atomic write seq_cst
+            go = 1;
+#pragma omp taskwait
+        }
+    }
+}
+
 static void cancelled(void) {
     if (!omp_get_cancellation()) return;
     int after = 0;
@@ -165,13 +212,38 @@ static void cancelled(void) {
     CHECK(omp_get_num_threads() == 4);
 }
 
+/* A loop is cancelled, and its region is not, which could be. */
+static void cancelled_loops(void) {
+    if (!omp_get_cancellation()) return;
+    int behind = 0;
+    for (int round = 0; round < 50; round++) {
+#pragma omp parallel num_threads(3)
+        {
+#pragma omp for schedule(static, 1)
+            for (int k = 0; k < 12; k++) {
+#pragma omp cancel for if (k == 3)
+            }
+#pragma omp cancel parallel if (behind < 0)
+#pragma omp barrier
+#pragma omp for
+            for (int k = 0; k < 12; k++) {
+#pragma omp atomic
+                behind++;
+            }
+        }
+    }
+    CHECK(behind == 600);
+}
+
 int main(void) {
     trees();
     dependences();
     groups();
     events();
     final_ones();
+    awaited_event();
     cancelled();
+    cancelled_loops();
     printf("well\n");
     return 0;
 }

@@ -95,7 +95,7 @@ pub(crate) fn end_group() {
 /// What runs here waits for its children.
 pub(crate) fn wait_for_children() {
     let task = me().task();
-    wait_for(|| task.children.load(Ordering::Acquire) == 0); // pairs with the release in `over`
+    wait_for(|| task.has_no_children());
 }
 
 /// Runs descendants of what runs here until `done`.
@@ -107,24 +107,32 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
     const NEAR: usize = 4;
     let take = |reach| team.queues.take(member.tid.get(), reach, |other: &Task| other.descends_from(task));
     while !done() {
-        let pushes = team.queues.pushes();
-        let is_other = || done() || team.queues.pushes() != pushes;
+        let sleepers = &team.queues.sleepers;
+        let arrivals = sleepers.arrivals();
+        let is_other = || done() || sleepers.arrivals() != arrivals;
         if let Some(ready) = take(NEAR) {
             run(ready.0);
         } else if !raddle_core::door::team::spin_until(team.spin(), is_other) {
             // Before it sleeps it looks at all.
             match take(usize::MAX) {
                 Some(ready) => run(ready.0),
-                None => member.event.wait(Duration::ZERO, is_other),
+                None => member.event.wait(Duration::ZERO, (sleepers, true), is_other),
             }
         }
     }
 }
 
 /// Runs a task of the team, if there is any and the region is still this one.
+#[inline(never)]
 pub(crate) fn run_any(team: &'static Team, member: &'static Member, region: u32) -> bool {
     let is_mine = || team.region.load(Ordering::Relaxed) == region;
-    match team.queues.take_some(member.tid.get(), is_mine) {
+    let mut near = Vec::new();
+    let note = |moved: &Task| moved.parent().each_runner(|runner| near.push(runner));
+    let taken = team.queues.take_some(member.tid.get(), is_mine, note);
+    for runner in near {
+        runner.event.claim(&team.queues.sleepers, false);
+    }
+    match taken {
         Some(ready) => {
             run(ready.0);
             true

@@ -25,9 +25,9 @@ fn told(error: c_int) -> c_int {
     }
 }
 
-type Start = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+type ThrdStart = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
-struct Begin(Start, *mut c_void);
+struct Begin(ThrdStart, *mut c_void);
 
 unsafe extern "C-unwind" fn run(begin: *mut c_void) -> *mut c_void {
     let (start, argument) = taken(begin);
@@ -36,7 +36,7 @@ unsafe extern "C-unwind" fn run(begin: *mut c_void) -> *mut c_void {
     std::ptr::without_provenance_mut(result as isize as usize)
 }
 
-fn taken(begin: *mut c_void) -> (Start, *mut c_void) {
+fn taken(begin: *mut c_void) -> (ThrdStart, *mut c_void) {
     // SAFETY: what `thrd_create` has made for this thread.
     let Begin(start, argument) = *unsafe { Box::from_raw(begin.cast::<Begin>()) };
     (start, argument)
@@ -45,7 +45,7 @@ fn taken(begin: *mut c_void) -> (Start, *mut c_void) {
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn thrd_create(id: *mut libc::pthread_t, start: Start, argument: *mut c_void) -> c_int {
+unsafe extern "C" fn thrd_create(id: *mut libc::pthread_t, start: ThrdStart, argument: *mut c_void) -> c_int {
     let begin = Box::into_raw(Box::new(Begin(start, argument)));
     // SAFETY: the caller's arguments, and a box that the thread takes.
     let error = unsafe { life::create(id, std::ptr::null(), run, begin.cast()) };

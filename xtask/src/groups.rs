@@ -57,7 +57,7 @@ const QEMU: Need = Need {
 
 /// rustup's toolchain has no source of the standard library unless asked for it; Debian's brings its own.
 const RUST_WITH_SOURCE: Need = Need {
-    tool: "a Rust compiler with its library's source",
+    tool: "Rust with its library's source",
     probe: "test -x /usr/bin/cargo && test -d /usr/lib/rustlib/src/rust/library",
     packages: &["rustc-web", "cargo-web", "rust-web-src"],
     otherwise: "",
@@ -149,6 +149,40 @@ const TSAN_RUNTIME: Need = Need {
     packages: &[],
     otherwise: "comes with rustup's stable toolchain for x86-64",
 };
+
+/// A step: these tests of these packages under ThreadSanitizer.
+macro_rules! tsan {
+    ($what:literal) => {
+        concat!(
+            "options='report_thread_leaks=0 atexit_sleep_ms=50'; \
+                  runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
+                  link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
+                  link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
+                  STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
+                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  TSAN_OPTIONS=\"$options suppressions=$PWD/xtask/tsan.supp\" \
+                  RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
+                  /usr/bin/cargo test -Zbuild-std --config profile.dev.package.std.opt-level=1 \
+                  --no-fail-fast --target-dir target/tsan \
+                  --target $(rustc --print host-tuple) ",
+            $what,
+            " -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
+                  --skip leave_nothing --skip mutexes_know"
+        )
+    };
+}
+
+/// A step: these tests of these packages under AddressSanitizer.
+macro_rules! asan {
+    ($what:literal) => {
+        concat!(
+            "STRESS=1 ASAN_OPTIONS=detect_leaks=0 \
+                  RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
+                  cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) ",
+            $what
+        )
+    };
+}
 
 /// Every group, in the order in which they run: the cheap ones that fail most often first; then what takes longest, so
 /// that side by side the threads end at about the same time.
@@ -324,21 +358,10 @@ const GROUPS: &[Group] = &[
         // Optimised is the part of it that runs on our stacks, or they would be too small for its panics.
         // A program that ends would wait a second for races of those that still run; many tests are such programs.
         needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
-        steps: &["options='report_thread_leaks=0 atexit_sleep_ms=50'; \
-                  runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
-                  link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
-                  link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
-                  STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
-                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
-                  TSAN_OPTIONS=\"$options suppressions=$PWD/xtask/tsan.supp\" \
-                  RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
-                  /usr/bin/cargo test -Zbuild-std --config profile.dev.package.std.opt-level=1 \
-                  --no-fail-fast --target-dir target/tsan \
-                  --target $(rustc --print host-tuple) --package raddle-context --package raddle-core \
-                  --package raddle-sync --package raddle-stm --package raddle-job --package raddle-thread \
-                  --package raddle-recorder --test it --test stress \
-                  -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
-                  --skip leave_nothing --skip mutexes_know"],
+        steps: &[tsan!(
+            "--package raddle-context --package raddle-core --package raddle-sync --package raddle-job \
+             --test it --test stress"
+        )],
     },
     Group {
         name: "aarch64",
@@ -369,13 +392,11 @@ const GROUPS: &[Group] = &[
         // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by
         // `crates/raddle-core/tests/leaks.rs`. The stress programs are short here: a stack costs the sanitizer a
         // hundred times what it costs us.
-        steps: &["STRESS=1 ASAN_OPTIONS=detect_leaks=0 \
-                  RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
-                  cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
-                  --package raddle-context --package raddle-protocol --package raddle-core \
-                  --package raddle-sync --package raddle-stm --package raddle-job --package raddle-thread \
-                  --package raddle-explore --package raddle-hang --package raddle-net --package raddle-recorder \
-                  --lib --test it --test stress --test faults"],
+        steps: &[asan!(
+            "--package raddle-context --package raddle-protocol --package raddle-core --package raddle-sync \
+             --package raddle-job --package raddle-thread --package raddle-hang --package raddle-net \
+             --lib --test it --test stress --test faults"
+        )],
     },
     Group {
         name: "loom",
@@ -467,6 +488,20 @@ const LONG_GROUPS: &[Group] = &[
         needs: &[],
         steps: &["cargo test --no-fail-fast --release --package raddle-explore --package raddle-hang \
                   --package raddle-recorder --test it"],
+    },
+    Group {
+        name: "tsan-more",
+        what: "ThreadSanitizer finds no race in transactions, threads and the recorder",
+        needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
+        steps: &[tsan!("--package raddle-stm --package raddle-thread --package raddle-recorder --test it")],
+    },
+    Group {
+        name: "asan-more",
+        what: "AddressSanitizer finds nothing in transactions, exploration and the recorder",
+        needs: &[],
+        steps: &[asan!(
+            "--package raddle-stm --package raddle-explore --package raddle-recorder --lib --test it"
+        )],
     },
     Group {
         name: "twin-more",

@@ -62,7 +62,7 @@ fn talk(pair: u64, mut to: Sender<u64>, mut from: Receiver<u64>, progress: &Prog
 #[test]
 fn pairs_that_meet_across_workers() {
     everywhere("meetings", |rt, progress| {
-        let (workers, progress) = (rt.stats().len(), progress.clone());
+        let (workers, progress) = (rt.workers(), progress.clone());
         let start = move |pair: u64| {
             let (to, from_talker) = csp::channel();
             let (to_talker, from) = csp::channel();

@@ -53,7 +53,11 @@ impl PthreadSemaphore {
             }
             let ended = wait::sleep_at_point(self.value(), 0, until, Handlers::Breaking);
             if ended != PointEnd::Woken {
-                self.data.fetch_sub(ONE_WAITS, Ordering::Relaxed);
+                let left = self.data.fetch_sub(ONE_WAITS, Ordering::Relaxed) - ONE_WAITS;
+                if left >= ONE_WAITS && left as u32 != 0 {
+                    // It may have been woken by a post, too, which then is another's.
+                    wait::wake(std::ptr::from_ref(self.value()), 1);
+                }
                 return ended;
             }
         }

@@ -234,6 +234,9 @@ pub(crate) fn begin(record: &ThreadRecord, blocked: u64) {
 
 /// A thread ends.
 pub(crate) fn end(record: &ThreadRecord) {
+    let own = std::ptr::from_ref(record).cast_mut();
+    // Its record is another's soon.
+    let _not_main = MAIN.compare_exchange(own, null_mut(), Ordering::Relaxed, Ordering::Relaxed);
     THREADS.fetch_sub(1, Ordering::Relaxed);
     count(record.blocked.load(Ordering::Relaxed), u32::MAX);
     if record.blocked.load(Ordering::Relaxed) != 0 || BLOCKED.load(Ordering::Relaxed) != 0 {

@@ -92,6 +92,12 @@ fn threads_end_from_within_as_natively() {
     agrees("ends", &[]);
 }
 
+/// It ends by the signal of a broken pipe.
+#[test]
+fn a_broken_pipe_sends_its_signal() {
+    agrees("broken", &[]);
+}
+
 #[test]
 fn what_an_audit_has_found_is_mended() {
     agrees("attacks", &[]);

@@ -413,6 +413,14 @@ fn send_here(signal: c_int) -> Result<usize, Errno> {
     sent
 }
 
+/// What the kernel has sent to the OS thread of the caller for what that did, unless the caller blocks it.
+pub(crate) fn let_through(signal: c_int) {
+    if kept().is_some_and(|here| here.blocked.load(Ordering::Relaxed) & bit(signal) == 0) {
+        // It is one with the kernel's, which waits there.
+        let _sent = send_here(signal);
+    }
+}
+
 /// To the caller itself, or pending for the program, if it blocks that.
 pub(crate) fn send_to_caller(signal: c_int) -> Result<usize, Errno> {
     let is_signal = (1..SIGNALS as c_int).contains(&signal);
@@ -500,7 +508,7 @@ unsafe extern "C-unwind" fn pause_until_handled() -> c_int {
         // SAFETY: no preconditions.
         return unsafe { next!(c"pause": Pause)() };
     }
-    crate::thread::time::sleep_until_signal();
+    crate::thread::time::sleep_until_signal(wait::Handlers::All);
     fail(libc::EINTR)
 }
 
@@ -514,11 +522,8 @@ unsafe extern "C-unwind" fn suspend(set: *const u64) -> c_int {
     let seen = here.signals.load(Ordering::SeqCst); // pairs with the addition in `note`
     // SAFETY: the caller's.
     change(here, unsafe { set.read() } & !NEVER);
-    // One that was pending has been handled as the mask changed.
-    // pairs with the addition in `note`
-    if here.signals.load(Ordering::SeqCst) == seen {
-        crate::thread::time::sleep_until_signal();
-    }
+    // One that was pending is handled as the mask changes, before or behind any of the next steps.
+    crate::thread::time::sleep_until_signal(wait::Handlers::Since(seen));
     change(here, before);
     fail(libc::EINTR)
 }

@@ -78,6 +78,15 @@ fn wait_by(semaphore: &PthreadSemaphore, until: impl FnOnce() -> Result<Option<I
     }
 }
 
+fn wait_until(semaphore: &PthreadSemaphore, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
+    // As the C library has it, also who need not wait must know a time.
+    if wait::is_time(clock, time) {
+        wait_by(semaphore, || wait::until_by(clock, time))
+    } else {
+        fail(libc::EINVAL)
+    }
+}
+
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
@@ -113,7 +122,7 @@ extern "C-unwind" fn sem_timedwait(semaphore: &PthreadSemaphore, time: &libc::ti
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(semaphore, time) });
     }
-    wait_by(semaphore, || wait::until_by(libc::CLOCK_REALTIME, time))
+    wait_until(semaphore, libc::CLOCK_REALTIME, time)
 }
 
 #[unsafe(no_mangle)]
@@ -127,7 +136,7 @@ extern "C-unwind" fn sem_clockwait(
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(semaphore, clock, time) });
     }
-    wait_by(semaphore, || wait::until_by(clock, time))
+    wait_until(semaphore, clock, time)
 }
 
 #[unsafe(no_mangle)]

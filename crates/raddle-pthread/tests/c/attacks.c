@@ -123,7 +123,21 @@ static void pending_at_the_end(void) {
     TELL(pthread_join(thread, NULL));
 }
 
+static void no_times(void) {
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    struct timespec never = no_time(), at = past();
+    TELL(pthread_rwlock_timedrdlock(&lock, &never));
+    TELL(pthread_rwlock_clockwrlock(&lock, 77, &at));
+    TELL(pthread_rwlock_timedrdlock(&lock, &at));
+    sem_t sem;
+    sem_init(&sem, 0, 3);
+    TELL_ERRNO(sem_timedwait(&sem, &never));
+    TELL_ERRNO(sem_clockwait(&sem, 77, &at));
+    TELL_ERRNO(sem_timedwait(&sem, &at));
+}
+
 int main(void) {
+    no_times();
     robust();
     destroyed_when_woken();
     five_at_a_barrier_for_two();

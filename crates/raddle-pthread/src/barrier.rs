@@ -33,7 +33,7 @@ impl PthreadBarrier {
 
     /// The round that the caller belongs to, and whether it has ended that.
     fn come(&self) -> (u32, bool) {
-        let last = u64::from(self.count.load(Ordering::Relaxed)) - 1;
+        let last = u64::from(self.count.load(Ordering::Relaxed)).wrapping_sub(1);
         let is_last = |state: u64| state / ONE_CAME == last;
         let next = |state: u64| {
             Some(if is_last(state) { u64::from((state as u32).wrapping_add(1)) } else { state + ONE_CAME })

@@ -272,8 +272,10 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
     if !mutex.is_of_c() {
         return mutex.lock_until(None);
     }
-    if pthread_mutex_trylock(mutex) == 0 {
-        return 0;
+    // A robust one may have been taken with a word about its owner's death.
+    let tried = pthread_mutex_trylock(mutex);
+    if tried != libc::EBUSY {
+        return tried;
     }
     let next = next!(c"pthread_mutex_lock": MutexCall);
     // SAFETY: the caller's argument.

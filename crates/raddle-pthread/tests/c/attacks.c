@@ -1,6 +1,8 @@
 // What an audit has found: a condition variable with a robust mutex, one that is destroyed as its waiter is woken, a
 // barrier that more threads use than it is for, a cancellation that comes when a thread's function has returned.
 #include "check.h"
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 static pthread_mutex_t mutex;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -136,7 +138,46 @@ static void no_times(void) {
     TELL_ERRNO(sem_timedwait(&sem, &at));
 }
 
-int main(void) {
+static pthread_mutex_t *shared(int memory) {
+    pthread_mutex_t *mutex = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    MUST(mutex != MAP_FAILED);
+    return mutex;
+}
+
+// A program of its own, with the C library's threads.
+static int dies_with_it(int memory) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    MUST(pthread_mutex_init(shared(memory), &attributes) == 0);
+    MUST(pthread_mutex_lock(shared(memory)) == 0);
+    return 0;
+}
+
+static void an_owner_in_another_program_dies(const char *program) {
+    int memory = memfd_create("mutex", 0), status;
+    MUST(memory >= 0 && ftruncate(memory, 4096) == 0);
+    char number[16];
+    snprintf(number, sizeof number, "%d", memory);
+    pid_t child = fork();
+    if (child == 0) {
+        unsetenv("LD_PRELOAD");
+        execl(program, program, number, NULL);
+        _exit(99);
+    }
+    MUST(waitpid(child, &status, 0) == child && status == 0);
+    pthread_mutex_t *mutex = shared(memory);
+    TELL(pthread_mutex_lock(mutex));
+    TELL(pthread_mutex_consistent(mutex));
+    TELL(pthread_mutex_unlock(mutex));
+    TELL(pthread_mutex_lock(mutex));
+    TELL(pthread_mutex_unlock(mutex));
+}
+
+int main(int words, char **word) {
+    if (words > 1) _exit(dies_with_it(atoi(word[1])));
+    an_owner_in_another_program_dies(word[0]);
     no_times();
     robust();
     destroyed_when_woken();

@@ -401,8 +401,9 @@ unsafe extern "C" fn set_process_mask(how: c_int, set: *const u64, old: *mut u64
 /// Lets a signal through to the caller, here.
 fn send_here(signal: c_int) -> Result<usize, Errno> {
     let masked = raddle_syscall::blocked_signals();
-    raddle_syscall::block_signals_only(masked & !bit(signal));
+    // It waits while it is blocked, as one with what the kernel may have sent here.
     let sent = send(raddle_syscall::thread_number(), signal);
+    raddle_syscall::block_signals_only(masked & !bit(signal));
     raddle_syscall::block_signals_only(masked);
     let main = MAIN.load(Ordering::Relaxed);
     let mut times = 0;
@@ -416,7 +417,6 @@ fn send_here(signal: c_int) -> Result<usize, Errno> {
 /// What the kernel has sent to the OS thread of the caller for what that did, unless the caller blocks it.
 pub(crate) fn let_through(signal: c_int) {
     if kept().is_some_and(|here| here.blocked.load(Ordering::Relaxed) & bit(signal) == 0) {
-        // It is one with the kernel's, which waits there.
         let _sent = send_here(signal);
     }
 }

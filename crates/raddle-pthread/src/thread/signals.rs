@@ -327,6 +327,9 @@ unsafe extern "C" fn set_action(
             flags.store(given.sa_flags, Ordering::Relaxed);
             ours.sa_sigaction = on_signal as *const () as usize;
             ours.sa_flags = (given.sa_flags | libc::SA_SIGINFO) & !libc::SA_ONSTACK;
+            // What `on_tell` sets would be undone as this handler returns.
+            // SAFETY: a set of ours.
+            unsafe { libc::sigaddset(&raw mut ours.sa_mask, TELL) };
         }
         ours
     });
@@ -338,6 +341,8 @@ unsafe extern "C" fn set_action(
         && old.sa_sigaction == on_signal as *const () as usize
     {
         (old.sa_sigaction, old.sa_flags) = before;
+        // SAFETY: the caller's set, which had it not.
+        unsafe { libc::sigdelset(&raw mut old.sa_mask, TELL) };
     }
     answer
 }

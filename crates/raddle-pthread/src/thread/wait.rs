@@ -3,7 +3,7 @@
 //! Never: a queue of its own.
 
 use crate::thread::cancel;
-use crate::thread::record;
+use crate::thread::record::{self, ThreadRecord};
 use raddle_core::door::futex::{self, ANY, FutexWord, Owner, WaitOptions, WaitOutcome};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,7 +51,8 @@ pub(crate) fn sleep_at_point(
     until: Option<Instant>,
     handlers: Handlers,
 ) -> PointEnd {
-    let Some(here) = record::here().filter(|here| !cancel::is_disabled(here)) else {
+    let can_end = |here: &ThreadRecord| handlers != Handlers::None || !cancel::is_disabled(here);
+    let Some(here) = record::here().filter(|here| can_end(here)) else {
         return if sleep(word, seen, until, None) { PointEnd::Woken } else { PointEnd::TimedOut };
     };
     let address = std::ptr::from_ref(word).addr();

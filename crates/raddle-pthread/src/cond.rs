@@ -5,8 +5,9 @@
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
 //! then gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more
 //! and then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so
-//! anew. A variable may be destroyed as soon as all are woken; but one who has given the mutex up may not have looked at
-//! the number yet, so that a destroyer waits until all who came have left. Who signals touches nothing after its change.
+//! anew. A variable may be destroyed as soon as all are woken; but one who has given the mutex up may not have looked
+//! at the number yet, so that a destroyer waits until all who came have left. Who signals touches nothing after its
+//! change.
 
 use crate::mutex::PthreadMutex;
 use crate::next::next;

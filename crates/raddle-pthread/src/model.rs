@@ -12,13 +12,13 @@ use loom::thread;
 
 /// Those who sleep at one word, as `door::futex` has it: first come, first woken; and a wake of nobody locks nothing.
 #[derive(Default)]
-struct Sleepers {
+struct ModelFutex {
     row: Mutex<(Vec<u32>, u32)>,
     busy: AtomicU32,
     woken: Condvar,
 }
 
-impl Sleepers {
+impl ModelFutex {
     /// False if one whose time has passed has not been woken.
     fn sleep(&self, unchanged: impl Fn() -> bool, has_time: bool) -> bool {
         let mut row = self.row.lock().unwrap();
@@ -63,14 +63,15 @@ const WANTED: u32 = 2;
 const AWAKE: u32 = 4;
 
 #[derive(Default)]
-struct PthreadMutex {
+struct ModelMutex {
     lock: AtomicU32,
     sleepers: AtomicU32,
-    row: Sleepers,
-    guarded: UnsafeCell<u32>,
+    row: ModelFutex,
+    guarded: UnsafeCell<()>,
+    sections: AtomicU32,
 }
 
-impl PthreadMutex {
+impl ModelMutex {
     fn take(&self) -> bool {
         // pairs with the release in `release`
         self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -135,8 +136,9 @@ impl PthreadMutex {
     fn section(&self, has_time: bool) -> bool {
         let taken = self.take() || self.take_slowly(has_time);
         if taken {
-            // SAFETY: what loom checks.
-            self.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
+            // Loom knows whether others are here, or were and it is not known.
+            self.guarded.with_mut(|_| ());
+            self.sections.store(self.sections.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             self.release();
         }
         taken
@@ -148,7 +150,7 @@ fn sections(times: &'static [bool], preemptions: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
-        let mutex = Arc::new(PthreadMutex::default());
+        let mutex = Arc::new(ModelMutex::default());
         let others: Vec<_> = times[1..]
             .iter()
             .map(|&has_time| {
@@ -159,8 +161,7 @@ fn sections(times: &'static [bool], preemptions: usize) {
         let mut taken = u32::from(mutex.section(times[0]));
         taken += others.into_iter().map(|other| u32::from(other.join().unwrap())).sum::<u32>();
         assert!(mutex.section(true));
-        // SAFETY: what loom checks.
-        assert_eq!(mutex.guarded.with(|guarded| unsafe { *guarded }), taken + 1);
+        assert_eq!(mutex.sections.load(Ordering::Relaxed), taken + 1);
         assert_eq!(mutex.sleepers.load(Ordering::Relaxed), 0);
     });
 }
@@ -182,11 +183,11 @@ fn four_take_a_mutex() {
 
 /// A variable, a mutex, and how many of those who wait may go on.
 #[derive(Default)]
-struct Cond {
+struct ModelCond {
     number: AtomicU32,
     waits: AtomicU32,
     inside: AtomicU32,
-    row: Sleepers,
+    row: ModelFutex,
     /// Read with each look at the number by one who waits; written by who destroys.
     memory: UnsafeCell<()>,
     mutex: Mutex<u32>,
@@ -199,7 +200,7 @@ struct Victim {
     waits: AtomicBool,
 }
 
-impl Cond {
+impl ModelCond {
     fn is_still(&self, seen: u32) -> bool {
         self.memory.with(|_| ());
         self.number.load(Ordering::Relaxed) == seen
@@ -263,13 +264,13 @@ impl Cond {
     }
 }
 
-fn conds(preemptions: usize, run: fn(&Arc<Cond>)) {
+fn conds(preemptions: usize, run: fn(&Arc<ModelCond>)) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
-    model.check(move || run(&Arc::new(Cond::default())));
+    model.check(move || run(&Arc::new(ModelCond::default())));
 }
 
-fn waits(cond: &Arc<Cond>) -> thread::JoinHandle<()> {
+fn waits(cond: &Arc<ModelCond>) -> thread::JoinHandle<()> {
     let cond = cond.clone();
     thread::spawn(move || assert!(cond.wait(&Victim::default())))
 }
@@ -335,12 +336,12 @@ const COUNT: u64 = 2;
 const ONE_CAME: u64 = 1 << 32;
 
 #[derive(Default)]
-struct Barrier {
+struct ModelBarrier {
     state: AtomicU64,
-    row: Sleepers,
+    row: ModelFutex,
 }
 
-impl Barrier {
+impl ModelBarrier {
     fn wait(&self) -> bool {
         let is_last = |state: u64| state / ONE_CAME == COUNT - 1;
         let next = |state: u64| {
@@ -366,7 +367,7 @@ fn four_use_a_barrier_for_two() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
-        let barrier = Arc::new(Barrier::default());
+        let barrier = Arc::new(ModelBarrier::default());
         let comes = |_| {
             let barrier = barrier.clone();
             thread::spawn(move || barrier.wait())

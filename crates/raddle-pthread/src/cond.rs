@@ -1,11 +1,13 @@
 //! Owns: `Cond`, a `pthread_cond_t`, and its calls.
 //! May use: `mutex`, `thread::cancel`, `thread::wait`, `libc`, `raddle-core`.
-//! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after it was woken.
+//! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after `pthread_cond_destroy`.
 //!
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
 //! then gives the mutex up and sleeps while the number is the same: a broadcast, which says that nobody waits any more
 //! and then changes the number, so either wakes it or is seen by it; and what begins to wait after the change says so
-//! anew. Who is woken touches nothing here: the variable may be gone.
+//! anew. A variable may be destroyed as soon as all are woken; but one who has given the mutex up may not have looked
+//! at the number yet, so that a destroyer waits until all who came have left. Who signals touches nothing after its
+//! change.
 
 use crate::mutex::PthreadMutex;
 use crate::next::next;
@@ -22,7 +24,9 @@ pub(crate) struct Cond {
     number: AtomicU32,
     /// Whether somebody may wait.
     waits: AtomicU32,
-    unused: [AtomicU32; 7],
+    /// How many may still look at the number.
+    inside: AtomicU32,
+    unused: [AtomicU32; 6],
     /// As the C library's: [`SHARED`], [`MONOTONIC`].
     flags: AtomicU32,
     last: [AtomicU32; 2],
@@ -55,10 +59,21 @@ impl Cond {
         let seen = self.number.load(Ordering::Relaxed);
         fence(Ordering::SeqCst); // pairs with the one in `wake`
         self.waits.store(1, Ordering::Release); // pairs with the acquire in `wake`
-        let count = mutex.give_up()?;
-        let ended = wait::sleep_at_point(&self.number, seen, until, Handlers::None);
-        mutex.take_back(count);
-        Ok(ended)
+        self.inside.fetch_add(1, Ordering::Relaxed);
+        let given_up = mutex.give_up();
+        let word = &raw const self.number;
+        let ended = given_up.map(|_| wait::sleep_at_point(&self.number, seen, until, Handlers::None));
+        self.inside.fetch_sub(1, Ordering::Release); // pairs with the acquire in `pthread_cond_destroy`
+        if ended == Ok(PointEnd::Cancelled) {
+            // It may have been woken by a signal, too, which then is another's.
+            wait::wake(word, 1);
+        }
+        match mutex.take_back(given_up?) {
+            0 => ended,
+            // A cancellation goes on whatever has become of the mutex.
+            _ if ended == Ok(PointEnd::Cancelled) => ended,
+            error => Err(error),
+        }
     }
 
     fn wake(&self, all: bool) {
@@ -91,6 +106,12 @@ extern "C" fn pthread_cond_destroy(cond: &Cond) -> c_int {
         let next = next!(c"pthread_cond_destroy": CondCall);
         // SAFETY: the caller's argument.
         return blocking(|| unsafe { next(cond) });
+    }
+    // Who was woken a moment ago may have to look at the number still.
+    let mut times = 0;
+    // pairs with the release in `wait`
+    while cond.inside.load(Ordering::Acquire) != 0 {
+        wait::breathe(&mut times);
     }
     0
 }
@@ -127,7 +148,7 @@ fn ended(result: Result<PointEnd, c_int>) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn pthread_cond_wait(cond: &Cond, mutex: &PthreadMutex) -> c_int {
     cancel::point();
-    if cond.is_of_c() || mutex.is_of_c() {
+    if cond.is_of_c() {
         let next = next!(c"pthread_cond_wait": CondWait);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(cond, mutex) });
@@ -142,7 +163,7 @@ pub(crate) extern "C-unwind" fn pthread_cond_timedwait(
     time: &libc::timespec,
 ) -> c_int {
     cancel::point();
-    if cond.is_of_c() || mutex.is_of_c() {
+    if cond.is_of_c() {
         let next = next!(c"pthread_cond_timedwait": CondTimed);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(cond, mutex, time) });
@@ -159,7 +180,7 @@ extern "C-unwind" fn pthread_cond_clockwait(
     time: &libc::timespec,
 ) -> c_int {
     cancel::point();
-    if cond.is_of_c() || mutex.is_of_c() {
+    if cond.is_of_c() {
         let next = next!(c"pthread_cond_clockwait": CondClocked);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(cond, mutex, clock, time) });

@@ -10,11 +10,11 @@
 //! | a larger one to a pipe, a connection, a lock on a file | on a spare OS thread |
 //! | a regular file | in the kernel, on the worker |
 
-use crate::errno::{answer, fail};
+use crate::errno::{self, answer, fail};
 use crate::next::next;
 use crate::thread::cancel;
 use crate::thread::record;
-use crate::thread::signals::{call_away, with_own_mask};
+use crate::thread::signals::{self, call_away, with_own_mask};
 use crate::thread::wait::Handlers;
 use crate::watched::{self, DescriptorEnd, Way};
 use raddle_context::interpose;
@@ -61,6 +61,15 @@ fn call<const N: usize>(number: std::ffi::c_long, arguments: [usize; N]) -> Resu
 
 fn told(result: Result<usize, Errno>) -> isize {
     answer(result) as isize
+}
+
+/// What a write has answered. The kernel sends the signal of a broken pipe to a worker, which blocks it.
+fn written(answer: isize) -> isize {
+    if answer == -1 && errno::last() == libc::EPIPE {
+        signals::let_through(libc::SIGPIPE);
+        fail(libc::EPIPE);
+    }
+    answer
 }
 
 /// What kind of descriptor it is: the bits of its mode.
@@ -166,9 +175,9 @@ unsafe extern "C-unwind" fn write_some(descriptor: c_int, from: usize, bytes: us
     }
     cancel::point();
     if bytes <= AT_ONCE {
-        return told(watched::when_ready(descriptor, Way::Out, false, make));
+        return written(told(watched::when_ready(descriptor, Way::Out, false, make)));
     }
-    write_much(descriptor, from, bytes, make)
+    written(write_much(descriptor, from, bytes, make))
 }
 
 fn write_much(
@@ -193,7 +202,8 @@ unsafe extern "C-unwind" fn write_parts(descriptor: c_int, parts: usize, count: 
     }
     cancel::point();
     let is_slow = matches!(kind(descriptor), libc::S_IFSOCK | libc::S_IFIFO);
-    if is_slow && !watched::is_nonblocking(descriptor) { told(call_away(true, make)) } else { told(make()) }
+    let is_away = is_slow && !watched::is_nonblocking(descriptor);
+    written(told(if is_away { call_away(true, make) } else { make() }))
 }
 
 unsafe extern "C-unwind" fn receive(descriptor: c_int, place: usize, bytes: usize, flags: usize) -> isize {
@@ -240,12 +250,22 @@ unsafe extern "C-unwind" fn send_to(
     to: usize,
     to_bytes: usize,
 ) -> isize {
-    transfer_all(descriptor, flags, bytes, |sent, flags| {
+    let sent = transfer_all(descriptor, flags, bytes, |sent, flags| {
         call(libc::SYS_sendto, [descriptor as usize, from + sent, bytes - sent, flags, to, to_bytes])
-    })
+    });
+    sent_by(flags, sent)
+}
+
+/// As [`written`], if these flags let there be a signal.
+fn sent_by(flags: usize, answer: isize) -> isize {
+    if flags & libc::MSG_NOSIGNAL as usize == 0 { written(answer) } else { answer }
 }
 
 unsafe extern "C-unwind" fn send_message(descriptor: c_int, message: usize, flags: usize) -> isize {
+    sent_by(flags, send_parts(descriptor, message, flags))
+}
+
+fn send_parts(descriptor: c_int, message: usize, flags: usize) -> isize {
     let make = move |flags: usize| call(libc::SYS_sendmsg, [descriptor as usize, message, flags]);
     if record::here().is_none() || flags & DONT_WAIT != 0 || watched::is_nonblocking(descriptor) {
         return told(make(flags));

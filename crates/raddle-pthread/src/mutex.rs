@@ -207,6 +207,12 @@ impl PthreadMutex {
 
     /// Gives it up wholly for a wait; how often the caller had it, for [`take_back`](Self::take_back).
     pub(crate) fn give_up(&self) -> Result<u32, c_int> {
+        if self.is_of_c() {
+            return match pthread_mutex_unlock(self) {
+                0 => Ok(0),
+                error => Err(error),
+            };
+        }
         let kind = self.kind.load(Ordering::Relaxed) & TYPE;
         if kind == ERROR_CHECK && !self.is_mine() {
             return Err(libc::EPERM);
@@ -216,13 +222,18 @@ impl PthreadMutex {
         Ok(count)
     }
 
-    pub(crate) fn take_back(&self, count: u32) {
+    /// Zero, or what taking a robust one has answered.
+    pub(crate) fn take_back(&self, count: u32) -> c_int {
+        if self.is_of_c() {
+            return pthread_mutex_lock(self);
+        }
         if !self.take() {
             self.take_slowly(None);
         }
         if count != 0 {
             self.count.store(count, Ordering::Relaxed);
         }
+        0
     }
 }
 
@@ -261,8 +272,10 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
     if !mutex.is_of_c() {
         return mutex.lock_until(None);
     }
-    if pthread_mutex_trylock(mutex) == 0 {
-        return 0;
+    // A robust one may have been taken with a word about its owner's death.
+    let tried = pthread_mutex_trylock(mutex);
+    if tried != libc::EBUSY {
+        return tried;
     }
     let next = next!(c"pthread_mutex_lock": MutexCall);
     // SAFETY: the caller's argument.

@@ -94,6 +94,11 @@ impl RwLock {
 
     /// Takes it in one of two ways.
     fn take(&self, writes: bool, wait: HowLong<'_>) -> c_int {
+        if let HowLong::Until(clock, time) = wait
+            && !wait::is_time(clock, time)
+        {
+            return libc::EINVAL;
+        }
         self.enter();
         if get(&self.writes) == 1 && self.owner.is_caller() {
             self.leave();

@@ -53,7 +53,11 @@ impl PthreadSemaphore {
             }
             let ended = wait::sleep_at_point(self.value(), 0, until, Handlers::Breaking);
             if ended != PointEnd::Woken {
-                self.data.fetch_sub(ONE_WAITS, Ordering::Relaxed);
+                let left = self.data.fetch_sub(ONE_WAITS, Ordering::Relaxed) - ONE_WAITS;
+                if left >= ONE_WAITS && left as u32 != 0 {
+                    // It may have been woken by a post, too, which then is another's.
+                    wait::wake(std::ptr::from_ref(self.value()), 1);
+                }
                 return ended;
             }
         }
@@ -71,6 +75,15 @@ fn wait_by(semaphore: &PthreadSemaphore, until: impl FnOnce() -> Result<Option<I
         Ok(PointEnd::Interrupted) => fail(libc::EINTR),
         Ok(PointEnd::Cancelled) => cancel::cancel_here(),
         Err(error) => fail(error),
+    }
+}
+
+fn wait_until(semaphore: &PthreadSemaphore, clock: libc::clockid_t, time: &libc::timespec) -> c_int {
+    // As the C library has it, also who need not wait must know a time.
+    if wait::is_time(clock, time) {
+        wait_by(semaphore, || wait::until_by(clock, time))
+    } else {
+        fail(libc::EINVAL)
     }
 }
 
@@ -109,7 +122,7 @@ extern "C-unwind" fn sem_timedwait(semaphore: &PthreadSemaphore, time: &libc::ti
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(semaphore, time) });
     }
-    wait_by(semaphore, || wait::until_by(libc::CLOCK_REALTIME, time))
+    wait_until(semaphore, libc::CLOCK_REALTIME, time)
 }
 
 #[unsafe(no_mangle)]
@@ -123,7 +136,7 @@ extern "C-unwind" fn sem_clockwait(
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(semaphore, clock, time) });
     }
-    wait_by(semaphore, || wait::until_by(clock, time))
+    wait_until(semaphore, clock, time)
 }
 
 #[unsafe(no_mangle)]

@@ -92,6 +92,22 @@ fn threads_end_from_within_as_natively() {
     agrees("ends", &[]);
 }
 
+/// It ends by the signal of a broken pipe.
+#[test]
+fn a_broken_pipe_sends_its_signal() {
+    agrees("broken", &[]);
+}
+
+#[test]
+fn what_an_audit_has_found_is_mended() {
+    agrees("attacks", &[]);
+}
+
+#[test]
+fn main_is_joined_and_the_last_destructor_is_awaited() {
+    agrees("left", &[]);
+}
+
 /// It ends by a signal that it sends to itself.
 #[test]
 fn signals_come_as_natively() {

@@ -89,6 +89,11 @@ pub(crate) unsafe extern "C-unwind" fn exit(result: *mut c_void) -> ! {
     unsafe { unwind(here, result) }
 }
 
+/// The caller's function has returned: nothing is left to be unwound.
+pub(crate) fn no_more(here: &ThreadRecord) {
+    here.cancel.fetch_or(ENDS, Ordering::Relaxed);
+}
+
 /// Ends the calling thread, which is to be cancelled.
 #[cold]
 pub(crate) fn cancel_here() -> ! {

@@ -167,13 +167,18 @@ pub(crate) unsafe extern "C" fn create(
         record.own.store(pthread, Ordering::Relaxed);
         thread.detach();
     } else {
-        let right = thread.into_raw();
-        record.right.store(right, Ordering::SeqCst); // pairs with the swap in `take_right`
-        // Perhaps before the thread runs, which says it, too.
-        record.own.store(pthread, Ordering::Relaxed);
-        give_up_right_if_detached(record);
+        keep_right(thread, record);
     }
     0
+}
+
+/// The right to join a thread is whoever's who joins or detaches it by its `pthread_t`.
+pub(crate) fn keep_right(thread: Thread, record: &ThreadRecord) {
+    let pthread = thread.pthread();
+    record.right.store(thread.into_raw(), Ordering::SeqCst); // pairs with the swap in `take_right`
+    // Perhaps before the thread runs, which says it, too.
+    record.own.store(pthread, Ordering::Relaxed);
+    give_up_right_if_detached(record);
 }
 
 /// The thread's function. Nothing is left in this frame when the program's begins: it may be unwound by force.
@@ -181,6 +186,8 @@ unsafe extern "C-unwind" fn run(begin: *mut c_void) -> *mut c_void {
     let (start, argument) = begin_here(begin);
     // SAFETY: the program vouches for its function.
     let result = unsafe { start(argument) };
+    // Its destructors are not cancelled.
+    record::here().into_iter().for_each(cancel::no_more);
     end_if_forked();
     result
 }

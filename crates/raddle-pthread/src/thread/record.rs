@@ -147,16 +147,26 @@ pub(crate) fn install() {
     }
 }
 
-/// Has the end of the calling thread be known: behind the destructors of its thread-local variables, before those of
-/// the program's keys.
+/// Destructors of keys run in so many rounds at most, as the C library has it.
+const ROUNDS: usize = 4;
+
+/// Has the end of the calling thread be known: behind the destructors of its thread-local variables and those of the
+/// program's keys, which may set values again, but for what those of the last round do.
 pub(crate) fn at_end() {
+    leave_in(1);
+}
+
+fn leave_in(round: usize) {
     if let Some(&key) = KEY.get() {
-        // SAFETY: the key is there for ever; only that there is a value counts.
-        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) };
+        // SAFETY: the key is there for ever; its value is no address.
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(round)) };
     }
 }
 
-unsafe extern "C" fn leave(_one: *mut c_void) {
+unsafe extern "C" fn leave(round: *mut c_void) {
+    if round.addr() < ROUNDS {
+        return leave_in(round.addr() + 1);
+    }
     let Some(here) = here() else { return };
     if here.state.load(Ordering::Relaxed) == DETACHED {
         here.own.store(0, Ordering::Relaxed);

@@ -234,6 +234,9 @@ pub(crate) fn begin(record: &ThreadRecord, blocked: u64) {
 
 /// A thread ends.
 pub(crate) fn end(record: &ThreadRecord) {
+    let own = std::ptr::from_ref(record).cast_mut();
+    // Its record is another's soon.
+    let _not_main = MAIN.compare_exchange(own, null_mut(), Ordering::Relaxed, Ordering::Relaxed);
     THREADS.fetch_sub(1, Ordering::Relaxed);
     count(record.blocked.load(Ordering::Relaxed), u32::MAX);
     if record.blocked.load(Ordering::Relaxed) != 0 || BLOCKED.load(Ordering::Relaxed) != 0 {
@@ -324,6 +327,9 @@ unsafe extern "C" fn set_action(
             flags.store(given.sa_flags, Ordering::Relaxed);
             ours.sa_sigaction = on_signal as *const () as usize;
             ours.sa_flags = (given.sa_flags | libc::SA_SIGINFO) & !libc::SA_ONSTACK;
+            // What `on_tell` sets would be undone as this handler returns.
+            // SAFETY: a set of ours.
+            unsafe { libc::sigaddset(&raw mut ours.sa_mask, TELL) };
         }
         ours
     });
@@ -335,6 +341,8 @@ unsafe extern "C" fn set_action(
         && old.sa_sigaction == on_signal as *const () as usize
     {
         (old.sa_sigaction, old.sa_flags) = before;
+        // SAFETY: the caller's set, which had it not.
+        unsafe { libc::sigdelset(&raw mut old.sa_mask, TELL) };
     }
     answer
 }
@@ -398,8 +406,9 @@ unsafe extern "C" fn set_process_mask(how: c_int, set: *const u64, old: *mut u64
 /// Lets a signal through to the caller, here.
 fn send_here(signal: c_int) -> Result<usize, Errno> {
     let masked = raddle_syscall::blocked_signals();
-    raddle_syscall::block_signals_only(masked & !bit(signal));
+    // It waits while it is blocked, as one with what the kernel may have sent here.
     let sent = send(raddle_syscall::thread_number(), signal);
+    raddle_syscall::block_signals_only(masked & !bit(signal));
     raddle_syscall::block_signals_only(masked);
     let main = MAIN.load(Ordering::Relaxed);
     let mut times = 0;
@@ -408,6 +417,13 @@ fn send_here(signal: c_int) -> Result<usize, Errno> {
         end_wait(main, || wait::breathe(&mut times));
     }
     sent
+}
+
+/// What the kernel has sent to the OS thread of the caller for what that did, unless the caller blocks it.
+pub(crate) fn let_through(signal: c_int) {
+    if kept().is_some_and(|here| here.blocked.load(Ordering::Relaxed) & bit(signal) == 0) {
+        let _sent = send_here(signal);
+    }
 }
 
 /// To the caller itself, or pending for the program, if it blocks that.
@@ -497,7 +513,7 @@ unsafe extern "C-unwind" fn pause_until_handled() -> c_int {
         // SAFETY: no preconditions.
         return unsafe { next!(c"pause": Pause)() };
     }
-    crate::thread::time::sleep_until_signal();
+    crate::thread::time::sleep_until_signal(wait::Handlers::All);
     fail(libc::EINTR)
 }
 
@@ -511,11 +527,8 @@ unsafe extern "C-unwind" fn suspend(set: *const u64) -> c_int {
     let seen = here.signals.load(Ordering::SeqCst); // pairs with the addition in `note`
     // SAFETY: the caller's.
     change(here, unsafe { set.read() } & !NEVER);
-    // One that was pending has been handled as the mask changed.
-    // pairs with the addition in `note`
-    if here.signals.load(Ordering::SeqCst) == seen {
-        crate::thread::time::sleep_until_signal();
-    }
+    // One that was pending is handled as the mask changes, before or behind any of the next steps.
+    crate::thread::time::sleep_until_signal(wait::Handlers::Since(seen));
     change(here, before);
     fail(libc::EINTR)
 }

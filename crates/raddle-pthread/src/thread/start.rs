@@ -157,8 +157,10 @@ unsafe extern "C" fn __libc_start_main(
     match unsafe { builder(limit()).name("main").spawn(run_main, (&raw mut arguments).cast()) } {
         Ok(thread) => {
             signals::keep(blocked);
-            // It returns only if `main` has left by `pthread_exit`: then the last thread ends the program.
-            let _left = thread.join();
+            // SAFETY: just made, and nobody joins it before its right is kept.
+            let record = unsafe { record::at(thread.pthread()) };
+            life::keep_right(thread, record);
+            // If `main` leaves by `pthread_exit`, the last thread ends the program.
             life::wait_for_all();
             // SAFETY: as after `main`.
             unsafe { libc::exit(0) }

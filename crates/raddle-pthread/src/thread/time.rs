@@ -23,11 +23,11 @@ extern "C" fn pthread_yield() -> c_int {
 }
 
 /// Until then, or a handler has run; a cancellation point. False if that was so.
-fn sleep_until(until: Option<Instant>) -> bool {
+fn sleep_until(until: Option<Instant>, handlers: Handlers) -> bool {
     cancel::point();
     let word = AtomicU32::new(0);
     loop {
-        match wait::sleep_at_point(&word, 0, until, Handlers::All) {
+        match wait::sleep_at_point(&word, 0, until, handlers) {
             PointEnd::Woken => {}
             PointEnd::TimedOut => return true,
             PointEnd::Interrupted => return false,
@@ -36,9 +36,9 @@ fn sleep_until(until: Option<Instant>) -> bool {
     }
 }
 
-/// Until a handler has run.
-pub(crate) fn sleep_until_signal() {
-    sleep_until(None);
+/// Until one of these handlers has run.
+pub(crate) fn sleep_until_signal(handlers: Handlers) {
+    sleep_until(None, handlers);
 }
 
 /// What is left of the span, if a handler has ended it.
@@ -49,7 +49,7 @@ pub(crate) fn sleep_for(span: Duration) -> Option<Duration> {
         return None;
     }
     let until = futex::deadline(span);
-    if sleep_until(until) {
+    if sleep_until(until, Handlers::All) {
         return None;
     }
     let now = futex::deadline(Duration::ZERO);
@@ -94,7 +94,7 @@ extern "C-unwind" fn clock_nanosleep(
     }
     match wait::until(clock, time) {
         Ok(until) => {
-            if sleep_until(until) {
+            if sleep_until(until, Handlers::All) {
                 0
             } else {
                 libc::EINTR

@@ -3,7 +3,7 @@
 //! Never: a queue of its own.
 
 use crate::thread::cancel;
-use crate::thread::record;
+use crate::thread::record::{self, ThreadRecord};
 use raddle_core::door::futex::{self, ANY, FutexWord, Owner, WaitOptions, WaitOutcome};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,6 +40,8 @@ pub(crate) enum Handlers {
     /// Those that were not installed with `SA_RESTART`.
     Breaking,
     All,
+    /// All; also one that has run since the caller's number of signals was this.
+    Since(u32),
 }
 
 /// As [`sleep`], and ends when the caller is to be cancelled, or a handler has run for it.
@@ -49,16 +51,17 @@ pub(crate) fn sleep_at_point(
     until: Option<Instant>,
     handlers: Handlers,
 ) -> PointEnd {
-    let Some(here) = record::here().filter(|here| !cancel::is_disabled(here)) else {
+    let can_end = |here: &ThreadRecord| handlers != Handlers::None || !cancel::is_disabled(here);
+    let Some(here) = record::here().filter(|here| can_end(here)) else {
         return if sleep(word, seen, until, None) { PointEnd::Woken } else { PointEnd::TimedOut };
     };
     let address = std::ptr::from_ref(word).addr();
     let run = || match handlers {
         Handlers::None => 0,
         Handlers::Breaking => here.breaks.load(Ordering::SeqCst), // pairs with the additions in `note`
-        Handlers::All => here.signals.load(Ordering::SeqCst),     // pairs with the same
+        Handlers::All | Handlers::Since(_) => here.signals.load(Ordering::SeqCst), // pairs with the same
     };
-    let before = run();
+    let before = if let Handlers::Since(seen) = handlers { seen } else { run() };
     here.waits_at.store(address, Ordering::SeqCst); // pairs with the load in `cancel::cancel`
     let in_time = cancel::is_wanted(here) || run() != before || sleep(word, seen, until, None);
     here.waits_at.store(0, Ordering::SeqCst); // pairs with the same
@@ -104,12 +107,15 @@ pub(crate) fn until(clock: libc::clockid_t, time: &libc::timespec) -> Result<Opt
     Ok(futex::deadline(left))
 }
 
-/// As [`until`] for the two clocks of `clockwait` and `clocklock`.
+/// Whether this is a time by one of the two clocks of `clockwait` and `clocklock`.
+pub(crate) fn is_time(clock: libc::clockid_t, time: &libc::timespec) -> bool {
+    matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC)
+        && (0..1_000_000_000).contains(&time.tv_nsec)
+}
+
+/// As [`until`] for those two clocks.
 pub(crate) fn until_by(clock: libc::clockid_t, time: &libc::timespec) -> Result<Option<Instant>, c_int> {
-    if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
-        return Err(libc::EINVAL);
-    }
-    until(clock, time)
+    if is_time(clock, time) { until(clock, time) } else { Err(libc::EINVAL) }
 }
 
 /// A short wait for one who is in the middle of something.

@@ -239,6 +239,39 @@ static void settings(void)
     IS(RADDLE_EINVAL, raddle_counter(NULL, "no_such_counter", &value));
 }
 
+/* What there was to say of an error is not said of the next one. */
+static void last_words(void)
+{
+    raddle_options_t *options;
+    raddle_mutex_t *mutex;
+    OK(raddle_mutex_create(RADDLE_MUTEX, &mutex));
+    OK(raddle_options_create(&options));
+    IS(RADDLE_ESETTING, raddle_options_set(options, "RADDLE_WORKERS", "many"));
+    OK(raddle_options_destroy(options));
+    CHECK(*raddle_last_error() != 0);
+    IS(RADDLE_EPERM, raddle_mutex_unlock(mutex));
+    CHECK(*raddle_last_error() == 0);
+    OK(raddle_mutex_destroy(mutex));
+}
+
+/* A case in a selection meets neither itself nor another one of the same call; each is there as often as it stands. */
+static void duplicates(void)
+{
+    raddle_tx_t *tx;
+    raddle_rx_t *rx;
+    size_t chosen = 9;
+    OK(raddle_channel(0, &tx, &rx));
+    raddle_case_t both[] = { { .tx = tx, .word = 1 }, { .rx = rx }, { .tx = tx, .word = 2 }, { .rx = rx } };
+    IS(RADDLE_ETIMEDOUT, raddle_select(both, 4, 0, &chosen));
+    IS(RADDLE_ETIMEDOUT, raddle_select(both, 4, RADDLE_MS, &chosen));
+    CHECK(chosen == 9);
+    OK(raddle_tx_close(tx));
+    raddle_case_t closed[] = { { NULL, NULL, 0, NULL, 0 }, { .rx = rx }, { .rx = rx } };
+    IS(RADDLE_ECLOSED, raddle_select_first(closed, 3, RADDLE_FOREVER, &chosen));
+    CHECK(chosen == 1);
+    OK(raddle_rx_close(rx));
+}
+
 static raddle_scope_t *kept;
 
 static void *spawn_from_outside(void *arg)
@@ -293,3 +326,5 @@ int main(void)
     descriptors();
     return well();
 }
+    last_words();
+    duplicates();

@@ -219,7 +219,8 @@ int raddle_for(size_t begin, size_t end, raddle_turn turn, void *arg);
  * spawns may use the frame of the caller. No cancellation of the caller ends the wait: it ends the children instead. */
 typedef int (*raddle_scope_body)(raddle_scope_t *scope, void *arg);
 int raddle_scope(raddle_scope_body body, void *arg);
-/* Spawns a process in the scope. From the body alone, while it runs: else RADDLE_EPERM. */
+/* Spawns a process in the scope. From the body alone, while it runs: else RADDLE_EPERM. After raddle_scope has returned
+ * there is no scope to ask. */
 int raddle_scope_spawn(raddle_scope_t *scope, raddle_fn fn, void *arg);
 /* Cancels what was spawned and will be spawned in the scope. From the body alone. */
 int raddle_scope_cancel(raddle_scope_t *scope);

@@ -26,10 +26,28 @@ pub(crate) struct Handle<T> {
     object: T,
 }
 
-impl<T: Object> Handle<T> {
-    /// One that lies in the caller's frame, and is gone with it.
-    pub(crate) fn in_frame(object: T) -> Handle<T> {
-        Handle { tag: AtomicU64::new(T::TAG), object }
+/// An object in the caller's frame, gone with it.
+pub(crate) struct InFrame<T>(Handle<T>);
+
+impl<T: Object> InFrame<T> {
+    pub(crate) fn new(object: T) -> InFrame<T> {
+        InFrame(Handle { tag: AtomicU64::new(T::TAG), object })
+    }
+
+    pub(crate) fn object(&self) -> &T {
+        &self.0.object
+    }
+
+    /// What the program gets.
+    pub(crate) fn handle(&self) -> *const Handle<T> {
+        &raw const self.0
+    }
+}
+
+impl<T> Drop for InFrame<T> {
+    /// A frame keeps what has lain in it, and so the tag of what is gone.
+    fn drop(&mut self) {
+        self.0.tag.store(GONE, Ordering::Relaxed);
     }
 }
 

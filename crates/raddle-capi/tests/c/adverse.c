@@ -280,6 +280,31 @@ static void *spawn_from_outside(void *arg)
     return NULL;
 }
 
+/* The body has returned, and the scope waits: children are told all the same. */
+static void *spawn_from_child(void *arg)
+{
+    for (int i = 0; i < 200; i++) {
+        IS(RADDLE_EPERM, raddle_scope_spawn(kept, spawn_from_outside, NULL));
+        IS(RADDLE_EPERM, raddle_scope_cancel(kept));
+        OK(raddle_yield());
+    }
+    return arg;
+}
+
+static int body_of_children(raddle_scope_t *scope, void *arg)
+{
+    kept = scope;
+    for (int i = 0; i < 3; i++)
+        OK(raddle_scope_spawn(scope, spawn_from_child, arg));
+    return 4321;
+}
+
+static void *opens_scope(void *arg)
+{
+    CHECK(raddle_scope(body_of_children, arg) == 4321);
+    return arg;
+}
+
 static int body(raddle_scope_t *scope, void *arg)
 {
     raddle_thread_t *other;
@@ -322,9 +347,11 @@ int main(void)
     closed();
     busy();
     settings();
+    last_words();
+    duplicates();
     CHECK(raddle_scope(body, NULL) == 1234);
+    opens_scope(NULL);
+    OK(raddle_run(opens_scope, NULL, NULL));
     descriptors();
     return well();
 }
-    last_words();
-    duplicates();

@@ -11,8 +11,8 @@ use std::ffi::{CStr, c_char};
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What can be the object of a handle.
-pub(crate) trait Object: Sized {
+/// What can be the object of a handle, which the program may hand to any thread.
+pub(crate) trait Object: Sized + Send + Sync {
     /// Eight letters.
     const TAG: u64;
 }

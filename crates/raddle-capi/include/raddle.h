@@ -364,7 +364,7 @@ typedef struct raddle_barrier raddle_barrier_t;
 
 /* A condition variable. */
 int raddle_cond_create(raddle_cond_t **cond);
-/* Destroys it. RADDLE_EBUSY if somebody waits. */
+/* Destroys it. RADDLE_EBUSY if somebody waits, or the call that woke the caller has not returned: try again. */
 int raddle_cond_destroy(raddle_cond_t *cond);
 /* Gives the lock back, waits for a signal, takes the lock again. The mutex is of kind RADDLE_MUTEX, and the caller's:
  * else RADDLE_ENOTSUP or RADDLE_EPERM. The caller has the lock again when this returns any other code, cancellation
@@ -379,7 +379,7 @@ int raddle_cond_broadcast(raddle_cond_t *cond);
 
 /* A semaphore with so many permits. */
 int raddle_sem_create(size_t permits, raddle_sem_t **sem);
-/* Destroys it. RADDLE_EBUSY if somebody waits. */
+/* Destroys it. RADDLE_EBUSY if somebody waits, or the call that woke the caller has not returned: try again. */
 int raddle_sem_destroy(raddle_sem_t *sem);
 /* Takes count permits, at least 1; waits for them, first come, first served. RADDLE_ECLOSED if it is closed. */
 int raddle_sem_acquire(raddle_sem_t *sem, size_t count);
@@ -394,7 +394,7 @@ int raddle_sem_close(raddle_sem_t *sem);
 
 /* A barrier for count threads, again and again. */
 int raddle_barrier_create(size_t count, raddle_barrier_t **barrier);
-/* Destroys it. RADDLE_EBUSY if somebody waits. */
+/* Destroys it. RADDLE_EBUSY if somebody waits, or has met the caller and has not returned: try again. */
 int raddle_barrier_destroy(raddle_barrier_t *barrier);
 /* Waits until count threads have come. *is_last, if it is not null, is 1 for one of them, else 0. Who is cancelled has
  * not come. */

@@ -99,9 +99,14 @@ inline std::int64_t ns(duration span)
     return span.count() < 0 ? 0 : span.count();
 }
 
-/// A handle with its end.
+/// A handle with its end. Who has been told by another thread may come to it before that one's call has returned: it
+/// tries again. What is waited for all the same is left as it is.
 template <class T, int (*Destroy)(T *)> struct destroy {
-    void operator()(T *handle) const noexcept { Destroy(handle); }
+    void operator()(T *handle) const noexcept
+    {
+        for (int n = 0; Destroy(handle) == RADDLE_EBUSY && n < 1000; n++)
+            raddle_yield();
+    }
 };
 template <class T, int (*Destroy)(T *)> using handle = std::unique_ptr<T, destroy<T, Destroy>>;
 

@@ -91,7 +91,8 @@ pub(crate) fn end<T: Object>(handle: *mut Handle<T>) -> CResult<T> {
     Ok(unsafe { Box::from_raw(handle) }.object)
 }
 
-/// Calls in an object that wait there: it is not destroyed meanwhile.
+/// Calls in an object that wait there, or wake who waits: it is not destroyed meanwhile. Who was woken may destroy it
+/// before the one who woke it has returned.
 #[derive(Default)]
 pub(crate) struct Users(AtomicU32);
 
@@ -105,13 +106,15 @@ impl Users {
 
     /// Refused if somebody is inside.
     pub(crate) fn none(&self) -> CResult {
-        if self.0.load(Ordering::Relaxed) == 0 { Ok(()) } else { Err(Fault::Busy) }
+        // Acquire: pairs with the ends of the calls; what they did in the object was before it goes.
+        if self.0.load(Ordering::Acquire) == 0 { Ok(()) } else { Err(Fault::Busy) }
     }
 }
 
 impl Drop for Using<'_> {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        // Release: pairs with `none`, after which the memory may be another's.
+        self.0.0.fetch_sub(1, Ordering::Release);
     }
 }
 

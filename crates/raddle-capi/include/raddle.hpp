@@ -132,13 +132,24 @@ public:
         }
     }
     R take()
+    /// Once; what is asked for again, or before it is there, is RADDLE_EINVAL.
     {
         if (exception_)
             std::rethrow_exception(std::exchange(exception_, nullptr));
         if constexpr (!std::is_void_v<R>)
-            return std::move(*value_);
+        if (!value_)
+            throw error(RADDLE_EINVAL);
+        auto value = std::exchange(value_, std::nullopt);
+            return std::move(*value);
     }
-    bool failed() const noexcept { return exception_ != nullptr; }
+    void fail(int code) noexcept
+    {
+        try {
+            check(code);
+        } catch (...) {
+            exception_ = std::current_exception();
+        }
+    }
 
 private:
     struct nothing {};
@@ -282,9 +293,18 @@ public:
         end_by(code);
         return true;
     }
-    /// The result, after join_for has returned true.
-    R get() { return out_->take(); }
-    void detach() { check(raddle_detach(std::exchange(thread_, nullptr))); }
+    /// The result, once, after join_for has returned true.
+    R get()
+    {
+        if (thread_ || !out_)
+            throw error(RADDLE_EINVAL);
+        return out_->take();
+    }
+    void detach()
+    {
+        check(raddle_detach(std::exchange(thread_, nullptr)));
+        out_.reset();
+    }
     raddle_thread_t *handle() const noexcept { return thread_; }
 
 private:
@@ -703,7 +723,12 @@ private:
             return std::nullopt;
         if (code != RADDLE_OK && code != RADDLE_ECLOSED)
             check(code);
-        then_[chosen](code, cases_[chosen].word);
+        auto then = std::move(then_[chosen]);
+        auto word = cases_[chosen].word;
+        // What was sent is no longer here: the next run is refused.
+        cases_.clear();
+        then_.clear();
+        then(code, word);
         return chosen;
     }
     std::vector<raddle_case_t> cases_;

@@ -131,16 +131,16 @@ public:
             exception_ = std::current_exception();
         }
     }
-    R take()
     /// Once; what is asked for again, or before it is there, is RADDLE_EINVAL.
     {
+    R take()
         if (exception_)
             std::rethrow_exception(std::exchange(exception_, nullptr));
-        if constexpr (!std::is_void_v<R>)
         if (!value_)
             throw error(RADDLE_EINVAL);
         auto value = std::exchange(value_, std::nullopt);
             return std::move(*value);
+        if constexpr (!std::is_void_v<R>)
     }
     void fail(int code) noexcept
     {
@@ -178,11 +178,20 @@ template <class F> struct job {
     std::optional<F> f;
     outcome<result> out;
     explicit job(F f) : f(std::move(f)) {}
+    handle<raddle_token_t, raddle_token_destroy> in; // whose region it runs in; null for none
     static void *start(void *self)
+    static int body(void *self)
+    {
+        auto *here = static_cast<job *>(self);
+        here->out.run(std::move(*here->f));
+        return RADDLE_OK;
+    }
     {
         std::unique_ptr<std::shared_ptr<job>> mine(static_cast<std::shared_ptr<job> *>(self));
         job &here = **mine;
-        here.out.run(std::move(*here.f));
+        int code = here.in ? raddle_token_run(here.in.get(), body, &here) : body(&here);
+        if (code != RADDLE_OK)
+            here.out.fail(code); // it was cancelled before it began
         here.f.reset(); // what it has captured goes with the thread, not with its handle
         return nullptr;
     }
@@ -262,7 +271,7 @@ template <class R> class thread {
 public:
     thread() = default;
     thread(thread &&other) noexcept
-        : thread_(std::exchange(other.thread_, nullptr)), out_(std::move(other.out_)), share_(other.share_)
+        : thread_(std::exchange(other.thread_, nullptr)), out_(std::move(other.out_))
     {
     }
     thread &operator=(thread &&other) noexcept
@@ -271,7 +280,6 @@ public:
             end();
             thread_ = std::exchange(other.thread_, nullptr);
             out_ = std::move(other.out_);
-            share_ = other.share_;
         }
         return *this;
     }
@@ -309,18 +317,11 @@ public:
 
 private:
     template <class F> friend auto spawn(const how &how, F &&f);
-    /// The thread's share of the job, which it would have destroyed.
-    struct share {
-        void *of = nullptr;
-        void (*destroy)(void *) = nullptr;
-    };
     void end_by(int code)
     {
         // Only a cancellation of the caller's leaves the handle.
         if (code != RADDLE_EINVAL && code != RADDLE_ECANCELED)
             thread_ = nullptr;
-        if (code == RADDLE_ENOTRUN)
-            share_.destroy(share_.of);
         check(code);
     }
     void end() noexcept

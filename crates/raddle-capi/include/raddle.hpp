@@ -132,16 +132,16 @@ public:
         }
     }
     /// Once; what is asked for again, or before it is there, is RADDLE_EINVAL.
-    {
     R take()
         if (exception_)
+    {
             std::rethrow_exception(std::exchange(exception_, nullptr));
         if (!value_)
             throw error(RADDLE_EINVAL);
         auto value = std::exchange(value_, std::nullopt);
-            return std::move(*value);
         if constexpr (!std::is_void_v<R>)
     }
+            return std::move(*value);
     void fail(int code) noexcept
     {
         try {
@@ -177,7 +177,6 @@ template <class F> struct job {
     using result = std::invoke_result_t<F>;
     std::optional<F> f;
     outcome<result> out;
-    explicit job(F f) : f(std::move(f)) {}
     handle<raddle_token_t, raddle_token_destroy> in; // whose region it runs in; null for none
     static void *start(void *self)
     static int body(void *self)

@@ -23,7 +23,8 @@
  * Handles: addresses of objects that a function has made. A null handle gives RADDLE_EINVAL; one of another kind, and
  *   nearly always one that was destroyed, RADDLE_EHANDLE. To use a handle after its object was destroyed, or while
  *   another thread destroys it, is undefined all the same (who has received a message does not know that the send has
- *   returned: clone ends). Those of threads and forks are not checked but for null.
+ *   returned: clone ends; who takes a lock does not know that the former unlock has returned: join who may be in it).
+ *   Those of threads and forks are not checked but for null.
  *
  * Times: nanoseconds. A negative time-out never ends (RADDLE_FOREVER), zero does not wait at all.
  *
@@ -186,7 +187,8 @@ int raddle_blocking(raddle_fn fn, void *arg, void **result);
 int raddle_park(void);
 /* As raddle_park, for at most so long. RADDLE_OK in both cases. */
 int raddle_park_for(int64_t timeout_ns);
-/* A reference to the caller, by which anybody may unpark it, also when it has ended. To be destroyed. */
+/* A reference to the caller, by which anybody may unpark it, also when it has ended. To be destroyed. Neither this nor a
+ * park in a destructor at the end of a thread that Raddle did not make: RADDLE_EPANIC, with a line on standard error. */
 int raddle_ref_here(raddle_ref_t **ref);
 /* A reference to a thread that has been neither joined nor detached. To be destroyed. */
 int raddle_ref_of(const raddle_thread_t *thread, raddle_ref_t **ref);

@@ -10,7 +10,8 @@
 // - An exception that leaves a thread, a fork or a region comes out of its join.
 // - Handles are objects that can be moved, not copied. A thread that is destroyed is joined, as std::jthread.
 //
-// An exception in flight lies in thread-local storage: a light process must not wait in a catch block.
+// An exception in flight lies in thread-local storage: a light process must not wait in a catch block, nor in a
+// destructor that an exception runs (that of a raddle::thread waits).
 #ifndef RADDLE_HPP
 #define RADDLE_HPP
 
@@ -133,15 +134,15 @@ public:
     }
     /// Once; what is asked for again, or before it is there, is RADDLE_EINVAL.
     R take()
-        if (exception_)
     {
+        if (exception_)
             std::rethrow_exception(std::exchange(exception_, nullptr));
         if (!value_)
             throw error(RADDLE_EINVAL);
         auto value = std::exchange(value_, std::nullopt);
         if constexpr (!std::is_void_v<R>)
-    }
             return std::move(*value);
+    }
     void fail(int code) noexcept
     {
         try {
@@ -178,13 +179,14 @@ template <class F> struct job {
     std::optional<F> f;
     outcome<result> out;
     handle<raddle_token_t, raddle_token_destroy> in; // whose region it runs in; null for none
-    static void *start(void *self)
+    explicit job(F f) : f(std::move(f)) {}
     static int body(void *self)
     {
         auto *here = static_cast<job *>(self);
         here->out.run(std::move(*here->f));
         return RADDLE_OK;
     }
+    static void *start(void *self)
     {
         std::unique_ptr<std::shared_ptr<job>> mine(static_cast<std::shared_ptr<job> *>(self));
         job &here = **mine;
@@ -328,12 +330,10 @@ private:
         if (!thread_)
             return;
         auto join = [](void *thread) { return raddle_join(static_cast<raddle_thread_t *>(thread), nullptr); };
-        if (raddle_shield(join, std::exchange(thread_, nullptr)) == RADDLE_ENOTRUN)
-            share_.destroy(share_.of);
+        raddle_shield(join, std::exchange(thread_, nullptr));
     }
     raddle_thread_t *thread_ = nullptr;
     std::shared_ptr<detail::outcome<R>> out_;
-    share share_;
 };
 
 /// Makes a thread that runs f. What f has captured is destroyed when it has returned.
@@ -346,12 +346,15 @@ template <class F> auto spawn(const how &how, F &&f)
     options.worker = how.worker;
     options.stack_size = how.stack_size;
     options.name = how.name;
-    options.token = how.token ? how.token->get() : nullptr;
+    if (how.token)
+        // A token of its own, cancelled with that one: what was never called is destroyed by the thread all the same.
+        shared->in = detail::make<raddle_token_t, raddle_token_destroy>(
+            [&how](raddle_token_t **out) { return raddle_token_child(how.token->get(), out); });
     thread<typename job::result> made;
     made.out_ = std::shared_ptr<detail::outcome<typename job::result>>(shared, &shared->out);
     auto its = std::make_unique<std::shared_ptr<job>>(shared);
     check(raddle_spawn_with(&made.thread_, &options, job::start, its.get()));
-    made.share_ = {its.release(), [](void *its) { delete static_cast<std::shared_ptr<job> *>(its); }};
+    (void)its.release(); // it is the thread's
     return made;
 }
 
@@ -464,9 +467,10 @@ public:
     {
         // It stays until the scope has ended: one that is cancelled before it begins destroys nothing.
         auto made = std::make_unique<child_of<std::decay_t<F>>>(this, std::forward<F>(f));
-        auto *its = made.get();
-        children_.push_back(std::move(made));
-        check(raddle_scope_spawn(scope_, its->start, its));
+        check(raddle_scope_spawn(scope_, made->start, made.get()));
+        // From the body alone: that has just been checked.
+        made->former = std::exchange(last_, made.get());
+        (void)made.release();
     }
     /// Cancels the children.
     void cancel() { check(raddle_scope_cancel(scope_)); }
@@ -474,8 +478,19 @@ public:
 private:
     template <class F> friend void with_scope(F &&f);
     struct child {
+        child *former = nullptr;
         virtual ~child() = default;
     };
+    scope() = default;
+    scope(const scope &) = delete;
+    scope &operator=(const scope &) = delete;
+    ~scope()
+    {
+        while (last_) {
+            std::unique_ptr<child> gone(last_);
+            last_ = gone->former;
+        }
+    }
     template <class F> struct child_of : child {
         scope *in;
         F f;
@@ -495,7 +510,7 @@ private:
         }
     };
     raddle_scope_t *scope_ = nullptr;
-    std::vector<std::unique_ptr<child>> children_;
+    child *last_ = nullptr;
     std::atomic<bool> failed_{false};
     std::exception_ptr exception_;
 };
@@ -507,7 +522,8 @@ template <class F> void with_scope(F &&f)
         std::remove_reference_t<F> &f;
         scope inner;
         detail::outcome<void> out;
-    } all{f, {}, {}};
+        explicit frame(std::remove_reference_t<F> &f) : f(f) {}
+    } all(f);
     auto body = [](raddle_scope_t *scope, void *arg) -> int {
         auto *all = static_cast<frame *>(arg);
         all->inner.scope_ = scope;

@@ -268,6 +268,67 @@ static void foreigners(void)
         CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
+static pthread_key_t last_key;
+static atomic_int ends;
+
+/* At the end of a thread, when what libraries keep in its storage may be gone: calls do what they do else. */
+static void at_end(void *arg)
+{
+    raddle_thread_t *thread;
+    raddle_fork_t *fork;
+    raddle_mutex_t *mutex;
+    raddle_options_t *options;
+    raddle_tx_t *tx;
+    raddle_rx_t *rx;
+    uintptr_t word;
+    OK(raddle_mutex_create(RADDLE_MUTEX, &mutex));
+    OK(raddle_mutex_lock(mutex));
+    IS(RADDLE_EDEADLK, raddle_mutex_lock(mutex));
+    OK(raddle_mutex_unlock(mutex));
+    OK(raddle_mutex_destroy(mutex));
+    OK(raddle_spawn(&thread, plain, arg));
+    OK(raddle_join(thread, NULL));
+    OK(raddle_fork(&fork, plain, arg));
+    OK(raddle_fork_join(fork, NULL));
+    OK(raddle_channel(1, &tx, &rx));
+    OK(raddle_send(tx, 1));
+    OK(raddle_recv(rx, &word));
+    IS(RADDLE_ETIMEDOUT, raddle_recv_for(rx, &word, RADDLE_US));
+    OK(raddle_tx_close(tx));
+    OK(raddle_rx_close(rx));
+    OK(raddle_options_create(&options));
+    IS(RADDLE_ESETTING, raddle_options_set(options, "RADDLE_WORKERS", "many"));
+    OK(raddle_options_destroy(options));
+    CHECK(raddle_last_error() != NULL);
+    OK(raddle_sleep(RADDLE_US));
+    OK(raddle_yield());
+    raddle_id();
+    raddle_worker();
+    atomic_fetch_add(&ends, 1);
+    /* Destructors go around again, behind those of whoever was first. */
+    if (arg != (void *)3)
+        CHECK(pthread_setspecific(last_key, (char *)arg + 1) == 0);
+}
+
+static void *with_end(void *arg)
+{
+    CHECK(pthread_setspecific(last_key, (void *)1) == 0);
+    return plain(arg);
+}
+
+static void thread_ends(void)
+{
+    pthread_t foreign;
+    raddle_thread_t *thread;
+    CHECK(pthread_key_create(&last_key, at_end) == 0);
+    CHECK(pthread_create(&foreign, NULL, with_end, NULL) == 0);
+    CHECK(pthread_join(foreign, NULL) == 0);
+    CHECK(atomic_load(&ends) == 3);
+    OK(raddle_spawn(&thread, with_end, NULL));
+    OK(raddle_join(thread, NULL));
+    CHECK(atomic_load(&ends) == 6);
+}
+
 static atomic_int signals;
 
 static void on_signal(int number)
@@ -362,6 +423,7 @@ int main(void)
     blocking();
     lock_over_blocking();
     foreigners();
+    thread_ends();
     under_signals();
     forked();
     runtimes();

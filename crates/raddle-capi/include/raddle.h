@@ -187,8 +187,9 @@ int raddle_blocking(raddle_fn fn, void *arg, void **result);
 int raddle_park(void);
 /* As raddle_park, for at most so long. RADDLE_OK in both cases. */
 int raddle_park_for(int64_t timeout_ns);
-/* A reference to the caller, by which anybody may unpark it, also when it has ended. To be destroyed. Neither this nor a
- * park in a destructor at the end of a thread that Raddle did not make: RADDLE_EPANIC, with a line on standard error. */
+/* A reference to the caller, by which anybody may unpark it, also when it has ended. To be destroyed. In a destructor
+ * at the end of a thread that Raddle did not make, neither this nor a park: RADDLE_EPANIC, with a line on standard
+ * error. */
 int raddle_ref_here(raddle_ref_t **ref);
 /* A reference to a thread that has been neither joined nor detached. To be destroyed. */
 int raddle_ref_of(const raddle_thread_t *thread, raddle_ref_t **ref);

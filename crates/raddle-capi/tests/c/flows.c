@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -268,7 +269,7 @@ static void foreigners(void)
         CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-static pthread_key_t last_key;
+static pthread_key_t last_key, parking_key;
 static atomic_int ends;
 
 /* At the end of a thread, when what libraries keep in its storage may be gone: calls do what they do else. */
@@ -316,6 +317,26 @@ static void *with_end(void *arg)
     return plain(arg);
 }
 
+/* What the standard library needs for a park of a plain thread may be gone: that is told, and ends nothing. */
+static void parks_at_end(void *arg)
+{
+    int kept = dup(2), nowhere = open("/dev/null", O_WRONLY);
+    CHECK(kept >= 0 && nowhere >= 0 && dup2(nowhere, 2) == 2);
+    int code = raddle_park_for(RADDLE_US);
+    CHECK(dup2(kept, 2) == 2 && close(kept) == 0 && close(nowhere) == 0);
+    CHECK(code == RADDLE_OK || code == RADDLE_EPANIC);
+    atomic_fetch_add(&ends, 1);
+    if (arg != (void *)3)
+        CHECK(pthread_setspecific(parking_key, (char *)arg + 1) == 0);
+}
+
+static void *with_park_at_end(void *arg)
+{
+    CHECK(pthread_setspecific(parking_key, (void *)1) == 0);
+    OK(raddle_park_for(RADDLE_US));
+    return arg;
+}
+
 static void thread_ends(void)
 {
     pthread_t foreign;
@@ -327,6 +348,10 @@ static void thread_ends(void)
     OK(raddle_spawn(&thread, with_end, NULL));
     OK(raddle_join(thread, NULL));
     CHECK(atomic_load(&ends) == 6);
+    CHECK(pthread_key_create(&parking_key, parks_at_end) == 0);
+    CHECK(pthread_create(&foreign, NULL, with_park_at_end, NULL) == 0);
+    CHECK(pthread_join(foreign, NULL) == 0);
+    CHECK(atomic_load(&ends) == 9);
 }
 
 static atomic_int signals;

@@ -34,16 +34,21 @@ const SYSTEM: &str = "-lgcc_s -lm -ldl -lpthread -lc";
 #[derive(clap::Args)]
 pub(crate) struct InstallArgs {
     /// The folder below which everything goes, as /usr/local
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_parser = from_here)]
     pub(crate) prefix: PathBuf,
     /// Compile as for tests
     #[arg(long)]
     pub(crate) debug: bool,
 }
 
+/// Where the caller is: the commands of the house run elsewhere.
+fn from_here(folder: &str) -> std::io::Result<PathBuf> {
+    std::path::absolute(folder)
+}
+
 /// Builds it and lays everything out.
 pub(crate) fn run(args: &InstallArgs) -> anyhow::Result<ExitCode> {
-    let prefix = std::path::absolute(&args.prefix)?;
+    let prefix = &args.prefix;
     let folder = |below: &str| -> anyhow::Result<PathBuf> {
         let folder = prefix.join(below);
         fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
@@ -123,7 +128,7 @@ fn pkg_config(prefix: &str) -> String {
     format!(
         "prefix={prefix}\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\
          Name: raddle\nDescription: Very many very small threads, on all cores\nVersion: {VERSION}\n\
-         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -lraddle\nLibs.private: {SYSTEM}\n"
+         Cflags: -I\"${{includedir}}\"\nLibs: -L\"${{libdir}}\" -lraddle\nLibs.private: {SYSTEM}\n"
     )
 }
 
@@ -165,6 +170,18 @@ mod tests {
     fn what_is_exported_stands_in_the_version_script() {
         let map = "RADDLE_0.1 {\n  global:\n    raddle_a;\n    raddle_b;\n  local: *;\n};\n";
         assert_eq!(exported(map).collect::<Vec<_>>(), ["raddle_a", "raddle_b"]);
+    }
+
+    #[test]
+    fn a_prefix_may_have_spaces() {
+        let text = pkg_config("/opt/a b");
+        assert!(text.contains("\nCflags: -I\"${includedir}\"\nLibs: -L\"${libdir}\" -lraddle\n"), "{text}");
+    }
+
+    #[test]
+    fn a_relative_prefix_is_where_the_caller_is() {
+        let whole = from_here("below/it").unwrap();
+        assert_eq!(whole, std::env::current_dir().unwrap().join("below/it"));
     }
 
     #[test]

@@ -23,7 +23,8 @@
  * Handles: addresses of objects that a function has made. A null handle gives RADDLE_EINVAL; one of another kind, and
  *   nearly always one that was destroyed, RADDLE_EHANDLE. To use a handle after its object was destroyed, or while
  *   another thread destroys it, is undefined all the same (who has received a message does not know that the send has
- *   returned: clone ends). Those of threads and forks are not checked but for null.
+ *   returned: clone ends; who takes a lock does not know that the former unlock has returned: join who may be in it).
+ *   Those of threads and forks are not checked but for null.
  *
  * Times: nanoseconds. A negative time-out never ends (RADDLE_FOREVER), zero does not wait at all.
  *
@@ -186,7 +187,9 @@ int raddle_blocking(raddle_fn fn, void *arg, void **result);
 int raddle_park(void);
 /* As raddle_park, for at most so long. RADDLE_OK in both cases. */
 int raddle_park_for(int64_t timeout_ns);
-/* A reference to the caller, by which anybody may unpark it, also when it has ended. To be destroyed. */
+/* A reference to the caller, by which anybody may unpark it, also when it has ended. To be destroyed. In a destructor
+ * at the end of a thread that Raddle did not make, neither this nor a park: RADDLE_EPANIC, with a line on standard
+ * error. */
 int raddle_ref_here(raddle_ref_t **ref);
 /* A reference to a thread that has been neither joined nor detached. To be destroyed. */
 int raddle_ref_of(const raddle_thread_t *thread, raddle_ref_t **ref);
@@ -219,7 +222,8 @@ int raddle_for(size_t begin, size_t end, raddle_turn turn, void *arg);
  * spawns may use the frame of the caller. No cancellation of the caller ends the wait: it ends the children instead. */
 typedef int (*raddle_scope_body)(raddle_scope_t *scope, void *arg);
 int raddle_scope(raddle_scope_body body, void *arg);
-/* Spawns a process in the scope. From the body alone, while it runs: else RADDLE_EPERM. */
+/* Spawns a process in the scope. From the body alone, while it runs: else RADDLE_EPERM. After raddle_scope has returned
+ * there is no scope to ask. */
 int raddle_scope_spawn(raddle_scope_t *scope, raddle_fn fn, void *arg);
 /* Cancels what was spawned and will be spawned in the scope. From the body alone. */
 int raddle_scope_cancel(raddle_scope_t *scope);
@@ -363,7 +367,7 @@ typedef struct raddle_barrier raddle_barrier_t;
 
 /* A condition variable. */
 int raddle_cond_create(raddle_cond_t **cond);
-/* Destroys it. RADDLE_EBUSY if somebody waits. */
+/* Destroys it. RADDLE_EBUSY if somebody waits, or the call that woke the caller has not returned: try again. */
 int raddle_cond_destroy(raddle_cond_t *cond);
 /* Gives the lock back, waits for a signal, takes the lock again. The mutex is of kind RADDLE_MUTEX, and the caller's:
  * else RADDLE_ENOTSUP or RADDLE_EPERM. The caller has the lock again when this returns any other code, cancellation
@@ -378,7 +382,7 @@ int raddle_cond_broadcast(raddle_cond_t *cond);
 
 /* A semaphore with so many permits. */
 int raddle_sem_create(size_t permits, raddle_sem_t **sem);
-/* Destroys it. RADDLE_EBUSY if somebody waits. */
+/* Destroys it. RADDLE_EBUSY if somebody waits, or the call that woke the caller has not returned: try again. */
 int raddle_sem_destroy(raddle_sem_t *sem);
 /* Takes count permits, at least 1; waits for them, first come, first served. RADDLE_ECLOSED if it is closed. */
 int raddle_sem_acquire(raddle_sem_t *sem, size_t count);
@@ -393,7 +397,7 @@ int raddle_sem_close(raddle_sem_t *sem);
 
 /* A barrier for count threads, again and again. */
 int raddle_barrier_create(size_t count, raddle_barrier_t **barrier);
-/* Destroys it. RADDLE_EBUSY if somebody waits. */
+/* Destroys it. RADDLE_EBUSY if somebody waits, or has met the caller and has not returned: try again. */
 int raddle_barrier_destroy(raddle_barrier_t *barrier);
 /* Waits until count threads have come. *is_last, if it is not null, is 1 for one of them, else 0. Who is cancelled has
  * not come. */

@@ -10,7 +10,8 @@
 // - An exception that leaves a thread, a fork or a region comes out of its join.
 // - Handles are objects that can be moved, not copied. A thread that is destroyed is joined, as std::jthread.
 //
-// An exception in flight lies in thread-local storage: a light process must not wait in a catch block.
+// An exception in flight lies in thread-local storage: a light process must not wait in a catch block, nor in a
+// destructor that an exception runs (that of a raddle::thread waits).
 #ifndef RADDLE_HPP
 #define RADDLE_HPP
 
@@ -99,9 +100,14 @@ inline std::int64_t ns(duration span)
     return span.count() < 0 ? 0 : span.count();
 }
 
-/// A handle with its end.
+/// A handle with its end. Who has been told by another thread may come to it before that one's call has returned: it
+/// tries again. What is waited for all the same is left as it is.
 template <class T, int (*Destroy)(T *)> struct destroy {
-    void operator()(T *handle) const noexcept { Destroy(handle); }
+    void operator()(T *handle) const noexcept
+    {
+        for (int n = 0; Destroy(handle) == RADDLE_EBUSY && n < 1000; n++)
+            raddle_yield();
+    }
 };
 template <class T, int (*Destroy)(T *)> using handle = std::unique_ptr<T, destroy<T, Destroy>>;
 
@@ -126,14 +132,25 @@ public:
             exception_ = std::current_exception();
         }
     }
+    /// Once; what is asked for again, or before it is there, is RADDLE_EINVAL.
     R take()
     {
         if (exception_)
             std::rethrow_exception(std::exchange(exception_, nullptr));
+        if (!value_)
+            throw error(RADDLE_EINVAL);
+        auto value = std::exchange(value_, std::nullopt);
         if constexpr (!std::is_void_v<R>)
-            return std::move(*value_);
+            return std::move(*value);
     }
-    bool failed() const noexcept { return exception_ != nullptr; }
+    void fail(int code) noexcept
+    {
+        try {
+            check(code);
+        } catch (...) {
+            exception_ = std::current_exception();
+        }
+    }
 
 private:
     struct nothing {};
@@ -161,12 +178,21 @@ template <class F> struct job {
     using result = std::invoke_result_t<F>;
     std::optional<F> f;
     outcome<result> out;
+    handle<raddle_token_t, raddle_token_destroy> in; // whose region it runs in; null for none
     explicit job(F f) : f(std::move(f)) {}
+    static int body(void *self)
+    {
+        auto *here = static_cast<job *>(self);
+        here->out.run(std::move(*here->f));
+        return RADDLE_OK;
+    }
     static void *start(void *self)
     {
         std::unique_ptr<std::shared_ptr<job>> mine(static_cast<std::shared_ptr<job> *>(self));
         job &here = **mine;
-        here.out.run(std::move(*here.f));
+        int code = here.in ? raddle_token_run(here.in.get(), body, &here) : body(&here);
+        if (code != RADDLE_OK)
+            here.out.fail(code); // it was cancelled before it began
         here.f.reset(); // what it has captured goes with the thread, not with its handle
         return nullptr;
     }
@@ -246,7 +272,7 @@ template <class R> class thread {
 public:
     thread() = default;
     thread(thread &&other) noexcept
-        : thread_(std::exchange(other.thread_, nullptr)), out_(std::move(other.out_)), share_(other.share_)
+        : thread_(std::exchange(other.thread_, nullptr)), out_(std::move(other.out_))
     {
     }
     thread &operator=(thread &&other) noexcept
@@ -255,7 +281,6 @@ public:
             end();
             thread_ = std::exchange(other.thread_, nullptr);
             out_ = std::move(other.out_);
-            share_ = other.share_;
         }
         return *this;
     }
@@ -277,25 +302,27 @@ public:
         end_by(code);
         return true;
     }
-    /// The result, after join_for has returned true.
-    R get() { return out_->take(); }
-    void detach() { check(raddle_detach(std::exchange(thread_, nullptr))); }
+    /// The result, once, after join_for has returned true.
+    R get()
+    {
+        if (thread_ || !out_)
+            throw error(RADDLE_EINVAL);
+        return out_->take();
+    }
+    void detach()
+    {
+        check(raddle_detach(std::exchange(thread_, nullptr)));
+        out_.reset();
+    }
     raddle_thread_t *handle() const noexcept { return thread_; }
 
 private:
     template <class F> friend auto spawn(const how &how, F &&f);
-    /// The thread's share of the job, which it would have destroyed.
-    struct share {
-        void *of = nullptr;
-        void (*destroy)(void *) = nullptr;
-    };
     void end_by(int code)
     {
         // Only a cancellation of the caller's leaves the handle.
         if (code != RADDLE_EINVAL && code != RADDLE_ECANCELED)
             thread_ = nullptr;
-        if (code == RADDLE_ENOTRUN)
-            share_.destroy(share_.of);
         check(code);
     }
     void end() noexcept
@@ -303,12 +330,10 @@ private:
         if (!thread_)
             return;
         auto join = [](void *thread) { return raddle_join(static_cast<raddle_thread_t *>(thread), nullptr); };
-        if (raddle_shield(join, std::exchange(thread_, nullptr)) == RADDLE_ENOTRUN)
-            share_.destroy(share_.of);
+        raddle_shield(join, std::exchange(thread_, nullptr));
     }
     raddle_thread_t *thread_ = nullptr;
     std::shared_ptr<detail::outcome<R>> out_;
-    share share_;
 };
 
 /// Makes a thread that runs f. What f has captured is destroyed when it has returned.
@@ -321,12 +346,15 @@ template <class F> auto spawn(const how &how, F &&f)
     options.worker = how.worker;
     options.stack_size = how.stack_size;
     options.name = how.name;
-    options.token = how.token ? how.token->get() : nullptr;
+    if (how.token)
+        // A token of its own, cancelled with that one: what was never called is destroyed by the thread all the same.
+        shared->in = detail::make<raddle_token_t, raddle_token_destroy>(
+            [&how](raddle_token_t **out) { return raddle_token_child(how.token->get(), out); });
     thread<typename job::result> made;
     made.out_ = std::shared_ptr<detail::outcome<typename job::result>>(shared, &shared->out);
     auto its = std::make_unique<std::shared_ptr<job>>(shared);
     check(raddle_spawn_with(&made.thread_, &options, job::start, its.get()));
-    made.share_ = {its.release(), [](void *its) { delete static_cast<std::shared_ptr<job> *>(its); }};
+    (void)its.release(); // it is the thread's
     return made;
 }
 
@@ -439,9 +467,10 @@ public:
     {
         // It stays until the scope has ended: one that is cancelled before it begins destroys nothing.
         auto made = std::make_unique<child_of<std::decay_t<F>>>(this, std::forward<F>(f));
-        auto *its = made.get();
-        children_.push_back(std::move(made));
-        check(raddle_scope_spawn(scope_, its->start, its));
+        check(raddle_scope_spawn(scope_, made->start, made.get()));
+        // From the body alone: that has just been checked.
+        made->former = std::exchange(last_, made.get());
+        (void)made.release();
     }
     /// Cancels the children.
     void cancel() { check(raddle_scope_cancel(scope_)); }
@@ -449,8 +478,19 @@ public:
 private:
     template <class F> friend void with_scope(F &&f);
     struct child {
+        child *former = nullptr;
         virtual ~child() = default;
     };
+    scope() = default;
+    scope(const scope &) = delete;
+    scope &operator=(const scope &) = delete;
+    ~scope()
+    {
+        while (last_) {
+            std::unique_ptr<child> gone(last_);
+            last_ = gone->former;
+        }
+    }
     template <class F> struct child_of : child {
         scope *in;
         F f;
@@ -470,7 +510,7 @@ private:
         }
     };
     raddle_scope_t *scope_ = nullptr;
-    std::vector<std::unique_ptr<child>> children_;
+    child *last_ = nullptr;
     std::atomic<bool> failed_{false};
     std::exception_ptr exception_;
 };
@@ -482,7 +522,8 @@ template <class F> void with_scope(F &&f)
         std::remove_reference_t<F> &f;
         scope inner;
         detail::outcome<void> out;
-    } all{f, {}, {}};
+        explicit frame(std::remove_reference_t<F> &f) : f(f) {}
+    } all(f);
     auto body = [](raddle_scope_t *scope, void *arg) -> int {
         auto *all = static_cast<frame *>(arg);
         all->inner.scope_ = scope;
@@ -698,7 +739,12 @@ private:
             return std::nullopt;
         if (code != RADDLE_OK && code != RADDLE_ECLOSED)
             check(code);
-        then_[chosen](code, cases_[chosen].word);
+        auto then = std::move(then_[chosen]);
+        auto word = cases_[chosen].word;
+        // What was sent is no longer here: the next run is refused.
+        cases_.clear();
+        then_.clear();
+        then(code, word);
         return chosen;
     }
     std::vector<raddle_case_t> cases_;

@@ -4,7 +4,7 @@
 
 use raddle::cancel::was_cancelled;
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,12 +50,41 @@ pub(crate) type CResult<T = ()> = Result<T, Fault>;
 thread_local! {
     /// What is to be said of the last error, if more than its code.
     static LAST: RefCell<CString> = RefCell::default();
+    /// Whether there is anything in `LAST`, and whether it is of the error that is on its way.
+    static KEPT: Cell<LastOf> = const { Cell::new(LastOf::Nothing) };
+}
+
+/// Of which error the text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LastOf {
+    Nothing,
+    /// It has been returned.
+    OfFormer,
+    /// Its call has not come to its end.
+    OfThis,
 }
 
 /// Keeps what there is to say. Nobody misses it in a thread that is about to end.
 fn keep(text: String) {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    let _ended = LAST.try_with(|last| last.replace(text));
+    if LAST.try_with(|last| last.replace(text)).is_ok() {
+        KEPT.set(LastOf::OfThis);
+    }
+}
+
+/// A call ends by an error: what an earlier one had to say is not said of this one.
+#[cold]
+#[inline(never)]
+fn returned(fault: Fault) -> c_int {
+    match KEPT.get() {
+        LastOf::Nothing => {}
+        LastOf::OfThis => KEPT.set(LastOf::OfFormer),
+        LastOf::OfFormer => {
+            let _ended = LAST.try_with(RefCell::take);
+            KEPT.set(LastOf::Nothing);
+        }
+    }
+    fault.0
 }
 
 impl Fault {
@@ -69,13 +98,15 @@ impl Fault {
     /// What the operating system has answered; `errno` says it, too.
     #[cold]
     pub(crate) fn of_os(error: &io::Error) -> Fault {
+        let fault = Fault::Os.told(error);
+        // Last: to keep the text asks the allocator, which may have an error of its own.
         if let Some(number) = error.raw_os_error() {
             // SAFETY: the address of the caller's own `errno`.
             let errno = unsafe { libc::__errno_location() };
             // SAFETY: as above.
             unsafe { errno.write(number) };
         }
-        Fault::Os.told(error)
+        fault
     }
 
     /// What the runtime has answered.
@@ -99,8 +130,8 @@ impl Fault {
 pub(crate) fn entry(body: impl FnOnce() -> CResult) -> c_int {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => OK,
-        Ok(Err(fault)) => fault.0,
-        Err(payload) => of_unwinding(payload).0,
+        Ok(Err(fault)) => returned(fault),
+        Err(payload) => returned(of_unwinding(payload)),
     }
 }
 

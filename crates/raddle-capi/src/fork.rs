@@ -4,11 +4,13 @@
 
 use crate::call::{CCall, Start, Word};
 use crate::fault::{CResult, Fault, entry, entry_of_code};
-use crate::handle::{Handle, Object, get, put, put_if};
+use crate::handle::{Handle, InFrame, Object, get, put, put_if};
 use raddle::Fork;
 use raddle::cancel::{self, CancelScope};
 use raddle_core::door::futex::Owner;
 use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// `raddle_fork_t *`: the word that is a fork's handle.
 #[repr(transparent)]
@@ -79,9 +81,11 @@ extern "C" fn raddle_for(begin: usize, end: usize, turn: TurnFn, argument: *mut 
     })
 }
 
-/// `raddle_scope_t`: lies in the frame of the one who opened it.
+/// `raddle_scope_t`: lies in the frame of the one who opened it, until all that was spawned has ended: those it tells
+/// that they may not use it.
 struct ScopeObject {
-    scope: *const CancelScope<'static, 'static>,
+    /// Null but in the body.
+    scope: AtomicPtr<CancelScope<'static, 'static>>,
     owner: Owner,
 }
 
@@ -90,12 +94,25 @@ impl Object for ScopeObject {
 }
 
 impl ScopeObject {
+    fn open(&self, scope: *mut CancelScope<'static, 'static>) {
+        self.owner.set();
+        // Relaxed: only the caller goes on to look at it.
+        self.scope.store(scope, Ordering::Relaxed);
+    }
+
+    fn close(&self) {
+        self.owner.clear();
+        // Relaxed: as above.
+        self.scope.store(null_mut(), Ordering::Relaxed);
+    }
+
     fn get(&self) -> CResult<&CancelScope<'static, 'static>> {
         if !self.owner.is_caller() {
             return Err(Fault::Permission);
         }
-        // SAFETY: the one who opened the scope runs here, in the body: so the scope is open.
-        Ok(unsafe { &*self.scope })
+        // Relaxed: the caller has written it.
+        // SAFETY: null, or the one who opened the scope runs here, in the body: so the scope is open.
+        unsafe { self.scope.load(Ordering::Relaxed).as_ref() }.ok_or(Fault::Permission)
     }
 }
 
@@ -106,13 +123,15 @@ type ScopeBody = Option<unsafe extern "C-unwind" fn(*const Handle<ScopeObject>, 
 extern "C" fn raddle_scope(body: ScopeBody, argument: *mut c_void) -> c_int {
     entry_of_code(|| {
         let body = body.ok_or(Fault::Invalid)?;
+        let object = ScopeObject { scope: AtomicPtr::new(null_mut()), owner: Owner::nobody() };
+        let kept = InFrame::new(object);
         Ok(cancel::scope(|scope| {
             let scope = std::ptr::from_ref(scope).cast::<CancelScope<'static, 'static>>();
-            let owner = Owner::nobody();
-            owner.set();
-            let handle = Handle::in_frame(ScopeObject { scope, owner });
+            kept.object().open(scope.cast_mut());
             // SAFETY: the interface asks for a function that may be called so.
-            unsafe { body(&raw const handle, argument) }
+            let code = unsafe { body(kept.handle(), argument) };
+            kept.object().close();
+            code
         }))
     })
 }

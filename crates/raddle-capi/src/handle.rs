@@ -11,8 +11,8 @@ use std::ffi::{CStr, c_char};
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What can be the object of a handle.
-pub(crate) trait Object: Sized {
+/// What can be the object of a handle, which the program may hand to any thread.
+pub(crate) trait Object: Sized + Send + Sync {
     /// Eight letters.
     const TAG: u64;
 }
@@ -26,10 +26,28 @@ pub(crate) struct Handle<T> {
     object: T,
 }
 
-impl<T: Object> Handle<T> {
-    /// One that lies in the caller's frame, and is gone with it.
-    pub(crate) fn in_frame(object: T) -> Handle<T> {
-        Handle { tag: AtomicU64::new(T::TAG), object }
+/// An object in the caller's frame, gone with it.
+pub(crate) struct InFrame<T>(Handle<T>);
+
+impl<T: Object> InFrame<T> {
+    pub(crate) fn new(object: T) -> InFrame<T> {
+        InFrame(Handle { tag: AtomicU64::new(T::TAG), object })
+    }
+
+    pub(crate) fn object(&self) -> &T {
+        &self.0.object
+    }
+
+    /// What the program gets.
+    pub(crate) fn handle(&self) -> *const Handle<T> {
+        &raw const self.0
+    }
+}
+
+impl<T> Drop for InFrame<T> {
+    /// A frame keeps what has lain in it, and so the tag of what is gone.
+    fn drop(&mut self) {
+        self.0.tag.store(GONE, Ordering::Relaxed);
     }
 }
 
@@ -73,7 +91,8 @@ pub(crate) fn end<T: Object>(handle: *mut Handle<T>) -> CResult<T> {
     Ok(unsafe { Box::from_raw(handle) }.object)
 }
 
-/// Calls in an object that wait there: it is not destroyed meanwhile.
+/// Calls in an object that wait there, or wake who waits: it is not destroyed meanwhile. Who was woken may destroy it
+/// before the one who woke it has returned.
 #[derive(Default)]
 pub(crate) struct Users(AtomicU32);
 
@@ -87,13 +106,15 @@ impl Users {
 
     /// Refused if somebody is inside.
     pub(crate) fn none(&self) -> CResult {
-        if self.0.load(Ordering::Relaxed) == 0 { Ok(()) } else { Err(Fault::Busy) }
+        // Acquire: pairs with the ends of the calls; what they did in the object was before it goes.
+        if self.0.load(Ordering::Acquire) == 0 { Ok(()) } else { Err(Fault::Busy) }
     }
 }
 
 impl Drop for Using<'_> {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        // Release: pairs with `none`, after which the memory may be another's.
+        self.0.0.fetch_sub(1, Ordering::Release);
     }
 }
 

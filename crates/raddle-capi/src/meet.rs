@@ -79,7 +79,9 @@ extern "C" fn raddle_cond_wait_for(
 #[unsafe(no_mangle)]
 extern "C" fn raddle_cond_signal(condition: *const Handle<CondObject>) -> c_int {
     entry(|| {
-        get(condition)?.condition.notify_one();
+        let condition = get(condition)?;
+        let _using = condition.users.enter();
+        condition.condition.notify_one();
         Ok(())
     })
 }
@@ -87,7 +89,9 @@ extern "C" fn raddle_cond_signal(condition: *const Handle<CondObject>) -> c_int 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_cond_broadcast(condition: *const Handle<CondObject>) -> c_int {
     entry(|| {
-        get(condition)?.condition.notify_all();
+        let condition = get(condition)?;
+        let _using = condition.users.enter();
+        condition.condition.notify_all();
         Ok(())
     })
 }
@@ -160,6 +164,7 @@ extern "C" fn raddle_sem_acquire_for(
 extern "C" fn raddle_sem_release(semaphore: *const Handle<SemObject>, count: usize) -> c_int {
     entry(|| {
         let semaphore = get(semaphore)?;
+        let _using = semaphore.users.enter();
         if count > Semaphore::MAX_PERMITS - semaphore.permits.available_permits() {
             return Err(Fault::Invalid);
         }
@@ -176,7 +181,9 @@ extern "C" fn raddle_sem_available(semaphore: *const Handle<SemObject>, out: *mu
 #[unsafe(no_mangle)]
 extern "C" fn raddle_sem_close(semaphore: *const Handle<SemObject>) -> c_int {
     entry(|| {
-        get(semaphore)?.permits.close();
+        let semaphore = get(semaphore)?;
+        let _using = semaphore.users.enter();
+        semaphore.permits.close();
         Ok(())
     })
 }

@@ -227,9 +227,17 @@ extern "C" fn raddle_blocking(function: Start, argument: *mut c_void, result: *m
     })
 }
 
+/// At the end of an OS thread the standard library's park ends the program; this panics before, and that is told.
+fn find_who_parks() {
+    if csp::current().is_none() {
+        drop(thread::current());
+    }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn raddle_park() -> c_int {
     entry(|| {
+        find_who_parks();
         thread::park();
         Ok(())
     })
@@ -238,6 +246,7 @@ extern "C" fn raddle_park() -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn raddle_park_for(timeout_ns: i64) -> c_int {
     entry(|| {
+        find_who_parks();
         match span(timeout_ns) {
             Some(timeout) => thread::park_timeout(timeout),
             None => thread::park(),

@@ -239,12 +239,70 @@ static void settings(void)
     IS(RADDLE_EINVAL, raddle_counter(NULL, "no_such_counter", &value));
 }
 
+/* What there was to say of an error is not said of the next one. */
+static void last_words(void)
+{
+    raddle_options_t *options;
+    raddle_mutex_t *mutex;
+    OK(raddle_mutex_create(RADDLE_MUTEX, &mutex));
+    OK(raddle_options_create(&options));
+    IS(RADDLE_ESETTING, raddle_options_set(options, "RADDLE_WORKERS", "many"));
+    OK(raddle_options_destroy(options));
+    CHECK(*raddle_last_error() != 0);
+    IS(RADDLE_EPERM, raddle_mutex_unlock(mutex));
+    CHECK(*raddle_last_error() == 0);
+    OK(raddle_mutex_destroy(mutex));
+}
+
+/* A case in a selection meets neither itself nor another one of the same call; each is there as often as it stands. */
+static void duplicates(void)
+{
+    raddle_tx_t *tx;
+    raddle_rx_t *rx;
+    size_t chosen = 9;
+    OK(raddle_channel(0, &tx, &rx));
+    raddle_case_t both[] = { { .tx = tx, .word = 1 }, { .rx = rx }, { .tx = tx, .word = 2 }, { .rx = rx } };
+    IS(RADDLE_ETIMEDOUT, raddle_select(both, 4, 0, &chosen));
+    IS(RADDLE_ETIMEDOUT, raddle_select(both, 4, RADDLE_MS, &chosen));
+    CHECK(chosen == 9);
+    OK(raddle_tx_close(tx));
+    raddle_case_t closed[] = { { NULL, NULL, 0, NULL, 0 }, { .rx = rx }, { .rx = rx } };
+    IS(RADDLE_ECLOSED, raddle_select_first(closed, 3, RADDLE_FOREVER, &chosen));
+    CHECK(chosen == 1);
+    OK(raddle_rx_close(rx));
+}
+
 static raddle_scope_t *kept;
 
 static void *spawn_from_outside(void *arg)
 {
     IS(RADDLE_EPERM, raddle_scope_spawn(arg, unlock_of_another, NULL));
     return NULL;
+}
+
+/* The body has returned, and the scope waits: children are told all the same. */
+static void *spawn_from_child(void *arg)
+{
+    for (int i = 0; i < 200; i++) {
+        IS(RADDLE_EPERM, raddle_scope_spawn(kept, spawn_from_outside, NULL));
+        IS(RADDLE_EPERM, raddle_scope_cancel(kept));
+        OK(raddle_yield());
+    }
+    return arg;
+}
+
+static int body_of_children(raddle_scope_t *scope, void *arg)
+{
+    kept = scope;
+    for (int i = 0; i < 3; i++)
+        OK(raddle_scope_spawn(scope, spawn_from_child, arg));
+    return 4321;
+}
+
+static void *opens_scope(void *arg)
+{
+    CHECK(raddle_scope(body_of_children, arg) == 4321);
+    return arg;
 }
 
 static int body(raddle_scope_t *scope, void *arg)
@@ -289,7 +347,11 @@ int main(void)
     closed();
     busy();
     settings();
+    last_words();
+    duplicates();
     CHECK(raddle_scope(body, NULL) == 1234);
+    opens_scope(NULL);
+    OK(raddle_run(opens_scope, NULL, NULL));
     descriptors();
     return well();
 }

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -268,6 +269,91 @@ static void foreigners(void)
         CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
+static pthread_key_t last_key, parking_key;
+static atomic_int ends;
+
+/* At the end of a thread, when what libraries keep in its storage may be gone: calls do what they do else. */
+static void at_end(void *arg)
+{
+    raddle_thread_t *thread;
+    raddle_fork_t *fork;
+    raddle_mutex_t *mutex;
+    raddle_options_t *options;
+    raddle_tx_t *tx;
+    raddle_rx_t *rx;
+    uintptr_t word;
+    OK(raddle_mutex_create(RADDLE_MUTEX, &mutex));
+    OK(raddle_mutex_lock(mutex));
+    IS(RADDLE_EDEADLK, raddle_mutex_lock(mutex));
+    OK(raddle_mutex_unlock(mutex));
+    OK(raddle_mutex_destroy(mutex));
+    OK(raddle_spawn(&thread, plain, arg));
+    OK(raddle_join(thread, NULL));
+    OK(raddle_fork(&fork, plain, arg));
+    OK(raddle_fork_join(fork, NULL));
+    OK(raddle_channel(1, &tx, &rx));
+    OK(raddle_send(tx, 1));
+    OK(raddle_recv(rx, &word));
+    IS(RADDLE_ETIMEDOUT, raddle_recv_for(rx, &word, RADDLE_US));
+    OK(raddle_tx_close(tx));
+    OK(raddle_rx_close(rx));
+    OK(raddle_options_create(&options));
+    IS(RADDLE_ESETTING, raddle_options_set(options, "RADDLE_WORKERS", "many"));
+    OK(raddle_options_destroy(options));
+    CHECK(raddle_last_error() != NULL);
+    OK(raddle_sleep(RADDLE_US));
+    OK(raddle_yield());
+    raddle_id();
+    raddle_worker();
+    atomic_fetch_add(&ends, 1);
+    /* Destructors go around again, behind those of whoever was first. */
+    if (arg != (void *)3)
+        CHECK(pthread_setspecific(last_key, (char *)arg + 1) == 0);
+}
+
+static void *with_end(void *arg)
+{
+    CHECK(pthread_setspecific(last_key, (void *)1) == 0);
+    return plain(arg);
+}
+
+/* What the standard library needs for a park of a plain thread may be gone: that is told, and ends nothing. */
+static void parks_at_end(void *arg)
+{
+    int kept = dup(2), nowhere = open("/dev/null", O_WRONLY);
+    CHECK(kept >= 0 && nowhere >= 0 && dup2(nowhere, 2) == 2);
+    int code = raddle_park_for(RADDLE_US);
+    CHECK(dup2(kept, 2) == 2 && close(kept) == 0 && close(nowhere) == 0);
+    CHECK(code == RADDLE_OK || code == RADDLE_EPANIC);
+    atomic_fetch_add(&ends, 1);
+    if (arg != (void *)3)
+        CHECK(pthread_setspecific(parking_key, (char *)arg + 1) == 0);
+}
+
+static void *with_park_at_end(void *arg)
+{
+    CHECK(pthread_setspecific(parking_key, (void *)1) == 0);
+    OK(raddle_park_for(RADDLE_US));
+    return arg;
+}
+
+static void thread_ends(void)
+{
+    pthread_t foreign;
+    raddle_thread_t *thread;
+    CHECK(pthread_key_create(&last_key, at_end) == 0);
+    CHECK(pthread_create(&foreign, NULL, with_end, NULL) == 0);
+    CHECK(pthread_join(foreign, NULL) == 0);
+    CHECK(atomic_load(&ends) == 3);
+    OK(raddle_spawn(&thread, with_end, NULL));
+    OK(raddle_join(thread, NULL));
+    CHECK(atomic_load(&ends) == 6);
+    CHECK(pthread_key_create(&parking_key, parks_at_end) == 0);
+    CHECK(pthread_create(&foreign, NULL, with_park_at_end, NULL) == 0);
+    CHECK(pthread_join(foreign, NULL) == 0);
+    CHECK(atomic_load(&ends) == 9);
+}
+
 static atomic_int signals;
 
 static void on_signal(int number)
@@ -362,6 +448,7 @@ int main(void)
     blocking();
     lock_over_blocking();
     foreigners();
+    thread_ends();
     under_signals();
     forked();
     runtimes();

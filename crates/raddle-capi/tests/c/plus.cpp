@@ -195,9 +195,8 @@ static void cancellation()
     how.token = &token;
     auto never = raddle::spawn(how, [box = counted(1)] { return box.value; });
     CHECK(throws<raddle::cancelled>([&] { never.join(); }));
-    CHECK(counted::alive == 1); // with the handle
-    never = raddle::spawn([] { return 0; });
     CHECK(counted::alive == 0);
+    never = raddle::spawn([] { return 0; });
     // A cancelled wait at a condition leaves the lock, which unique_lock gives back.
     raddle::mutex mutex;
     raddle::condition_variable condition;
@@ -208,6 +207,76 @@ static void cancellation()
         });
     }));
     std::lock_guard<raddle::mutex> again(mutex);
+}
+
+/// What is asked for twice is refused, not made up.
+static void twice()
+{
+    auto fails = raddle::spawn([]() -> std::string { throw 1; });
+    CHECK(fails.join_for(std::chrono::hours(1)));
+    CHECK(throws<int>([&] { fails.get(); }));
+    CHECK(throws<raddle::error>([&] { fails.get(); }));
+    CHECK(throws<raddle::error>([&] { fails.join(); }));
+    raddle::thread<int> none;
+    CHECK(throws<raddle::error>([&] { none.get(); }));
+    auto parks = raddle::spawn([] { return raddle::this_thread::park(), 1; });
+    CHECK(throws<raddle::error>([&] { parks.get(); }));
+    raddle::ref(parks).unpark();
+    CHECK(parks.join() == 1);
+    CHECK(throws<raddle::error>([&] { parks.join(); }));
+    raddle::fork fork([]() -> std::string { throw 2; });
+    CHECK(throws<int>([&] { fork.join(); }));
+    CHECK(throws<raddle::error>([&] { fork.join(); }));
+    {
+        auto [tx, rx] = raddle::channel<counted>(2);
+        raddle::select select;
+        select.send(tx, counted(7), [] {});
+        CHECK(select.run_for(std::chrono::hours(1)) == std::size_t(0));
+        CHECK(throws<raddle::error>([&] { select.run(); }));
+        CHECK(rx.recv()->value == 7);
+    }
+    CHECK(counted::alive == 0);
+}
+
+/// What a thread has captured that never begins, and that nobody joins, is destroyed all the same.
+static void never_begun()
+{
+    raddle::token token;
+    token.cancel();
+    raddle::how how;
+    how.token = &token;
+    auto [tx, rx] = raddle::channel<int>(0);
+    raddle::spawn(how, [tx = tx, box = counted(1)] { tx.send(box.value); }).detach();
+    tx.close();
+    CHECK(!rx.recv()); // the other end has gone with the thread
+    while (counted::alive != 0)
+        raddle::this_thread::yield();
+}
+
+/// Children may not spawn: they are told, while the body spawns, too.
+static void children()
+{
+    std::atomic<int> refused{0};
+    raddle::with_scope([&](raddle::scope &scope) {
+        for (int i = 0; i < 50; i++)
+            scope.spawn([&] { refused += throws<raddle::error>([&] { scope.spawn([] {}); }); });
+    });
+    CHECK(refused == 50);
+}
+
+/// Who has been told by another thread may destroy what it was told by.
+static void told()
+{
+    for (int i = 0; i < 300; i++) {
+        raddle::semaphore done(0);
+        raddle::barrier met(2);
+        raddle::spawn([&] {
+            done.release();
+        }).detach();
+        done.acquire();
+        auto other = raddle::spawn([&] { met.wait(); });
+        met.wait();
+    }
 }
 
 static void locks()
@@ -288,6 +357,10 @@ int main()
     forks();
     channels();
     cancellation();
+    twice();
+    never_begun();
+    children();
+    told();
     locks();
     others();
     std::puts("well");

@@ -5,6 +5,10 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+#[path = "../../raddle-core/tests/support/succeed.rs"]
+mod succeed;
+
+use crate::succeed::{succeed, xtask};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,23 +25,12 @@ fn here(below: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(below)
 }
 
-#[track_caller]
-fn succeed(command: &mut Command) -> String {
-    let output = command.output().expect("the program starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = text(&output.stdout) + &text(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
-    said
-}
-
 /// Where everything is installed, once.
 fn prefix() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let prefix = folder().join("prefix");
-        let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
-        command.args(["run", "--quiet", "--package", "xtask", "--", "install", "--debug", "--prefix"]);
-        succeed(command.arg(&prefix));
+        succeed(xtask(&["install", "--debug", "--prefix"]).arg(&prefix));
         prefix
     })
 }

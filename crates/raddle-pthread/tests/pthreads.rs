@@ -2,6 +2,10 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+#[path = "../../raddle-core/tests/support/succeed.rs"]
+mod succeed;
+
+use crate::succeed::{succeed, xtask};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -18,22 +22,11 @@ fn finish(command: &mut Command) -> (Option<i32>, String) {
     (output.status.code(), text(&output.stdout) + &text(&output.stderr))
 }
 
-#[track_caller]
-fn succeed(command: &mut Command) -> String {
-    let output = command.output().expect("the program starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = text(&output.stdout) + &text(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
-    said
-}
-
 /// The library, built once.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
-        command.args(["run", "--quiet", "--package", "xtask", "--", "pthreads", "--debug", "--output"]);
-        succeed(command.arg(folder()));
+        succeed(xtask(&["pthreads", "--debug", "--output"]).arg(folder()));
         folder().join("libraddle_pthread.so")
     })
 }

@@ -42,14 +42,11 @@ PROC main (CHAN BYTE screen!)
 ";
 
 /// What is refused one thing at a time, in a folder with a program, its code and a trace of it.
-const COMMANDS: [&[&str]; 5] = [
-    RUN,
-    &["check", "it.occ"],
-    &["build", "-o", "again.rbc", "it.occ"],
-    TRACE_RUN,
-    &["trace", "stats", "it.rdt"],
-];
+const COMMANDS: [&[&str]; 5] = [RUN, CHECK, BUILD, TRACE_RUN, TRACE_STATS];
 const RUN: &[&str] = &["run", "--workers", "2", "it.rbc"];
+const CHECK: &[&str] = &["check", "it.occ"];
+const BUILD: &[&str] = &["build", "-o", "again.rbc", "it.occ"];
+const TRACE_STATS: &[&str] = &["trace", "stats", "it.rdt"];
 const TRACE_RUN: &[&str] = &["trace", "run", "-o", "again.rdt", "--", "it.occ"];
 
 fn refuse_each(what: Refused, commands: &[&[&str]]) {
@@ -74,9 +71,25 @@ fn refuse_each(what: Refused, commands: &[&[&str]]) {
     std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
+// A test for each command: there are thousands of allocations.
 #[test]
-fn each_allocation() {
-    refuse_each(Refused::Allocations, &COMMANDS);
+fn each_allocation_of_a_run() {
+    refuse_each(Refused::Allocations, &[RUN]);
+}
+
+#[test]
+fn each_allocation_of_the_compiler() {
+    refuse_each(Refused::Allocations, &[CHECK, BUILD]);
+}
+
+#[test]
+fn each_allocation_of_a_recorded_run() {
+    refuse_each(Refused::Allocations, &[TRACE_RUN]);
+}
+
+#[test]
+fn each_allocation_of_the_statistics() {
+    refuse_each(Refused::Allocations, &[TRACE_STATS]);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! the kernel's alarm, which ends the program after a quarter of an hour: its parent sees that it ended by `SIGALRM`.
 //!
 //! That is no assertion about time. It is many times what any program takes, under a sanitizer, by an emulator, or
-//! beside ten others.
+//! beside ten others. The long forms of tests (`REFUSE=every`) get twelve hours.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -18,6 +18,7 @@ pub(super) const CHILD: &str = "TEST_CHILD";
 
 const BEAT: Duration = Duration::from_secs(1);
 const BEATS_MAX: u32 = 1800;
+const BEATS_MAX_OF_LONG_FORMS: u32 = 12 * 60 * 60;
 const CHILD_SECONDS_MAX: u32 = 900;
 
 unsafe extern "C" {
@@ -33,10 +34,12 @@ extern "C" fn begin() {
         alarm(CHILD_SECONDS_MAX);
         return;
     }
+    let is_long = std::env::var_os("REFUSE").is_some_and(|it| it == "every");
+    let beats_max = if is_long { BEATS_MAX_OF_LONG_FORMS } else { BEATS_MAX };
     let guard = std::thread::Builder::new().name("guard".to_owned());
     // Without it the tests are the same.
-    let _refused = guard.spawn(|| {
-        (0..BEATS_MAX).for_each(|_| std::thread::sleep(BEAT));
+    let _refused = guard.spawn(move || {
+        (0..beats_max).for_each(|_| std::thread::sleep(BEAT));
         // Not by a macro, whose output the harness keeps.
         let text = format!("guard: this program of tests does not end; its OS threads: {}\n", os_threads());
         let _nowhere = std::io::stderr().write_all(text.as_bytes());

@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// How many numbers a short run tries.
@@ -144,10 +145,12 @@ pub(crate) fn see_each(
     assert!(status.is_some_and(|status| status.success()), "{status:?}");
 }
 
-/// Compiles the library that refuses allocations.
+/// Compiles the library that refuses allocations, each test its own: they run side by side.
 fn library(folder: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../raddle-core/tests/support/refuse.c");
-    let file = Path::new(folder).join(format!("refuse-{}.so", std::process::id()));
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let file = Path::new(folder).join(format!("refuse-{}-{number}.so", std::process::id()));
     let mut compiler = Command::new("cc");
     compiler.args(["-O1", "-shared", "-fPIC", "-o"]).args([&file, &source]);
     assert!(compiler.status().expect("there is a C compiler").success());

@@ -1,5 +1,5 @@
 //! Prints what a program of bytecode takes for the loops of the requirements' table, made by hand.
-//! `cargo run --release -p raddle-host --example speed -- WORKERS`
+//! `cargo run --release -p raddle-host --example machine_speed -- WORKERS`
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 

@@ -402,6 +402,10 @@ fn a_catch_that_keeps_waking_its_victim_goes_home() {
 
 #[test]
 fn a_steal_that_gives_less_than_it_costs_is_noticed() {
+    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
+        eprintln!("not run: who steals has the only processor for its turn, and gets tasks that it can run");
+        return;
+    }
     let rt = two().build().expect("a runtime");
     let progress = Progress::default();
     let _dog = Watchdog::new("an unprofitable steal".to_owned(), progress.clone(), String::new);
@@ -418,6 +422,6 @@ fn a_steal_that_gives_less_than_it_costs_is_noticed() {
                 task::block_on(task).unwrap();
             }
         });
+        progress.note();
     }
-    progress.note();
 }

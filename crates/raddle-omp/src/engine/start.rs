@@ -186,8 +186,10 @@ unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
     let Arguments { main, number, words, variables } = unsafe { arguments.cast::<Arguments>().read() };
     // SAFETY: what `__libc_start_main` was given.
     let code = unsafe { main(number, words, variables) };
-    // As it would be after a return: what the program has registered runs in the thread of its `main`.
-    std::process::exit(code)
+    // As it would be after a return: what the program has registered runs in the thread of its `main`. Not std's exit,
+    // which refuses to be called in the thread that a Rust program's `main` has just ended.
+    // SAFETY: nothing of this thread's is used any more.
+    unsafe { libc::exit(code) }
 }
 
 /// The size of the stack of `main`: what the system would give it.

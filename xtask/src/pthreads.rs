@@ -15,10 +15,10 @@ use crate::report;
 pub(crate) struct PthreadsArgs {
     /// The folder that gets it; by default `raddle-pthreads` beside the `raddle` of a release build
     #[arg(long, short, value_name = "FOLDER")]
-    output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Compile as for tests
     #[arg(long)]
-    debug: bool,
+    pub(crate) debug: bool,
 }
 
 /// Builds it.

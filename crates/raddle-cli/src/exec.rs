@@ -41,6 +41,9 @@ const PTHREADS: Library = Library {
 /// What has the library of POSIX threads leave the program's children alone.
 const ALONE: &str = "LIBRADDLE_ALONE";
 
+/// The programs that it does not serve, by name.
+const DENY: &str = "LIBRADDLE_DENY";
+
 /// `raddle exec`.
 #[derive(clap::Args)]
 pub(crate) struct Exec {
@@ -59,6 +62,10 @@ pub(crate) struct Exec {
     #[arg(long, requires = "pthreads")]
     alone: bool,
 
+    /// Leave programs of this name as they are, among those that are started too (more than once)
+    #[arg(long, value_name = "NAME", requires = "pthreads")]
+    deny: Vec<String>,
+
     /// The program, looked for in PATH, and its arguments
     #[arg(value_name = "PROGRAM", last = true, required = true)]
     program: Vec<OsString>,
@@ -68,7 +75,7 @@ impl Exec {
     /// What it would do, if that is asked for; else it becomes the program, and returns only if that fails.
     pub(crate) fn carry_out(self) -> Result<String, Error> {
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
-        let declined = if self.pthreads { image::why_not(program) } else { None };
+        let declined = if self.pthreads { self.why_not(program) } else { None };
         let variables = match declined {
             Some(_) => Vec::new(),
             None => self.variables()?,
@@ -94,6 +101,13 @@ impl Exec {
         })
     }
 
+    /// Why the program runs as it is, if it does.
+    fn why_not(&self, program: &OsStr) -> Option<&'static str> {
+        let name = Path::new(program).file_name().unwrap_or(program);
+        let is_denied = self.deny.iter().any(|denied| OsStr::new(denied) == name);
+        if is_denied { Some("it is denied") } else { image::why_not(program) }
+    }
+
     fn variables(&self) -> Result<Vec<(String, OsString)>, Error> {
         let mut all = Vec::new();
         let mut put_before = |name: &str, value: &OsStr| {
@@ -103,6 +117,7 @@ impl Exec {
             let folder = PTHREADS.folder()?;
             put_before("LD_PRELOAD", folder.join(PTHREADS.file).as_os_str());
             all.extend(self.alone.then(|| (ALONE.to_owned(), "1".into())));
+            all.extend((!self.deny.is_empty()).then(|| (DENY.to_owned(), self.deny.join(":").into())));
         } else {
             let folder = OPENMP.folder()?;
             put_before("LD_LIBRARY_PATH", folder.as_os_str());

@@ -6,7 +6,7 @@
 //! what is allowed, and the help of the command line derive from it. What the program says in code wins over the
 //! environment, since a program that fixes its number of workers has a reason.
 
-use crate::observe::{DeadlockHandler, HangPlan, NotLinked, OnDeadlock};
+use crate::observe::{DeadlockHandler, HangPlan, Interruption, NotLinked, OnDeadlock};
 
 use crate::observe::{EXPLORER, Seed, TracePlan};
 use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
@@ -411,8 +411,11 @@ impl Config {
     ) -> Result<HangPlan, NotLinked> {
         if is_watched {
             let deadlock = self.deadlock.unwrap_or_default();
-            let slow_slice = self.slow_slice.unwrap_or(Some(Duration::from_millis(100)));
-            let livelock = self.livelock.unwrap_or(Some(Duration::from_secs(10)));
+            // A program of others' says what it says; and a slice that is too long is ended there.
+            let is_ours = Interruption::get().is_none();
+            let unsaid = |long| is_ours.then_some(long);
+            let slow_slice = self.slow_slice.unwrap_or_else(|| unsaid(Duration::from_millis(100)));
+            let livelock = self.livelock.unwrap_or_else(|| unsaid(Duration::from_secs(10)));
             let on_quit = self.sigquit.unwrap_or(true);
             return Ok(HangPlan { deadlock, handler, on_quit, slow_slice, livelock });
         }

@@ -21,6 +21,7 @@ pub const OWN_CRATES: &[&str] = &[
     "raddle_job::",
     "raddle_net::",
     "raddle_protocol::",
+    "raddle_pthread::",
     "raddle_recorder::",
     "raddle_stm::",
     "raddle_sync::",

@@ -4,6 +4,7 @@
 
 use crate::runtimes::{self, Runtimes};
 use crate::{call, watch};
+use raddle_core::door::tick::Interruption;
 use raddle_core::observe::{HangPlan, OnDeadlock};
 use raddle_core::runtime::Shared;
 use raddle_core::worker::Worker;
@@ -16,7 +17,7 @@ impl Watcher for Hangs {
     fn runtime_begins(&self, runtime: &Arc<Shared>, plan: HangPlan) {
         let catches_quit = plan.on_quit;
         let wants_watcher = catches_quit || plan.deadlock != OnDeadlock::Off || plan.slow_slice.is_some();
-        let wants_watcher = wants_watcher || plan.livelock.is_some();
+        let wants_watcher = wants_watcher || plan.livelock.is_some() || Interruption::tick().is_some();
         if catches_quit {
             crate::quit::catch();
         }

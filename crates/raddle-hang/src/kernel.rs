@@ -1,8 +1,9 @@
 //! Owns: what the kernel says of an OS thread of this program: in which call it sleeps, and whether time ends that.
-//! May use: `libc`, `raddle-context`.
+//! May use: `libc`, `raddle-context`, `raddle-core`.
 //! Never: a guess: what `/proc` does not tell is not known.
 
 use raddle_context::tls;
+use raddle_core::door::tick::Interruption;
 use std::fs::{File, read_to_string};
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
@@ -144,7 +145,9 @@ const CALLS: [(i64, &str); 40] = calls! {
 pub(crate) fn handles_signals() -> bool {
     use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGSYS, SIGTRAP, SIGURG};
     let known = [SIGQUIT, SIGURG, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, 32, 33];
-    let known = known.iter().fold(0_u64, |set, signal| set | 1 << (signal - 1));
+    let said = Interruption::get();
+    let said = said.into_iter().flat_map(|said| [Some(said.stop), said.tick]).flatten();
+    let known = known.into_iter().chain(said).fold(0_u64, |set, signal: i32| set | 1 << (signal - 1));
     let status = read_to_string("/proc/self/status").unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_none_or(|set| set & !known != 0)

@@ -19,6 +19,7 @@
 // | `partial` | cycles while others run |
 // | `livelock` | those who only wake each other, or yield |
 // | `stand` | workers that stand, and are to be helped |
+// | `interrupt` | ticks: who spins is taken off its worker, where an adaptor has asked for it |
 // | `slow` | slices that take long while others wait |
 // | `call` | in which call of the program a worker sleeps, for traces |
 // | `walks`, `symbol` | in which functions somebody is |
@@ -42,6 +43,7 @@ mod call;
 mod cycle;
 mod debug;
 mod elf;
+mod interrupt;
 mod json;
 mod kernel;
 mod livelock;

@@ -26,6 +26,7 @@
 use crate::kernel::{self, Stay};
 use crate::runtimes::{Watched, runtimes};
 use raddle_core::blocking::spares_are_idle;
+use raddle_core::door::tick::Interruption;
 use raddle_core::os_thread::{self, Role};
 use raddle_core::worker::Worker;
 use raddle_syscall::thread_number;
@@ -36,6 +37,9 @@ pub(crate) type Counts = Vec<u64>;
 
 /// The counts, if nothing runs, nothing will, and somebody waits.
 pub(crate) fn look() -> Option<Counts> {
+    if Interruption::get().is_some_and(|said| (said.waits_for_signals)()) {
+        return None;
+    }
     let runtimes = runtimes();
     let mut counts = Counts::new();
     for watched in runtimes.iter() {

@@ -28,6 +28,7 @@
 
 use crate::kernel;
 use raddle_context::walk::Interrupted;
+use raddle_core::door::tick::Interruption;
 use raddle_core::os_thread::{Record, Role};
 use raddle_protocol::protocol::gate::{Closing, Gate};
 use std::ffi::c_void;
@@ -35,8 +36,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The signal. Ignored by default, so that a stray one does no harm; hardly any program uses it.
-const SIGNAL: libc::c_int = libc::SIGURG;
+/// The signal: one that is ignored by default, so that a stray one does no harm, and that hardly any program uses; or
+/// what an adaptor has said.
+fn signal() -> libc::c_int {
+    Interruption::get().map_or(libc::SIGURG, |said| said.stop)
+}
+
 /// So long is waited for a worker.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// So long for one that sleeps and should come at once, or that is in a sleep that no signal ends, while all stand.
@@ -121,39 +126,51 @@ const _: () = assert!(size_of::<Info>() == 128, "the kernel's `siginfo_t` has 12
 
 /// Sends the signal to the worker of this record. False if it cannot be sent.
 fn ask(record: &'static Record) -> bool {
+    queue(record, signal())
+}
+
+/// Sends this signal with the record to its OS thread. False if it cannot be sent.
+pub(crate) fn queue(record: &'static Record, signal: libc::c_int) -> bool {
     // SAFETY: touches no memory of ours.
     let process = unsafe { libc::getpid() };
     // SAFETY: touches no memory of ours.
     let user = unsafe { libc::getuid() };
     let code = libc::SI_QUEUE;
-    let info = Info { signal: SIGNAL, errno: 0, code, pad: 0, process, user, value: record, rest: [0; 12] };
+    let info = Info { signal, errno: 0, code, pad: 0, process, user, value: record, rest: [0; 12] };
     let at = &raw const info;
     // SAFETY: the 128 bytes of `info`.
-    unsafe { raddle_syscall::queue_signal(record.tid(), SIGNAL, at.cast()) }.is_ok()
+    unsafe { raddle_syscall::queue_signal(record.tid(), signal, at.cast()) }.is_ok()
+}
+
+/// The record with which [`queue`] has sent a signal; none if somebody else has sent it.
+///
+/// # Safety
+/// `info` is what the kernel hands to a handler, whole.
+pub(crate) unsafe fn sent_with(info: *const libc::siginfo_t) -> Option<&'static Record> {
+    // SAFETY: the caller's.
+    let info = unsafe { &*info.cast::<Info>() };
+    // SAFETY: touches no memory of ours.
+    let own = unsafe { libc::getpid() };
+    let is_ours = info.code == libc::SI_QUEUE && info.process == own;
+    // SAFETY: we have sent it, with a record, which is never freed.
+    unsafe { info.value.as_ref() }.filter(|_| is_ours)
 }
 
 /// Installs the handler, once. False if the program uses the signal itself, or where a context is not where it seems.
 fn can_stop() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     // The twin's contexts are other OS threads; ThreadSanitizer hands signals over late.
-    !cfg!(any(raddle_twin, raddle_tsan)) && *INSTALLED.get_or_init(|| crate::signals::install(SIGNAL, halt))
+    !cfg!(any(raddle_twin, raddle_tsan)) && *INSTALLED.get_or_init(|| crate::signals::install(signal(), halt))
 }
 
 /// On the worker that was asked: notes what runs, and stays until the gate opens.
 extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel hands over a whole one.
-    let info = unsafe { &*info.cast::<Info>() };
-    // SAFETY: touches no memory of ours.
-    let own = unsafe { libc::getpid() };
-    if info.code != libc::SI_QUEUE || info.process != own || info.value.is_null() {
-        return;
-    }
+    // SAFETY: the kernel's, for this call.
+    let Some(record) = (unsafe { sent_with(info) }) else { return };
     // SAFETY: the location is the calling thread's own, or of the storage that it has loaded.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
-    // SAFETY: we have sent it, with a record, which is never freed.
-    let record = unsafe { &*info.value };
     // Not by the library, whose idea of the thread is of its storage.
     let thread = raddle_syscall::thread_number();
     // A signal that was held back for long may find the record to be another's: then it tells nothing.

@@ -259,6 +259,15 @@ fn libraries() -> [u64; 2] {
     count
 }
 
+/// `table + 0x8`, if an object of the program's, or of a library's, lies at this address.
+pub(crate) fn object(address: usize) -> Option<String> {
+    let mut guard = KNOWN.try_lock().ok()?;
+    let known = guard.get_or_insert_default();
+    let (in_file, contents) = known.contents(ObjectFile::of(address)?, address)?;
+    let name = contents.name_at(in_file)?;
+    Some(name.strip_suffix(" + 0x0").unwrap_or(&name).to_owned())
+}
+
 /// The functions that the calls before these return addresses are in.
 ///
 /// To read debug information takes 38 KB of stack in an unoptimised build: so a process has it read elsewhere.

@@ -8,10 +8,12 @@ use crate::kernel;
 use crate::process_table::{HeldSince, OsThreadRow, ProcessState, ProcessTable, Row, Waiting};
 use crate::symbol;
 use crate::walks::Span;
+use raddle_core::door::tick::Interruption;
 use raddle_core::stack_search::{ON_NO_STACK, could};
 use raddle_core::wait::held_by;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
+use std::panic::Location;
 
 /// So many groups fit a screen.
 const GROUPS_MAX: usize = 20;
@@ -29,6 +31,22 @@ const SEMAPHORE: &str = "semaphore";
 /// So many functions of one who waits are told on the screen.
 const FUNCTIONS_MAX: usize = 3;
 
+/// ` at src/main.rs:3:5`. In a program of others' nothing: there it is a place of the adaptor's.
+fn at(site: &Location<'_>) -> String {
+    if Interruption::get().is_some() { String::new() } else { format!(" at {site}") }
+}
+
+/// `spawned at src/main.rs:3:5` behind `before`, or nothing.
+fn spawned(site: &Location<'_>, before: &str) -> String {
+    let at = at(site);
+    if at.is_empty() { at } else { format!("{before}spawned{at}") }
+}
+
+/// The name of an object in the program, `lock at 0x5080`, or only where it lies.
+fn named(address: usize) -> String {
+    symbol::object(address).map_or_else(|| format!("{address:#x}"), |name| format!("{name} at {address:#x}"))
+}
+
 impl ProcessTable {
     /// `process 'name' (#7, spawned at src/main.rs:3:5)`.
     pub(crate) fn who(&self, row: &Row) -> String {
@@ -36,8 +54,11 @@ impl ProcessTable {
         match &row.name {
             // A fork does not note where it was made.
             None if row.job != 0 => format!("{kind} #{}", row.id),
-            Some(name) => format!("{kind} '{}' (#{}, spawned at {})", self.name_in(name), row.id, row.site),
-            None => format!("{kind} #{} (spawned at {})", row.id, row.site),
+            Some(name) => {
+                format!("{kind} '{}' (#{}{})", self.name_in(name), row.id, spawned(row.site, ", "))
+            }
+            None if at(row.site).is_empty() => format!("{kind} #{}", row.id),
+            None => format!("{kind} #{} ({})", row.id, spawned(row.site, "")),
         }
     }
 
@@ -53,8 +74,15 @@ impl ProcessTable {
 
     /// `Mutex::lock at src/main.rs:7:13, held by 'b' since src/main.rs:9:3`.
     fn wait(&self, waiting: &Waiting) -> String {
-        let word = if waiting.kind == "futex" { format!("({:#x})", waiting.subject) } else { String::new() };
-        let mut text = format!("{}{word} at {}{}", waiting.call.name(), waiting.site, self.age(waiting));
+        let word = match waiting.kind {
+            "futex" => format!("({:#x})", waiting.subject),
+            // Of a program of others', which knows it by its own name.
+            "object" if waiting.subject != 0 && waiting.awaited().is_none() => {
+                format!("({})", named(waiting.subject))
+            }
+            _ => String::new(),
+        };
+        let mut text = format!("{}{word}{}{}", waiting.call.name(), at(waiting.site), self.age(waiting));
         let state = self.text(&waiting.more);
         if !self.held(waiting).is_empty() {
             let with_state = waiting.kind == SEMAPHORE && !state.is_empty();
@@ -139,7 +167,7 @@ impl ProcessTable {
             ProcessState::Runs(worker) => format!("runs on worker {worker}"),
             ProcessState::Blocked(worker, call) => blocked(*worker, *call),
             ProcessState::Away(Some(waiting)) => {
-                format!("is in a call of `blocking` at {}{}", waiting.site, self.age(waiting))
+                format!("is in a call of `blocking`{}{}", at(waiting.site), self.age(waiting))
             }
             ProcessState::Away(None) => "is in a call of `blocking`".to_owned(),
             ProcessState::Waits(waiting) => format!("waits in {}", self.wait(waiting)),
@@ -280,8 +308,8 @@ impl ProcessTable {
         let (many, site, state) = (group.len(), first.site, self.state(first));
         let kind = match kind_of(first) {
             "job" => "jobs".to_owned(),
-            "thread" => format!("threads spawned at {site}"),
-            _ => format!("processes spawned at {site}"),
+            "thread" => format!("threads{}", spawned(site, " ")),
+            _ => format!("processes{}", spawned(site, " ")),
         };
         format!("{many} {kind} ({}{dots}), such as {}: {state}", some.join(", "), some[0])
     }

@@ -1,6 +1,6 @@
 //! Owns: the watcher: the OS thread that looks for hangs while something runs, and makes the dumps that are asked for.
-//! May use: `age`, `answer`, `livelock`, `partial`, `process_table`, `quiescence`, `report`, `runtimes`,
-//! `signals`, `slow`, `stand`, `raddle-core`.
+//! May use: `age`, `answer`, `interrupt`, `livelock`, `partial`, `process_table`, `quiescence`, `report`,
+//! `runtimes`, `signals`, `slow`, `stand`, `raddle-core`.
 //! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps else.
 //!
 //! What a deadlock is, `quiescence` says.
@@ -10,10 +10,12 @@
 //! notices that an OS thread ends which has never used anything of ours. So as long as the program could hang
 //! unnoticed, the watcher sleeps for twice as long each time, up to a minute.
 //!
-//! Workers that stand in the kernel are looked for more often than all else: once in 10 ms, by a few words each.
+//! Workers that stand in the kernel are looked for more often than all else: once in 10 ms, by a few words each. So are
+//! those that are to be taken off what they run, where that is done: once a tick.
 //!
 //! It uses reports, the runtimes' public half.
 
+use crate::interrupt::Ticks;
 use crate::livelock::Livelock;
 use crate::partial::Partial;
 use crate::process_table::How;
@@ -93,7 +95,7 @@ fn watch() {
     let mut reported: Option<Counts> = None;
     let (mut slow, mut partial, mut longest) = (Slow::default(), Partial::new(), TICK);
     let (mut blocked, mut livelock) = (Blocked::default(), Livelock::default());
-    let mut stands = Stands::default();
+    let (mut stands, mut ticks) = (Stands::default(), Ticks::default());
     loop {
         age::tick();
         if take_request() {
@@ -118,7 +120,7 @@ fn watch() {
         // What is known to stand still goes on by a worker only. Else somebody may end, or have gone to sleep just now.
         let until = (before.is_none() && looks_for_deadlocks()).then_some(longest);
         let nothing_new = || all_sleep() && os_thread::sleeps() == sleeps;
-        let slept = rest(settled && !goes_on, until, nothing_new, &mut stands);
+        let slept = rest(settled && !goes_on, until, nothing_new, (&mut stands, &mut ticks));
         longest = if slept { (longest * 2).min(SLEEP_MAX) } else { TICK };
     }
 }
@@ -145,14 +147,20 @@ fn rest(
     settled: bool,
     at_most: Option<Duration>,
     nothing_new: impl Fn() -> bool,
-    stands: &mut Stands,
+    (stands, ticks): (&mut Stands, &mut Ticks),
 ) -> bool {
     let nothing_asked = || ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
     if !(settled && nothing_new()) {
         let tick = Instant::now();
+        let step = Ticks::period().unwrap_or(STANDS).min(STANDS);
+        let mut looked = tick;
         while nothing_asked() && tick.elapsed() < TICK {
-            WATCH_WORD.tick(STANDS);
-            stands.look();
+            WATCH_WORD.tick(step);
+            ticks.look();
+            if looked.elapsed() >= STANDS {
+                looked = Instant::now();
+                stands.look();
+            }
         }
         return false;
     }

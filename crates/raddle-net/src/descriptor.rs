@@ -238,6 +238,36 @@ impl<T: AsFd> Descriptor<T> {
         self.wait(Direction::Write, Some(until))
     }
 
+    /// As [`wait_readable`](Self::wait_readable), or [`wait_writable`](Self::wait_writable) if not `reads`, at most
+    /// until then, if that is a time, and not when `is_over` is true: for adaptors, whose waits others end, by making
+    /// it true and then calling [`look_again`](Self::look_again).
+    ///
+    /// # Errors
+    /// As there.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn wait_unless(
+        &self,
+        reads: bool,
+        until: Option<Instant>,
+        is_over: impl Fn() -> bool,
+    ) -> io::Result<bool> {
+        let (call, direction) =
+            if reads { (&READABLE, Direction::Read) } else { (&WRITABLE, Direction::Write) };
+        let how = How { call, site: Location::caller(), until, direction };
+        match self.attempt(&how, |_| if is_over() { Ok(()) } else { self.is_ready(direction) }) {
+            Ok(()) => Ok(true),
+            Err(late) if late.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Has all who wait for it look again for what they wait for.
+    #[doc(hidden)]
+    pub fn look_again(&self) {
+        self.lease.get().into_iter().for_each(|source| source.tell(true, true));
+    }
+
     /// [`wait_readable`](Self::wait_readable) for a task. Dropped, it waits no more.
     pub fn readable(&self) -> Ready<'_, T> {
         Ready::new(self, Direction::Read)

@@ -1,8 +1,9 @@
 //! Owns: `PthreadBarrier`, a `pthread_barrier_t`, and its calls.
-//! May use: `thread::wait`, `libc`, `raddle-core`.
+//! May use: `thread::told`, `thread::wait`, `libc`, `raddle-core`.
 //! Never: a barrier that is gone before all have left it.
 
 use crate::next::next;
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use raddle_core::blocking;
 use std::ffi::{c_int, c_uint};
@@ -96,7 +97,7 @@ extern "C" fn pthread_barrier_wait(barrier: &PthreadBarrier) -> c_int {
     } else {
         // pairs with the release in `come`
         while word.load(Ordering::Acquire) == round {
-            wait::sleep(word, round, None, None);
+            wait::sleep(word, round, None, &ToldWait::of(&told::BARRIER, barrier));
         }
     }
     barrier.inside.fetch_sub(1, Ordering::Release); // pairs with the acquire in `pthread_barrier_destroy`

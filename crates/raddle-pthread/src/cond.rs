@@ -1,5 +1,5 @@
 //! Owns: `Cond`, a `pthread_cond_t`, and its calls.
-//! May use: `mutex`, `thread::cancel`, `thread::wait`, `libc`, `raddle-core`.
+//! May use: `mutex`, `thread`, `libc`, `raddle-core`.
 //! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after `pthread_cond_destroy`.
 //!
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
@@ -12,6 +12,7 @@
 use crate::mutex::PthreadMutex;
 use crate::next::next;
 use crate::thread::cancel;
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
 use raddle_core::blocking;
 use std::ffi::c_int;
@@ -62,7 +63,9 @@ impl Cond {
         self.inside.fetch_add(1, Ordering::Relaxed);
         let given_up = mutex.give_up();
         let word = &raw const self.number;
-        let ended = given_up.map(|_| wait::sleep_at_point(&self.number, seen, until, Handlers::None));
+        let told = ToldWait::of(&told::COND, self);
+        let ended =
+            given_up.map(|_| wait::sleep_at_point(&self.number, seen, until, (Handlers::None, &told)));
         self.inside.fetch_sub(1, Ordering::Release); // pairs with the acquire in `pthread_cond_destroy`
         if ended == Ok(PointEnd::Cancelled) {
             // It may have been woken by a signal, too, which then is another's.

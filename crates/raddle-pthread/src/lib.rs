@@ -1,5 +1,5 @@
 //! Owns: POSIX threads, as C programs call them: threads, locks, waits.
-//! May use: nothing.
+//! May use: `raddle-hang`.
 //! Never: a call that a Rust program makes.
 //!
 //! The crate becomes a shared library (`cargo xtask pthreads`), which `raddle exec --pthreads` preloads. Read
@@ -7,22 +7,47 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+#[cfg(not(loom))]
 mod alias;
+#[cfg(not(loom))]
 mod barrier;
+#[cfg(not(loom))]
 mod c11;
+#[cfg(not(loom))]
 mod cond;
+#[cfg(not(loom))]
 mod descriptors;
+#[cfg(not(loom))]
 mod errno;
+#[cfg(not(loom))]
 mod futex;
+#[cfg(all(test, loom))]
+mod model;
+#[cfg(not(loom))]
 mod mutex;
+#[cfg(not(loom))]
 mod names;
+#[cfg(not(loom))]
 mod next;
+#[cfg(not(loom))]
 mod once;
+#[cfg(not(loom))]
 mod poll;
+#[cfg(not(loom))]
 mod process;
+#[cfg(not(loom))]
 mod report;
+#[cfg(not(loom))]
 mod rwlock;
+#[cfg(not(loom))]
 mod sem;
+#[cfg(not(loom))]
 mod spin;
+#[cfg(not(loom))]
 mod thread;
+#[cfg(not(loom))]
 mod watched;
+
+// The watcher, which looks for hangs and sends ticks: to be linked is enough.
+#[cfg(not(loom))]
+use raddle_hang as _;

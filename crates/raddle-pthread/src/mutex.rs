@@ -1,5 +1,5 @@
 //! Owns: `PthreadMutex`, a `pthread_mutex_t`: its kinds, and its calls.
-//! May use: `thread::wait`, `libc`, `raddle-core`.
+//! May use: `thread::told`, `thread::wait`, `libc`, `raddle-core`.
 //! Never: an allocation; a word of memory beyond the program's forty bytes.
 //!
 //! | word | the C library's | here |
@@ -19,6 +19,7 @@
 //! library's, in a `blocking` call.
 
 use crate::next::next;
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_core::door::futex::Owner;
@@ -126,7 +127,8 @@ impl PthreadMutex {
             if word & TAKEN == 0 || !set() {
                 continue;
             }
-            if !wait::sleep(&self.lock, marked, until, Some(&self.owner)) {
+            let told = ToldWait::of(&told::MUTEX, self).held_by(&self.owner);
+            if !wait::sleep(&self.lock, marked, until, &told) {
                 break false;
             }
             woken = true;

@@ -1,10 +1,11 @@
 //! Owns: `pthread_once`.
-//! May use: `thread::wait`.
+//! May use: `thread::told`, `thread::wait`.
 //! Never: a second call of a routine that has returned.
 //!
 //! 0 is new, 2 done, as the C library has it; 1 under way, 3 under way and waited for. A routine that ends by an
 //! exception or a cancellation has not been called.
 
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -47,7 +48,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_once(once: &AtomicU32, routine: R
                 let marked = seen == WANTED
                     || once.compare_exchange(RUNS, WANTED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
                 if marked {
-                    wait::sleep(once, WANTED, None, None);
+                    wait::sleep(once, WANTED, None, &ToldWait::of(&told::ONCE, once));
                 }
             }
         }

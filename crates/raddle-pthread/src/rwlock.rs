@@ -1,11 +1,12 @@
 //! Owns: `RwLock`, a `pthread_rwlock_t`, and its calls.
-//! May use: `thread::wait`, `libc`, `raddle-core`.
+//! May use: `thread::told`, `thread::wait`, `libc`, `raddle-core`.
 //! Never: a word of memory beyond the program's 56 bytes; one of them after the lock was given back.
 //!
 //! A short lock over the other words, which is held for some instructions: how many read, whether one writes, how many
 //! wait to write; and a number for each side, at which who waits sleeps.
 
 use crate::next::next;
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_core::door::futex::Owner;
@@ -70,7 +71,7 @@ impl RwLock {
         if self.short.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             // pairs with the same
             while self.short.swap(2, Ordering::Acquire) != 0 {
-                wait::sleep(&self.short, 2, None, None);
+                wait::sleep(&self.short, 2, None, &ToldWait::of(&told::RWLOCK, self));
             }
         }
     }
@@ -142,7 +143,8 @@ impl RwLock {
         while in_time && !is_free() {
             let seen = get(number);
             self.leave();
-            in_time = wait::sleep(number, seen, until, Some(&self.owner));
+            in_time =
+                wait::sleep(number, seen, until, &ToldWait::of(&told::RWLOCK, self).held_by(&self.owner));
             self.enter();
         }
         subtract_one(waiting);

@@ -1,10 +1,11 @@
 //! Owns: `PthreadSemaphore`, a `sem_t` of one program's, and its calls.
-//! May use: `errno`, `thread::cancel`, `thread::wait`, `libc`, `raddle-core`.
+//! May use: `errno`, `thread`, `libc`, `raddle-core`.
 //! Never: one that is shared with other programs, or has a name: those are the C library's.
 
 use crate::errno::fail;
 use crate::next::next;
 use crate::thread::cancel;
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
 use raddle_core::blocking;
 use raddle_core::door::tick;
@@ -46,12 +47,13 @@ impl PthreadSemaphore {
     }
 
     fn wait(&self, until: Option<Instant>) -> PointEnd {
+        let told = ToldWait::of(&told::SEMAPHORE, self);
         self.data.fetch_add(ONE_WAITS, Ordering::Relaxed);
         loop {
             if self.take(ONE_WAITS) {
                 return PointEnd::Woken;
             }
-            let ended = wait::sleep_at_point(self.value(), 0, until, Handlers::Breaking);
+            let ended = wait::sleep_at_point(self.value(), 0, until, (Handlers::Breaking, &told));
             if ended != PointEnd::Woken {
                 let left = self.data.fetch_sub(ONE_WAITS, Ordering::Relaxed) - ONE_WAITS;
                 if left >= ONE_WAITS && left as u32 != 0 {

@@ -1,5 +1,5 @@
 //! Owns: descriptors of the program for which somebody waits, or has waited; waiting for one.
-//! May use: `thread::signals`, `thread::wait`, `libc`, `raddle-core`, `raddle-net`, `raddle-syscall`.
+//! May use: `thread`, `libc`, `raddle-core`, `raddle-net`, `raddle-syscall`.
 //! Never: a descriptor itself; closing one.
 //!
 //! A descriptor for which a thread has to wait is told to the kernel's poll of the runtime. Sockets and pipes stay
@@ -7,7 +7,10 @@
 //! still the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with
 //! the last one who waits.
 
+use crate::thread::cancel;
+use crate::thread::record;
 use crate::thread::signals;
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers};
 use raddle_core::door::futex::deadline;
 use raddle_net::io::Descriptor;
@@ -87,8 +90,8 @@ fn identity(descriptor: c_int) -> ((u64, u64), bool) {
 
 fn get(descriptor: c_int) -> Arc<WatchedNumber> {
     static ONCE: Once = Once::new();
-    // SAFETY: these may be called around any fork.
     ONCE.call_once(|| {
+        let _first = signals::LOOK_AGAIN.set(look_again);
         // SAFETY: these may be called around any fork.
         unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
     });
@@ -151,18 +154,21 @@ pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
 }
 
 impl WatchedNumber {
-    /// False if the time has passed.
-    fn wait(&self, way: Way, until: Option<Instant>) -> bool {
-        let in_time = match (way, until) {
-            (Way::In, None) => self.descriptor.wait_readable().map(|()| true),
-            (Way::In, Some(until)) => self.descriptor.wait_readable_until(until),
-            (Way::Out, None) => self.descriptor.wait_writable().map(|()| true),
-            (Way::Out, Some(until)) => self.descriptor.wait_writable_until(until),
-        };
+    /// Until it is ready, or `is_over` is true. False if the time has passed.
+    fn wait(&self, way: Way, until: Option<Instant>, is_over: impl Fn() -> bool) -> bool {
         // An error is the call's affair, which is made next.
-        in_time.unwrap_or(true)
+        self.descriptor.wait_unless(way == Way::In, until, is_over).unwrap_or(true)
     }
 }
+
+/// Has those who wait for a descriptor look whether their wait is over.
+fn look_again(descriptor: c_int) {
+    let watched = all().as_ref().and_then(|all| all.get(&descriptor).cloned());
+    watched.into_iter().for_each(|watched| watched.descriptor.look_again());
+}
+
+/// What a call of the kernel's never answers: the caller is to be cancelled.
+const CANCELLED: Errno = Errno(c_int::MAX);
 
 /// How a wait has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -171,38 +177,48 @@ pub(crate) enum DescriptorEnd {
     TimedOut,
     /// By a handler of a signal.
     Interrupted,
+    /// The caller is to be cancelled.
+    Cancelled,
 }
 
-/// Waits until it is ready.
+/// Waits until it is ready; a cancellation point, which may unwind the caller.
 pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers: Handlers) -> DescriptorEnd {
     let watched = get(descriptor);
-    let ended = watched.wait_or_be_interrupted(way, until, handlers);
+    let ended = watched.wait_or_be_ended((descriptor, way), until, handlers);
     put(descriptor, watched);
+    if ended == DescriptorEnd::Cancelled {
+        cancel::cancel_here();
+    }
     ended
 }
 
-/// So often one whose waits handlers end looks whether one has run.
-const LOOK: Duration = Duration::from_millis(20);
-
 impl WatchedNumber {
-    fn wait_or_be_interrupted(&self, way: Way, until: Option<Instant>, handlers: Handlers) -> DescriptorEnd {
-        let Some(here) = signals::interrupted_here() else {
-            return if self.wait(way, until) { DescriptorEnd::Ready } else { DescriptorEnd::TimedOut };
+    /// Who ends the wait changes what is looked at here, and then has who waits look again, if it says that it waits:
+    /// `waits_for` is said before the look.
+    fn wait_or_be_ended(
+        &self,
+        (descriptor, way): (c_int, Way),
+        until: Option<Instant>,
+        handlers: Handlers,
+    ) -> DescriptorEnd {
+        let Some(here) = record::here() else {
+            let ready = self.wait(way, until, || false);
+            return if ready { DescriptorEnd::Ready } else { DescriptorEnd::TimedOut };
         };
         let counter = if handlers == Handlers::All { &here.signals } else { &here.breaks };
-        let before = counter.load(Ordering::Relaxed);
-        loop {
-            let next = deadline(LOOK);
-            let is_last = until.zip(next).is_some_and(|(until, next)| until <= next);
-            if self.wait(way, if is_last { until } else { next }) {
-                return DescriptorEnd::Ready;
-            }
-            if counter.load(Ordering::Relaxed) != before {
-                return DescriptorEnd::Interrupted;
-            }
-            if is_last {
-                return DescriptorEnd::TimedOut;
-            }
+        let before = counter.load(Ordering::SeqCst); // pairs with the additions in `signals::note`
+        let is_interrupted = || counter.load(Ordering::SeqCst) != before; // pairs with the same
+        here.waits_for.store(descriptor + 1, Ordering::SeqCst); // pairs with the loads of those who end waits
+        let in_time = self.wait(way, until, || cancel::is_wanted(here) || is_interrupted());
+        here.waits_for.store(0, Ordering::SeqCst); // pairs with the same
+        if cancel::is_wanted(here) {
+            DescriptorEnd::Cancelled
+        } else if is_interrupted() {
+            DescriptorEnd::Interrupted
+        } else if in_time {
+            DescriptorEnd::Ready
+        } else {
+            DescriptorEnd::TimedOut
         }
     }
 }
@@ -239,12 +255,17 @@ pub(crate) fn when_ready(
             watched.end_turn();
         }
         (asks, has_waited) = (true, true);
-        if watched.wait_or_be_interrupted(way, None, Handlers::Breaking) == DescriptorEnd::Interrupted {
-            break Err(Errno(libc::EINTR));
+        match watched.wait_or_be_ended((descriptor, way), None, Handlers::Breaking) {
+            DescriptorEnd::Interrupted => break Err(Errno(libc::EINTR)),
+            DescriptorEnd::Cancelled => break Err(CANCELLED),
+            DescriptorEnd::Ready | DescriptorEnd::TimedOut => {}
         }
     };
     put(descriptor, watched);
     in_turn.fetch_sub(1, Ordering::Relaxed);
+    if answer == Err(CANCELLED) {
+        cancel::cancel_here();
+    }
     answer
 }
 
@@ -254,7 +275,7 @@ impl WatchedNumber {
         if self.turn.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             // pairs with the same
             while self.turn.swap(2, Ordering::Acquire) != 0 {
-                wait::sleep(&self.turn, 2, None, None);
+                wait::sleep(&self.turn, 2, None, &ToldWait::of(&told::WORD, &self.turn));
             }
         }
     }

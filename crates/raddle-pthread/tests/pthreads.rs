@@ -122,6 +122,57 @@ fn ten_thousand_threads_and_a_thousand_with_a_hundred_locks_lose_nothing() {
     }
 }
 
+/// How it ends by a fault, and what is said.
+#[track_caller]
+fn deadlocks(fault: &str, said: &[&str]) {
+    library();
+    let binary = compile("deadlocks");
+    for workers in [1, 2] {
+        let (code, text) = run(&binary, &[fault], Some(workers));
+        assert_eq!(code, Some(3), "{workers} workers: {text}");
+        said.iter().for_each(|part| assert!(text.contains(part), "{workers} workers, no {part:?}: {text}"));
+    }
+}
+
+#[test]
+fn two_threads_with_each_others_lock_are_told() {
+    deadlocks(
+        "locks",
+        &[
+            "waits in pthread_mutex_lock(first_lock at 0x",
+            "waits in pthread_mutex_lock(second_lock at 0x",
+            "held by #",
+            "first_then_second",
+            "second_then_first",
+        ],
+    );
+}
+
+#[test]
+fn two_threads_that_join_each_other_are_told() {
+    deadlocks("joins", &["waits in pthread_join", "for #", "joins"]);
+}
+
+#[test]
+fn those_that_wait_for_a_signal_that_was_lost_are_told() {
+    deadlocks("lost", &["waits in pthread_cond_wait(never_signalled at 0x", "waits"]);
+}
+
+#[test]
+fn who_may_be_woken_by_a_handler_is_in_no_deadlock() {
+    agrees("deadlocks", &["handler"]);
+}
+
+#[test]
+fn a_cancellation_ends_waits_in_the_kernel() {
+    agrees("cancels", &[]);
+}
+
+#[test]
+fn who_spins_without_a_call_lets_others_run() {
+    agrees("spins", &[]);
+}
+
 /// For the group of tests `pthreads`.
 #[test]
 fn the_library_of_cpp_finds_its_threads() {

@@ -1,5 +1,5 @@
-//! Owns: `cargo xtask conformance`: independent suites of occam and OpenMP programs, from checkouts that the user has.
-//! May use: `house`, `openmp`, `report`, `anyhow`.
+//! Owns: `cargo xtask conformance`: independent suites, of occam, of OpenMP, of C++, from checkouts that the user has.
+//! May use: `house`, `openmp`, `pthreads`, `report`, `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
 //! Two suites of occam. `KRoC:tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and
@@ -36,6 +36,9 @@ pub(crate) struct ConformanceArgs {
     /// The folder `tests` of a checkout of OpenMP_VV; clang compiles it
     #[arg(long, value_name = "DIR")]
     openmp_vv: Option<PathBuf>,
+    /// The folder `libstdc++-v3/testsuite` of gcc's source, of which `30_threads` is compiled and run
+    #[arg(long, value_name = "DIR")]
+    libstdcxx: Option<PathBuf>,
     /// Show each refusal of a program that should be accepted, with its first complaint
     #[arg(long)]
     explain: bool,
@@ -43,12 +46,12 @@ pub(crate) struct ConformanceArgs {
 
 /// Runs the suites that are there and prints their tables. Fails if less passes than must.
 pub(crate) fn run(args: &ConformanceArgs) -> anyhow::Result<ExitCode> {
-    let suites = [&args.cgtests, &args.tock, &args.libomp, &args.libgomp, &args.openmp_vv];
+    let suites = [&args.cgtests, &args.tock, &args.libomp, &args.libgomp, &args.openmp_vv, &args.libstdcxx];
     ensure!(
         suites.iter().any(|suite| suite.is_some()),
         "give a suite: --cgtests DIR, --tock DIR, --libomp DIR, ..."
     );
-    let mut good = openmp_suites(args)?;
+    let mut good = openmp_suites(args)? & threads_of_cpp(args.libstdcxx.as_deref())?;
     if args.cgtests.is_none() && args.tock.is_none() {
         return Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
@@ -71,7 +74,8 @@ fn openmp_suites(args: &ConformanceArgs) -> anyhow::Result<bool> {
     let library = crate::house::root().join("target/conformance");
     let mut suites = Vec::new();
     let mut add = |name, compiler, (folders, includes), must| {
-        suites.push(openmp::Suite { name, compiler, folders, includes, must, library: &library });
+        let kind = openmp::SuiteKind::OpenMp;
+        suites.push(openmp::Suite { name, compiler, folders, includes, must, kind, library: &library });
     };
     if let Some(folder) = &args.libomp {
         let folder = folder.canonicalize()?;
@@ -97,6 +101,25 @@ fn openmp_suites(args: &ConformanceArgs) -> anyhow::Result<bool> {
         good &= reached;
     }
     Ok(good)
+}
+
+/// libstdc++'s own tests of threads; true if as much passes as must.
+fn threads_of_cpp(testsuite: Option<&Path>) -> anyhow::Result<bool> {
+    let Some(testsuite) = testsuite else { return Ok(true) };
+    let testsuite = testsuite.canonicalize()?;
+    let folder = crate::house::root().join("target/conformance-pthreads");
+    crate::pthreads::run(&crate::pthreads::PthreadsArgs { output: Some(folder.clone()), debug: false })?;
+    let (text, reached) = openmp::table(&openmp::Suite {
+        name: "30_threads",
+        compiler: "g++",
+        folders: vec![testsuite.join("30_threads")],
+        includes: vec![testsuite.join("util")],
+        must: 980,
+        kind: openmp::SuiteKind::Cpp,
+        library: &folder.join("libraddle_pthread.so"),
+    })?;
+    say(&text);
+    Ok(reached)
 }
 
 /// The command `raddle`, built in release.

@@ -1,4 +1,4 @@
-//! Owns: suites of OpenMP programs in C: which pass with the compiler's own library, and which of these with Raddle's.
+//! Owns: suites of programs with threads: which pass with the system's own library, and which of these with Raddle's.
 //! May use: `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
@@ -20,8 +20,41 @@ pub(super) struct Suite<'s> {
     pub(super) folders: Vec<PathBuf>,
     pub(super) includes: Vec<PathBuf>,
     pub(super) must: usize,
-    /// The folder with Raddle's library under the names that it stands for.
+    pub(super) kind: SuiteKind,
+    /// The folder with Raddle's library under the names that it stands for, or the library that is preloaded.
     pub(super) library: &'s Path,
+}
+
+/// What the programs are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SuiteKind {
+    /// OpenMP's in C.
+    OpenMp,
+    /// Those of C++ with POSIX threads.
+    Cpp,
+}
+
+impl SuiteKind {
+    fn extension(self) -> &'static str {
+        match self {
+            SuiteKind::OpenMp => ".c",
+            SuiteKind::Cpp => ".cc",
+        }
+    }
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            SuiteKind::OpenMp => &["-O1", "-fopenmp", "-w"],
+            SuiteKind::Cpp => &["-O1", "-pthread", "-w", "-std=gnu++20"],
+        }
+    }
+
+    fn variable(self) -> &'static str {
+        match self {
+            SuiteKind::OpenMp => "LD_LIBRARY_PATH",
+            SuiteKind::Cpp => "LD_PRELOAD",
+        }
+    }
 }
 
 /// What one program asks for.
@@ -37,7 +70,7 @@ pub(super) fn table(suite: &Suite<'_>) -> anyhow::Result<(String, bool)> {
     fs::create_dir_all(&scratch).with_context(|| format!("could not make {}", scratch.display()))?;
     let mut programs = Vec::new();
     for folder in &suite.folders {
-        collect(folder, &mut programs)?;
+        collect(folder, suite.kind, &mut programs)?;
     }
     ensure!(!programs.is_empty(), "nothing of the suite {} is there", suite.name);
     programs.sort();
@@ -49,11 +82,11 @@ pub(super) fn table(suite: &Suite<'_>) -> anyhow::Result<(String, bool)> {
             continue;
         }
         built += 1;
-        if !runs(&binary, &wishes, None)? {
+        if !runs(&binary, &wishes, suite.kind, None)? {
             continue;
         }
         native += 1;
-        if runs(&binary, &wishes, Some(suite.library))? {
+        if runs(&binary, &wishes, suite.kind, Some(suite.library))? {
             passed += 1;
         } else {
             let _ = writeln!(failed, "  fails: {}", program.display());
@@ -67,13 +100,15 @@ pub(super) fn table(suite: &Suite<'_>) -> anyhow::Result<(String, bool)> {
     Ok((text, native > 0 && passed * 1000 >= native * suite.must))
 }
 
-fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+fn collect(folder: &Path, kind: SuiteKind, into: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         if path.is_dir() && name != "ompt" && name != "bolt" {
-            collect(&path, into)?;
-        } else if name.ends_with(".c") && is_program(&fs::read_to_string(&path).unwrap_or_default()) {
+            collect(&path, kind, into)?;
+        } else if name.ends_with(kind.extension())
+            && is_program(&fs::read_to_string(&path).unwrap_or_default())
+        {
             into.push(path);
         }
     }
@@ -122,7 +157,7 @@ fn wishes(text: &str) -> Wishes {
 
 fn compile(suite: &Suite<'_>, program: &Path, wishes: &Wishes, binary: &Path) -> anyhow::Result<bool> {
     let mut command = Command::new(suite.compiler);
-    command.args(["-O1", "-fopenmp", "-w"]).args(&wishes.options);
+    command.args(suite.kind.options()).args(&wishes.options);
     for folder in &suite.includes {
         command.arg("-I").arg(folder);
     }
@@ -132,11 +167,11 @@ fn compile(suite: &Suite<'_>, program: &Path, wishes: &Wishes, binary: &Path) ->
     Ok(status.success())
 }
 
-fn runs(binary: &Path, wishes: &Wishes, library: Option<&Path>) -> anyhow::Result<bool> {
+fn runs(binary: &Path, wishes: &Wishes, kind: SuiteKind, library: Option<&Path>) -> anyhow::Result<bool> {
     let mut command = Command::new("timeout");
     command.arg("60").arg("env");
     if let Some(library) = library {
-        command.arg(format!("LD_LIBRARY_PATH={}", library.display()));
+        command.arg(format!("{}={}", kind.variable(), library.display()));
     }
     command.arg(binary).envs(wishes.variables.iter().cloned());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -24,6 +24,19 @@ fn the_library_of_pthreads_is_preloaded_and_shown() {
 }
 
 #[test]
+fn a_denied_program_runs_as_it_is_and_others_are_told_which() {
+    let folder = folder("denied");
+    let shown = |program: &str| {
+        let mut command = raddle();
+        command.args(["exec", "--pthreads", "--deny", "sh", "--deny", "nginx", "--show", "--", program]);
+        let command = command.env("PTHREADS_LIBRARY", &folder).env_remove("LD_PRELOAD");
+        text(&command.output().expect("it starts").stdout)
+    };
+    assert_eq!(shown("/bin/sh"), "raddle: `/bin/sh` runs as it is: it is denied\n");
+    assert!(shown("/bin/ls").ends_with("\nLIBRADDLE_DENY=sh:nginx\n"), "{}", shown("/bin/ls"));
+}
+
+#[test]
 fn a_program_that_it_cannot_serve_runs_as_it_is() {
     let folder = folder("declined");
     let image = folder.join("image");

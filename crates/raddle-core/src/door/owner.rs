@@ -55,7 +55,8 @@ impl Owner {
     }
 
     /// What a report is told.
-    pub(super) fn held(&self) -> Option<Held> {
+    #[doc(hidden)]
+    pub fn held(&self) -> Option<Held> {
         let word = self.0.load(Ordering::Relaxed);
         let who = std::ptr::without_provenance(word & !OS_THREAD);
         let by_caller = who == who_runs().0.cast_const();

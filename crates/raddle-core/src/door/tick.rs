@@ -1,10 +1,11 @@
 //! Owns: ticks: whether the caller's time slice is over, and yielding then.
-//! May use: `wait::park`, `worker`.
-//! Never: a signal; a clock read while nobody else wants to run.
+//! May use: `block::current`, `observe::interruption`, `wait::park`, `worker::choice`, `worker::here`,
+//! `raddle-protocol`.
+//! Never: a clock read while nobody else wants to run; a signal, but for an adaptor that has asked for it.
 //!
-//! The scheduler takes nobody off a worker: a process or thread runs until it waits, or calls an operation of Raddle's
-//! own when its slice is over. Code of others spins on a flag, polls a lock, computes. An adaptor lets it yield at the
-//! calls that it exports and that do not wait: a try-lock, a look at a clock, an allocation.
+//! The scheduler by itself takes nobody off a worker: a process or thread runs until it waits, or calls an operation of
+//! Raddle's own when its slice is over. Code of others spins on a flag, polls a lock, computes. An adaptor lets it
+//! yield at the calls that it exports and that do not wait: a try-lock, a look at a clock, an allocation.
 //!
 //! ```
 //! use raddle_core::door::tick;
@@ -31,22 +32,41 @@
 //! *What it costs.* While nobody waits: a dozen loads. While somebody does, a look at the clock, 20 ns.
 //!
 //! # A tick at any instruction
-//! is what this prepares and does not do: code that makes no call keeps its worker. The body comes with the adaptor for
-//! POSIX threads; what it will have to keep to, so that adaptors can be written for it now:
+//! Code that makes no call keeps its worker, unless its adaptor has said where it may be taken off ([`Interruption`]).
+//! Then whoever watches for hangs sends a signal to a worker whose slice is over, and its handler does what
+//! [`yield_if_due`] does, between any two instructions of the program's:
 //!
-//! 1. A timer for each worker whose handler is a signal's, armed only while [`due`] would ask the clock. It takes
-//!    threads with storage of their own off their worker, nobody else: what a light process or a task has in the
-//!    storage of its worker's OS thread must not be seen by others.
-//! 2. Not inside of the runtime, and not inside of an adaptor: their locks are held for nanoseconds, and nobody who
-//!    waits for one leaves its worker. Where the instruction lies does not tell, since they call the allocator; a count
-//!    in the control block does, and an adaptor has its own part in it.
-//! 3. Whoever is interrupted keeps `errno`, all registers, and the mask that a handler of its own would find.
+//! 1. Only while somebody waits for the worker, and only if what runs has used a processor since the last look.
+//! 2. Threads with storage of their own, nobody else: what a light process or a task has in the storage of its worker's
+//!    OS thread must not be seen by others.
+//! 3. Not inside of the runtime, nor of an adaptor, nor of what these call: their locks are held for nanoseconds, and
+//!    who waits for one need not leave its worker. The adaptor answers for an instruction's address. It is a library of
+//!    its own, which only libraries of the system stand below; so all addresses are the program's but theirs, the
+//!    allocator's among them.
+//! 4. Not in the midst of another signal's handler, whose mask is its OS thread's.
+//! 5. Whoever is interrupted keeps `errno` and all registers; wherever it goes on, it has that worker's mask and
+//!    alternate stack.
+//!
+//! A count in the control block, of how deep one is in the runtime, was considered: it would know more than an address
+//! does, and cost each call of the adaptor's two additions. So was an extra worker (`worker::extra`) beside the one
+//! that spins: then a program with more spinners than extra workers hangs, and the kernel has to divide the processors.
 //!
 //! A request that the handler only notes, and that is looked at here, was considered, and would be less than this: the
 //! same calls, later by a signal, which interrupts system calls that nobody restarts.
 
+pub use crate::observe::Interruption;
+
+use crate::block::current_header;
 use crate::wait::park::{self, Caller, caller};
 use crate::worker::{Here, choice};
+use raddle_protocol::header::OWN_TLS;
+
+/// As [`yield_if_due`], if the caller has storage of its own: by the handler of a tick.
+pub fn yield_if_interrupted() -> bool {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { current_header().as_ref() };
+    running.is_some_and(|running| running.is(OWN_TLS)) && yield_if_due()
+}
 
 /// Whether the caller's time slice is over. False on an OS thread of the program's, where the kernel sees to that.
 ///

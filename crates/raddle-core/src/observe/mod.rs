@@ -9,11 +9,13 @@
 //! observers read.
 
 mod dump;
+mod interruption;
 mod seed;
 mod trace;
 mod watcher;
 
 pub use dump::{Content, Dump};
+pub use interruption::Interruption;
 pub use seed::{EXPLORER, Explorer, Run, Seed, SeedFacts, Seeded, SeededSchedule};
 pub use trace::TracePlan;
 pub(crate) use watcher::note_change;

@@ -65,6 +65,11 @@ impl Shared {
         [total.spawns, total.exits, total.alarms, total.shared_taken]
     }
 
+    /// How long a slice may last while others wait for its worker.
+    pub fn tick(&self) -> Duration {
+        Duration::from_nanos(self.policy.tick_ns())
+    }
+
     /// Whether all its workers sleep.
     pub fn all_workers_sleep(&self) -> bool {
         self.idle.all_asleep().is_some() && self.extras.all_asleep().is_some()

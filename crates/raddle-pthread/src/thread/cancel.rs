@@ -4,7 +4,8 @@
 //!
 //! Who cancels sets a bit and then wakes whoever waits at the word that the thread says it waits at, until it waits
 //! there no more. The thread says so first, then looks at the bit, then sleeps; all who sleep at words look again for
-//! what they wait for, so that the others lose nothing. A wait in the kernel is not ended.
+//! what they wait for, so that the others lose nothing. Who waits for a descriptor is told likewise, and one that waits
+//! in the kernel, on a spare OS thread, by a signal.
 //!
 //! A thread whose type is asynchronous is cancelled as a deferred one is.
 
@@ -12,7 +13,7 @@ use crate::next::next;
 use crate::report;
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;
-use crate::thread::{cleanup, life};
+use crate::thread::{cleanup, life, signals};
 use raddle_core::door::thread::{self, ThreadEnds};
 use std::ffi::{c_int, c_void};
 use std::ptr::without_provenance;
@@ -26,6 +27,9 @@ const DISABLED: u32 = 2;
 const ASYNCHRONOUS: u32 = 4;
 /// It ends.
 const ENDS: u32 = 8;
+
+/// So often one who is in a call of the kernel's is told; it may be one that nothing interrupts.
+const TRIES: u32 = 10_000;
 
 /// `PTHREAD_CANCELED`.
 const CANCELLED: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
@@ -114,6 +118,10 @@ unsafe extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {
     // pairs with the loads in `is_wanted`
     record.cancel.fetch_or(WANTED, Ordering::SeqCst);
     let mut times = 0;
+    while !is_disabled(record) && signals::end_wait_for_descriptor(record) && times < TRIES {
+        wait::breathe(&mut times);
+    }
+    times = 0;
     loop {
         let address = record.waits_at.load(Ordering::SeqCst); // pairs with the stores in `sleep_at_point`
         if address == 0 || is_disabled(record) {

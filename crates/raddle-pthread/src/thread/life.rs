@@ -5,8 +5,9 @@
 use crate::next::next;
 use crate::thread::cancel;
 use crate::thread::record::{self, DETACHED, JOINABLE, JOINING, ThreadRecord};
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
-use crate::thread::{signals, start};
+use crate::thread::{signals, start, ticks};
 use raddle_context::interpose;
 use raddle_core::door::thread::{ForeignBuilder, Start, Thread, pthread_self};
 use raddle_core::{blocking, orphan};
@@ -216,6 +217,7 @@ pub(crate) fn install() {
     ONCE.call_once(|| {
         cancel::install();
         record::install();
+        ticks::install();
         // SAFETY: it may be called in any child.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
@@ -255,7 +257,7 @@ pub(crate) fn wait_for_all() {
         if alive == 0 {
             return;
         }
-        wait::sleep(&ALIVE, alive, None, None);
+        wait::sleep(&ALIVE, alive, None, &ToldWait::of_nothing(&told::END));
     }
 }
 
@@ -300,9 +302,10 @@ fn join_until(record: &ThreadRecord, result: *mut *mut c_void, until: Option<Ins
     if record.state.compare_exchange(JOINABLE, JOINING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
         return libc::EINVAL;
     }
+    let told = ToldWait::of(&told::JOIN, &record.ended).for_end_of(&record.block);
     // pairs with the release where it ends
     while record.ended.load(Ordering::Acquire) == 0 {
-        let ended = wait::sleep_at_point(&record.ended, 0, until, Handlers::None);
+        let ended = wait::sleep_at_point(&record.ended, 0, until, (Handlers::None, &told));
         if ended == PointEnd::Woken {
             continue;
         }

@@ -8,5 +8,7 @@ pub(crate) mod life;
 pub(crate) mod record;
 pub(crate) mod signals;
 mod start;
+pub(crate) mod ticks;
 pub(crate) mod time;
+pub(crate) mod told;
 pub(crate) mod wait;

@@ -8,6 +8,7 @@
 
 use crate::thread::{life, signals, wait};
 use raddle_core::door::thread::pthread_self;
+use raddle_core::wait::who_runs;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 use std::ptr::{null_mut, with_exposed_provenance};
@@ -28,6 +29,8 @@ pub(crate) struct ThreadRecord {
     pub(crate) cancel: AtomicU32,
     /// The address of the word at which it waits, if a cancellation ends that.
     pub(crate) waits_at: AtomicUsize,
+    /// The descriptor for which it waits, and one more; 0 if for none.
+    pub(crate) waits_for: AtomicI32,
     /// Its number, as `gettid` has it.
     pub(crate) number: AtomicI32,
     /// Its name.
@@ -43,6 +46,8 @@ pub(crate) struct ThreadRecord {
     pub(crate) breaks: AtomicU32,
     /// The OS thread in which it blocks, if a handler is to end that.
     pub(crate) away: AtomicI32,
+    /// What reports know it by: its control block. Null before it has run.
+    pub(crate) block: AtomicPtr<()>,
     /// How it was made: the size of its guard.
     pub(crate) guard: AtomicUsize,
 }
@@ -63,6 +68,7 @@ thread_local! {
             ended: AtomicU32::new(0),
             cancel: AtomicU32::new(0),
             waits_at: AtomicUsize::new(0),
+            waits_for: AtomicI32::new(0),
             number: AtomicI32::new(0),
             name: [const { AtomicU8::new(0) }; 16],
             cleanups: Cell::new(null_mut()),
@@ -71,6 +77,7 @@ thread_local! {
             signals: AtomicU32::new(0),
             breaks: AtomicU32::new(0),
             away: AtomicI32::new(0),
+            block: AtomicPtr::new(null_mut()),
             guard: AtomicUsize::new(0),
         })
     };
@@ -130,6 +137,7 @@ impl ThreadRecord {
         /// Above all numbers of the kernel's.
         const FIRST: i32 = 1 << 22;
         self.number.store(FIRST + NUMBERS.fetch_add(1, Ordering::Relaxed) % FIRST, Ordering::Relaxed);
+        self.block.store(who_runs().0, Ordering::Relaxed);
         self.own.store(thread, Ordering::Relaxed);
     }
 }

@@ -12,6 +12,7 @@
 
 use crate::errno::{answer, fail};
 use crate::next::next;
+use crate::thread::cancel;
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;
 use raddle_context::interpose;
@@ -19,6 +20,7 @@ use raddle_core::{blocking, orphan};
 use raddle_syscall::Errno;
 use std::ffi::{c_int, c_void};
 use std::ptr::{null_mut, without_provenance};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 interpose! {
@@ -40,6 +42,10 @@ interpose! {
 const SIGNALS: usize = 65;
 /// By which the keeper is told of its mask.
 const TELL: c_int = 63;
+/// Takes a thread off its worker.
+pub(crate) const TICK: c_int = 61;
+/// Has a worker stand still, for a report.
+pub(crate) const STOP: c_int = 62;
 
 const fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
@@ -53,6 +59,10 @@ const FAULTS: u64 = bit(libc::SIGSEGV)
     | bit(libc::SIGTRAP)
     | bit(libc::SIGSYS)
     | bit(libc::SIGABRT);
+/// Which are the runtime's own.
+const OURS: u64 = bit(TELL) | bit(TICK) | bit(STOP);
+/// What workers do not block.
+const OF_WORKERS: u64 = FAULTS | bit(TICK) | bit(STOP);
 /// What cannot be blocked.
 const NEVER: u64 = bit(libc::SIGKILL) | bit(libc::SIGSTOP);
 
@@ -118,11 +128,25 @@ fn end_wait(record: &ThreadRecord, mut breathe: impl FnMut()) {
         }
         breathe();
     }
+    end_wait_for_descriptor(record);
+}
+
+/// Has those who wait for a descriptor look whether their wait is over: said by `watched`, before the first wait.
+pub(crate) static LOOK_AGAIN: OnceLock<fn(c_int)> = OnceLock::new();
+
+/// As [`end_wait`], of a wait for a descriptor, or in a call of the kernel's.
+/// Whether it was in such a call: perhaps not yet in the kernel, where the signal would have ended that.
+pub(crate) fn end_wait_for_descriptor(record: &ThreadRecord) -> bool {
+    let descriptor = record.waits_for.load(Ordering::SeqCst); // pairs with the stores in `watched`
+    if descriptor != 0 {
+        LOOK_AGAIN.get().into_iter().for_each(|look_again| look_again(descriptor - 1));
+    }
     let away = record.away.load(Ordering::SeqCst); // pairs with the stores in `call_away`
     if away != 0 {
         // It may have come back.
         let _late = send(away, TELL);
     }
+    away != 0
 }
 
 /// Ends what another thread waits in, by a thread of ours.
@@ -139,7 +163,7 @@ fn send(number: c_int, signal: c_int) -> Result<usize, Errno> {
 }
 
 /// Makes a call of the kernel's that blocks, on a spare OS thread, and that a handler for the caller interrupts; again,
-/// if the handler lets it be `begun_again`.
+/// if the handler lets it be `begun_again`. A cancellation interrupts it, too, and unwinds the caller.
 pub(crate) fn call_away(
     begun_again: bool,
     call: impl Fn() -> Result<usize, Errno> + Send,
@@ -147,34 +171,44 @@ pub(crate) fn call_away(
     if record::here().is_none() {
         return call();
     }
-    blocking(move || {
+    let result = blocking(move || {
         let Some(here) = record::here() else { return call() };
         let breaks = here.breaks.load(Ordering::SeqCst); // pairs with the addition in `note`
         let masked = raddle_syscall::blocked_signals();
-        here.away.store(raddle_syscall::thread_number(), Ordering::SeqCst); // pairs with the load in `end_wait`
+        // pairs with the load in `end_wait_for_descriptor`
+        here.away.store(raddle_syscall::thread_number(), Ordering::SeqCst);
         raddle_syscall::block_signals_only(masked & !bit(TELL));
+        // Who cancels has set the mark before it looks where the caller is.
+        let is_cancelled = cancel::is_wanted(here);
         let result = loop {
-            let result = call();
+            let result = if is_cancelled { Err(Errno(libc::EINTR)) } else { call() };
             // pairs with the addition in `note`
-            let is_over = !begun_again || here.breaks.load(Ordering::SeqCst) != breaks;
+            let is_broken = !begun_again || here.breaks.load(Ordering::SeqCst) != breaks;
+            let is_over = is_broken || cancel::is_wanted(here);
             if is_over || result != Err(Errno(libc::EINTR)) {
                 break result;
             }
         };
         raddle_syscall::block_signals_only(masked);
-        here.away.store(0, Ordering::SeqCst); // pairs with the load in `end_wait`
+        here.away.store(0, Ordering::SeqCst); // pairs with the load in `end_wait_for_descriptor`
         result
-    })
+    });
+    if result == Err(Errno(libc::EINTR)) {
+        cancel::point();
+    }
+    result
 }
 
 /// Whether the program has any handler.
 static HAS_HANDLERS: AtomicBool = AtomicBool::new(false);
 
-/// The caller, if handlers end its waits.
-pub(crate) fn interrupted_here() -> Option<&'static ThreadRecord> {
-    let main = MAIN.load(Ordering::Relaxed).cast_const();
-    let is_it = |here: &&'static ThreadRecord| std::ptr::eq(*here, main);
-    record::here().filter(|_| HAS_HANDLERS.load(Ordering::Relaxed)).filter(is_it)
+/// How many wait for a signal, whatever it does. One that is cancelled in its wait stays counted: then a deadlock is
+/// not told.
+static WAIT_FOR_SIGNALS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether a signal may wake somebody, or end the program, for which somebody waits.
+pub(crate) fn are_waited_for() -> bool {
+    HAS_HANDLERS.load(Ordering::Relaxed) || WAIT_FOR_SIGNALS.load(Ordering::Relaxed) != 0
 }
 
 /// At the keeper: its mask is what is wanted from here on. Elsewhere it only interrupts.
@@ -196,7 +230,7 @@ fn tell_keeper() {
     let threads = THREADS.load(Ordering::Relaxed);
     let is_blocked = |signal: &usize| BLOCKERS[*signal].load(Ordering::Relaxed) >= threads;
     let wanted = (1..SIGNALS).filter(is_blocked).fold(0, |all, signal| all | bit(signal as c_int));
-    let wanted = wanted & !(bit(TELL) | NEVER | FAULTS);
+    let wanted = wanted & !(OURS | NEVER | FAULTS);
     let keeper = KEEPER.load(Ordering::Relaxed);
     if keeper == 0 || wanted == BLOCKED.load(Ordering::Relaxed) {
         return;
@@ -258,15 +292,15 @@ pub(crate) fn begin_keeping() -> u64 {
     action.sa_flags = libc::SA_SIGINFO;
     // SAFETY: a handler that touches nothing but its context; no signal of the program's.
     unsafe { libc::sigaction(TELL, &raw const action, null_mut()) };
-    raddle_syscall::block_signals_only(!FAULTS);
+    raddle_syscall::block_signals_only(!OF_WORKERS);
     KEEPER.store(raddle_syscall::thread_number(), Ordering::Relaxed);
-    BLOCKED.store(before & !(bit(TELL) | NEVER | FAULTS), Ordering::Relaxed);
+    BLOCKED.store(before & !(OURS | NEVER | FAULTS), Ordering::Relaxed);
     before
 }
 
 /// In the same one, when the workers are there.
 pub(crate) fn keep(blocked: u64) {
-    raddle_syscall::block_signals_only(blocked & !bit(TELL));
+    raddle_syscall::block_signals_only(blocked & !OURS);
     // What was wanted meanwhile.
     tell_keeper();
 }
@@ -304,6 +338,18 @@ pub(crate) fn with_own_mask<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Whether a handler is this library's: that of dumps, of which the program knows nothing.
+fn is_ours(handler: usize) -> bool {
+    let file = |address: usize| {
+        // SAFETY: zeroes are a value of this.
+        let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+        // SAFETY: any address may be asked for, and a place for the answer.
+        let is = unsafe { libc::dladdr(without_provenance(address), &raw mut found) } != 0;
+        is.then_some(found.dli_fbase)
+    };
+    file(handler).is_some_and(|base| Some(base) == file(is_ours as *const () as usize))
+}
+
 unsafe extern "C" fn set_action(
     signal: c_int,
     new: *const libc::sigaction,
@@ -311,6 +357,15 @@ unsafe extern "C" fn set_action(
 ) -> c_int {
     type SetSignals = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
     let next = next!(c"sigaction": SetSignals);
+    if (1..SIGNALS as c_int).contains(&signal) && bit(signal) & OURS != 0 {
+        // SAFETY: zeroes are a value of this.
+        let nothing: libc::sigaction = unsafe { std::mem::zeroed() };
+        if !old.is_null() {
+            // SAFETY: the caller's.
+            unsafe { old.write(nothing) };
+        }
+        return 0;
+    }
     if !(1..SIGNALS as c_int).contains(&signal) || bit(signal) & (FAULTS | NEVER) != 0 {
         // SAFETY: the caller's arguments.
         return unsafe { next(signal, new, old) };
@@ -343,6 +398,13 @@ unsafe extern "C" fn set_action(
         (old.sa_sigaction, old.sa_flags) = before;
         // SAFETY: the caller's set, which had it not.
         unsafe { libc::sigdelset(&raw mut old.sa_mask, TELL) };
+    }
+    // SAFETY: as above.
+    if let Some(old) = unsafe { old.as_mut() }
+        && old.sa_sigaction > libc::SIG_IGN
+        && is_ours(old.sa_sigaction)
+    {
+        (old.sa_sigaction, old.sa_flags) = (libc::SIG_DFL, 0);
     }
     answer
 }
@@ -485,7 +547,7 @@ unsafe extern "C" fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_
 
 unsafe extern "C-unwind" fn wait_for_signal(set: usize, signal: *mut c_int) -> c_int {
     type SignalWait = unsafe extern "C" fn(usize, usize) -> c_int;
-    crate::thread::cancel::point();
+    cancel::point();
     let (next, place) = (next!(c"sigwait": SignalWait), signal.expose_provenance());
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, place) })
@@ -493,7 +555,7 @@ unsafe extern "C-unwind" fn wait_for_signal(set: usize, signal: *mut c_int) -> c
 
 unsafe extern "C-unwind" fn wait_for_info(set: usize, info: usize) -> c_int {
     type SignalWait = unsafe extern "C" fn(usize, usize) -> c_int;
-    crate::thread::cancel::point();
+    cancel::point();
     let next = next!(c"sigwaitinfo": SignalWait);
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, info) })
@@ -501,7 +563,7 @@ unsafe extern "C-unwind" fn wait_for_info(set: usize, info: usize) -> c_int {
 
 unsafe extern "C-unwind" fn wait_for_info_until(set: usize, info: usize, time: usize) -> c_int {
     type SignalWait = unsafe extern "C" fn(usize, usize, usize) -> c_int;
-    crate::thread::cancel::point();
+    cancel::point();
     let next = next!(c"sigtimedwait": SignalWait);
     // SAFETY: the caller's arguments.
     blocking(move || unsafe { next(set, info, time) })
@@ -513,7 +575,9 @@ unsafe extern "C-unwind" fn pause_until_handled() -> c_int {
         // SAFETY: no preconditions.
         return unsafe { next!(c"pause": Pause)() };
     }
+    WAIT_FOR_SIGNALS.fetch_add(1, Ordering::Relaxed);
     crate::thread::time::sleep_until_signal(wait::Handlers::All);
+    WAIT_FOR_SIGNALS.fetch_sub(1, Ordering::Relaxed);
     fail(libc::EINTR)
 }
 
@@ -528,7 +592,9 @@ unsafe extern "C-unwind" fn suspend(set: *const u64) -> c_int {
     // SAFETY: the caller's.
     change(here, unsafe { set.read() } & !NEVER);
     // One that was pending is handled as the mask changes, before or behind any of the next steps.
+    WAIT_FOR_SIGNALS.fetch_add(1, Ordering::Relaxed);
     crate::thread::time::sleep_until_signal(wait::Handlers::Since(seen));
+    WAIT_FOR_SIGNALS.fetch_sub(1, Ordering::Relaxed);
     change(here, before);
     fail(libc::EINTR)
 }

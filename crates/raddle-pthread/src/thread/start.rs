@@ -103,6 +103,14 @@ fn leave_children_alone() {
     unsafe { std::env::set_var(PRELOAD, others) };
 }
 
+/// Whether the program's name is among those that are to keep the C library's threads.
+fn is_denied() -> bool {
+    let Ok(denied) = std::env::var("LIBRADDLE_DENY") else { return false };
+    let file = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let name = file.file_name().unwrap_or_default();
+    denied.split(':').any(|denied| name == denied)
+}
+
 /// There is no runtime.
 static IS_OFF: AtomicBool = AtomicBool::new(false);
 
@@ -145,6 +153,11 @@ unsafe extern "C" fn __libc_start_main(
     let next = next!(c"__libc_start_main": StartMain);
     let mut arguments =
         Arguments { next, main, number, words, hooks: [begin, end, loader, stack], blocked: 0 };
+    if is_denied() {
+        IS_OFF.store(true, Ordering::Relaxed);
+        // SAFETY: the caller's arguments.
+        return unsafe { arguments.go() };
+    }
     if std::env::var_os("LIBRADDLE_MAIN").is_some_and(|text| text == "os") {
         // SAFETY: the caller's arguments.
         return unsafe { arguments.go() };

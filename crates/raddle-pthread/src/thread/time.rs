@@ -4,6 +4,7 @@
 
 use crate::errno::fail;
 use crate::thread::cancel;
+use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
 use raddle_core::door::{futex, thread};
 use std::ffi::{c_int, c_uint};
@@ -26,8 +27,9 @@ extern "C" fn pthread_yield() -> c_int {
 fn sleep_until(until: Option<Instant>, handlers: Handlers) -> bool {
     cancel::point();
     let word = AtomicU32::new(0);
+    let told = ToldWait::of_nothing(&told::SLEEP);
     loop {
-        match wait::sleep_at_point(&word, 0, until, handlers) {
+        match wait::sleep_at_point(&word, 0, until, (handlers, &told)) {
             PointEnd::Woken => {}
             PointEnd::TimedOut => return true,
             PointEnd::Interrupted => return false,

@@ -4,21 +4,18 @@
 
 use crate::thread::cancel;
 use crate::thread::record::{self, ThreadRecord};
-use raddle_core::door::futex::{self, ANY, FutexWord, Owner, WaitOptions, WaitOutcome};
+use crate::thread::told::ToldWait;
+use raddle_core::door::futex::{self, ANY, FutexWord, WaitOutcome};
 use std::ffi::c_int;
+use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Sleeps while the word has this value; false when the time has passed. For no reason, too.
+/// Sleeps while the word has this value, for what is told; false when the time has passed. For no reason, too.
 #[inline]
-pub(crate) fn sleep<W: FutexWord>(
-    word: &W,
-    seen: W::Value,
-    until: Option<Instant>,
-    owner: Option<&Owner>,
-) -> bool {
-    let options = WaitOptions { until, bits: ANY, owner };
-    futex::wait_or_cancelled(word, seen, &options) != WaitOutcome::TimedOut
+#[track_caller]
+pub(crate) fn sleep<W: FutexWord>(word: &W, seen: W::Value, until: Option<Instant>, told: &ToldWait) -> bool {
+    futex::wait_in(word, seen, until, (told.call, told, Location::caller())) != WaitOutcome::TimedOut
 }
 
 /// How a cancellation point's wait has ended.
@@ -45,15 +42,16 @@ pub(crate) enum Handlers {
 }
 
 /// As [`sleep`], and ends when the caller is to be cancelled, or a handler has run for it.
+#[track_caller]
 pub(crate) fn sleep_at_point(
     word: &AtomicU32,
     seen: u32,
     until: Option<Instant>,
-    handlers: Handlers,
+    (handlers, told): (Handlers, &ToldWait),
 ) -> PointEnd {
     let can_end = |here: &ThreadRecord| handlers != Handlers::None || !cancel::is_disabled(here);
     let Some(here) = record::here().filter(|here| can_end(here)) else {
-        return if sleep(word, seen, until, None) { PointEnd::Woken } else { PointEnd::TimedOut };
+        return if sleep(word, seen, until, told) { PointEnd::Woken } else { PointEnd::TimedOut };
     };
     let address = std::ptr::from_ref(word).addr();
     let run = || match handlers {
@@ -63,7 +61,7 @@ pub(crate) fn sleep_at_point(
     };
     let before = if let Handlers::Since(seen) = handlers { seen } else { run() };
     here.waits_at.store(address, Ordering::SeqCst); // pairs with the load in `cancel::cancel`
-    let in_time = cancel::is_wanted(here) || run() != before || sleep(word, seen, until, None);
+    let in_time = cancel::is_wanted(here) || run() != before || sleep(word, seen, until, told);
     here.waits_at.store(0, Ordering::SeqCst); // pairs with the same
     if cancel::is_wanted(here) {
         PointEnd::Cancelled

@@ -1,0 +1,137 @@
+//! Owns: ticks at any instruction: who has a worker for longer than a tick while others wait is taken off it.
+//! May use: `runtimes`, `signals`, `stand`, `stop`, `libc`, `raddle-context`, `raddle-core`,
+//! `raddle-syscall`.
+//! Never: a signal to a worker for which nobody waits, or in a program whose adaptor has not asked for it.
+//!
+//! `raddle_core::door::tick` says when, and where. The watcher looks at all workers once a tick. One that has
+//! dispatched nothing since the last look, and has used a processor, though somebody waits for it, gets the signal. Its
+//! handler runs on the stack of the thread that it interrupts, which leaves its worker there as by a yield, and comes
+//! back to the handler when it is its turn again, on that worker or another one. Where it may not leave, the next look
+//! asks again: a program is in its own code most of the time.
+
+use crate::runtimes::{Watched, runtimes};
+use crate::signals;
+use crate::stand::os_thread_of;
+use crate::stop;
+use raddle_context::walk::Interrupted;
+use raddle_core::door::tick::{self, Interruption};
+use raddle_core::os_thread;
+use raddle_core::runtime::Shared;
+use raddle_core::worker::Worker;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// What a worker was at when somebody waited for it.
+struct Busy {
+    os_thread: i32,
+    progress: [u64; 3],
+    processor: Option<Duration>,
+}
+
+/// The workers for which somebody waited at the last look, by address.
+#[derive(Default)]
+pub(crate) struct Ticks {
+    seen: HashMap<usize, Busy>,
+    looked: Option<Instant>,
+}
+
+impl Ticks {
+    /// How often is to be looked, at least; none if nobody is taken off.
+    pub(crate) fn period() -> Option<Duration> {
+        Interruption::tick()?;
+        runtimes().iter().map(|watched| watched.shared().tick()).min()
+    }
+
+    /// Looks at all workers, if it is time.
+    pub(crate) fn look(&mut self) {
+        let Some(signal) = Interruption::tick() else { return };
+        let list = runtimes();
+        let Some(tick) = list.iter().map(|watched| watched.shared().tick()).min() else { return };
+        if self.looked.is_some_and(|looked| looked.elapsed() < tick) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let workers = list
+            .iter()
+            .map(Watched::shared)
+            .flat_map(|shared| shared.everybody().map(move |worker| (shared, worker)));
+        for (shared, worker) in workers {
+            if self.is_over(shared, worker, tick) {
+                send(worker, signal);
+            }
+        }
+    }
+
+    /// Whether what runs there has run since the last look, though somebody waits for its worker.
+    fn is_over(&mut self, shared: &Shared, worker: &Worker, tick: Duration) -> bool {
+        let key = std::ptr::from_ref(worker).addr();
+        let is_wanted = || {
+            worker.waiting_for_others().0 > 0
+                || worker.waiting_in_batch() > 0
+                || worker.has_alarm_due()
+                || shared.has_shared(worker.index)
+                || shared.asks_no_poller(tick)
+        };
+        if worker.follows_seed() || shared.worker_sleeps(worker.index) || !is_wanted() {
+            self.seen.remove(&key);
+            return false;
+        }
+        let progress = worker.progress();
+        let same = self.seen.get(&key).filter(|seen| seen.progress == progress);
+        let os_thread = same.map_or_else(|| os_thread_of(key), |seen| seen.os_thread);
+        let processor = (os_thread != 0).then(|| raddle_syscall::processor_time(os_thread)).flatten();
+        let runs = same.is_some_and(|seen| processor.is_some() && processor > seen.processor);
+        self.seen.insert(key, Busy { os_thread, progress, processor });
+        runs
+    }
+}
+
+fn send(worker: &Worker, signal: libc::c_int) {
+    static INSTALLED: OnceLock<bool> = OnceLock::new();
+    if !*INSTALLED.get_or_init(|| signals::install_to_leave(signal, on_tick)) {
+        return;
+    }
+    let os_thread = os_thread_of(std::ptr::from_ref(worker).addr());
+    let records = os_thread::records();
+    if let Some(record) = records.iter().find(|record| os_thread != 0 && record.tid() == os_thread) {
+        // The next look asks again.
+        let _sent = stop::queue(record, signal);
+    }
+}
+
+/// On the worker: the thread that runs there leaves it, if it may.
+extern "C" fn on_tick(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's, for this call.
+    let Some(record) = (unsafe { stop::sent_with(info) }) else { return };
+    // SAFETY: the kernel has given it to this handler.
+    let interrupted = unsafe { Interrupted::of(context) };
+    // In another handler its mask is that one's, and would be this worker's.
+    let is_in_handler = interrupted.blocked != record.blocked_at_begin();
+    let may_leave = Interruption::get().is_some_and(|said| (said.may_leave)(interrupted.address));
+    if is_in_handler || !may_leave || record.tid() != raddle_syscall::thread_number() {
+        return;
+    }
+    // SAFETY: the location is of the storage of the thread, wherever it runs.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    if tick::yield_if_interrupted() {
+        // SAFETY: as the kernel's.
+        unsafe { has_moved(context) };
+    }
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+}
+
+/// The handler returns perhaps on another OS thread, to which the kernel would give the first one's alternate stack.
+///
+/// # Safety
+/// `context` is what the kernel has given to the handler that calls.
+unsafe fn has_moved(context: *mut c_void) {
+    // SAFETY: the caller's.
+    let stack = unsafe { &raw mut (*context.cast::<libc::ucontext_t>()).uc_stack };
+    // SAFETY: the kernel writes there which one it is, and sets none.
+    let _same = unsafe { raddle_syscall::call(libc::SYS_sigaltstack, [0, stack.expose_provenance()]) };
+}

@@ -359,6 +359,18 @@ int raddle_rwlock_write_for(raddle_rwlock_t *lock, int64_t timeout_ns);
 /* Leaves, as a reader or as the writer. RADDLE_EPERM if the caller does not write and nobody reads. */
 int raddle_rwlock_unlock(raddle_rwlock_t *lock);
 
+/* What is to be done once: in memory of yours, which stays, and begins as RADDLE_ONCE_INIT. Needs no end. */
+typedef struct raddle_once_object {
+    uint32_t word;
+    uintptr_t owner;
+} raddle_once_t;
+#define RADDLE_ONCE_INIT { 0, 0 }
+
+/* Calls body(arg), unless a call that returned RADDLE_OK came before; waits for one that is under way, which may wait
+ * as well. Returns what body returns: if that is no RADDLE_OK, nothing was done, and the next caller calls its own.
+ * RADDLE_EDEADLK from within body. */
+int raddle_once(raddle_once_t *once, raddle_body body, void *arg);
+
 /* ------------------------------------------------------------------------------------------------ meeting */
 
 typedef struct raddle_cond raddle_cond_t;

@@ -256,3 +256,17 @@ fn the_page_of_the_manual_is_one() {
     assert!(page.starts_with(".TH \"RADDLE\" \"3\""));
     assert!(page.contains(".SH Channels\n"));
 }
+
+/// A page for each group of the header, to which each function of it leads.
+#[test]
+fn each_function_has_a_page() {
+    let folder = prefix().join("share/man/man3");
+    let declared = names(&fs::read_to_string(here("include/raddle.h")).unwrap(), '(');
+    for name in declared {
+        let leads = fs::read_to_string(folder.join(format!("{name}.3"))).unwrap();
+        let group = leads.strip_prefix(".so man3/").expect(&name).trim_end();
+        let page = fs::read_to_string(folder.join(group)).unwrap();
+        assert!(page.contains(&format!("{name}(")), "{name} in {group}");
+        assert!(page.contains("\\fBReturns\\fR: RADDLE_OK"), "{group}");
+    }
+}

@@ -65,7 +65,7 @@ fn parts(group: &str) -> Vec<HeaderPart> {
             let _written = writeln!(part.comment, "{}", words.trim());
             is_comment = !line.ends_with("*/");
         } else if !line.is_empty() {
-            let _written = writeln!(part.code, "{line}");
+            let _written = writeln!(part.code, "{}", line.trim_start_matches("RADDLE_DIRECT "));
         }
     }
     parts.retain(|part| !part.code.is_empty());

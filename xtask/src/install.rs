@@ -1,5 +1,5 @@
 //! Owns: `cargo xtask install`: the libraries for C and C++ with all that finds them, below a prefix.
-//! May use: `link_shared`, `man`, `report`, `anyhow`.
+//! May use: `header_pages`, `link_shared`, `man`, `report`, `anyhow`.
 //! Never: a path of the machine that built it in what it writes, but for the prefix.
 //!
 //! | file | what |
@@ -9,6 +9,7 @@
 //! | `lib/libraddle.a` | the same as one object, whose other symbols are local: it stands beside other Rust libraries |
 //! | `lib/pkgconfig/raddle.pc`, `lib/cmake/raddle/*` | how build systems find it |
 //! | `share/man/man3/raddle.3` | `docs/C.md` as a page of the manual |
+//! | `share/man/man3/raddle_*.3` | a page for each group of `raddle.h`, to which its functions lead |
 //!
 //! A static library as cargo makes it would do less: what attaches itself before `main` is in objects to which nothing
 //! refers, so that a linker leaves them out, and each name of the standard library would be there twice in a program
@@ -22,7 +23,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, ensure};
 
 use crate::link_shared::{self, LinkSharedArgs};
-use crate::{man, report};
+use crate::{header_pages, man, report};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SONAME: &str = "libraddle.so.0";
@@ -79,7 +80,11 @@ pub(crate) fn run(args: &InstallArgs) -> anyhow::Result<ExitCode> {
     write(&cmake.join("raddle-config.cmake"), &cmake_config())?;
     write(&cmake.join("raddle-config-version.cmake"), &cmake_version())?;
     let manual = fs::read_to_string("docs/C.md").context("could not read docs/C.md")?;
-    write(&folder("share/man/man3")?.join("raddle.3"), &man::page("RADDLE", 3, VERSION, &manual))?;
+    let pages = folder("share/man/man3")?;
+    write(&pages.join("raddle.3"), &man::page("RADDLE", 3, VERSION, &manual))?;
+    for (name, page) in header_pages::pages(&fs::read_to_string(include.join("raddle.h"))?, VERSION) {
+        write(&pages.join(name), &page)?;
+    }
     report::say(&format!("Raddle {VERSION} for C and C++ is in {}\n", prefix.display()));
     Ok(ExitCode::SUCCESS)
 }

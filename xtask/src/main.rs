@@ -14,6 +14,7 @@ mod docs;
 mod failing;
 mod graph;
 mod groups;
+mod header_pages;
 mod house;
 mod install;
 mod link_shared;

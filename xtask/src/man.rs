@@ -20,7 +20,7 @@ pub(crate) fn page(title: &str, section: u8, version: &str, markdown: &str) -> S
             let _written = writeln!(out, "{}", verbatim(line));
         } else {
             table_ends_or_begins(&mut out, &mut is_table, line.starts_with('|'));
-            text(&mut out, line);
+            text(&mut out, &title.to_lowercase(), line);
         }
     }
     table_ends_or_begins(&mut out, &mut is_table, false);
@@ -35,10 +35,10 @@ fn table_ends_or_begins(out: &mut String, is_table: &mut bool, is_row: bool) {
     }
 }
 
-fn text(out: &mut String, line: &str) {
+fn text(out: &mut String, name: &str, line: &str) {
     let _written = if line.starts_with("# ") {
         // The title of a page has the form that programs which list pages read.
-        writeln!(out, ".SH NAME\nraddle \\- {}", inline(line.trim_start_matches("# ")))
+        writeln!(out, ".SH NAME\n{name} \\- {}", inline(line.trim_start_matches("# ")))
     } else if let Some(heading) = line.strip_prefix("## ") {
         writeln!(out, ".SH {}", inline(heading))
     } else if let Some(heading) = line.strip_prefix("### ") {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn headings_lists_and_words() {
-        check("# A page", ".SH NAME\nraddle \\- A page\n");
+        check("# A page", ".SH NAME\nt \\- A page\n");
         check(
             "## Locks\n\nA `raddle_x` [is](y.md) **so**.",
             ".SH Locks\n.PP\nA \\fBraddle_x\\fR is \\fBso\\fR.\n",

@@ -1,5 +1,5 @@
-//! Owns: what Rust benchmark programs share besides `raddle-measure`: pinning, futexes, new stacks, meters.
-//! May use: libc.
+//! Owns: what Rust benchmark programs share besides `raddle-measure`: pinning, futexes, new stacks, meters, a client.
+//! May use: libc, rustix.
 //! Never: a runtime.
 
 pub mod batch;
@@ -12,6 +12,7 @@ pub mod granularity;
 pub mod independent;
 pub mod latency;
 pub mod loops;
+pub mod sockets;
 pub mod timers;
 pub mod transactions;
 pub mod turns;

@@ -113,6 +113,12 @@ const YIELDERS: &[(&str, &[usize])] =
 
 const CHANNELS: &[(&str, &[usize])] = &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("crossbeam", BOTH)];
 
+const SERVERS: &[(&str, &[usize])] =
+    &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH), ("may", BOTH)];
+
+/// The side figures of those that have a client.
+const SOCKETS: &[(&str, &str)] = &[("p50_ns", "ns"), ("p99_ns", "ns")];
+
 /// The benchmarks, in the order in which they run.
 pub const BENCHES: &[Bench] = &[
     Bench {
@@ -539,6 +545,57 @@ pub const BENCHES: &[Bench] = &[
         runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH)],
         samples: 1,
         checksum: |p| p.number("wakes"),
+        ..USUAL
+    },
+    Bench {
+        name: "echo",
+        program: "echo",
+        what: "64 bytes there and back, the next as soon as the answer has come; the client on the last core; each",
+        extra: SOCKETS,
+        variants: &[
+            always("form=echo,connections=1,requests=20000"),
+            always("form=echo,connections=100,requests=100000"),
+            always("form=echo,connections=1000,requests=100000"),
+            full("form=echo,connections=10000,requests=200000"),
+            always("form=echo,connections=100,requests=100000,kind=thread").only(&["raddle"]),
+            always("form=echo,connections=100,requests=100000,kind=task").only(&["raddle"]),
+        ],
+        runtimes: SERVERS,
+        samples: 1,
+        checksum: |p| p.number("requests"),
+        ..USUAL
+    },
+    Bench {
+        name: "echo_half",
+        program: "echo",
+        what: "the same at 80 000 requests a second, each counted from when it was due; p50",
+        extra: SOCKETS,
+        variants: &[always("form=half,connections=100,requests=80000,gap_ns=12500")],
+        runtimes: SERVERS,
+        samples: 1,
+        checksum: |p| p.number("requests"),
+        ..USUAL
+    },
+    Bench {
+        name: "echo_busy",
+        program: "echo",
+        what: "the same at 10 000 a second, beside a process of the server's that only computes; p50",
+        extra: SOCKETS,
+        variants: &[always("form=half,connections=10,requests=10000,gap_ns=100000,busy=1")],
+        runtimes: &[("raddle", TWO), ("light", TWO), ("go", TWO)],
+        samples: 1,
+        checksum: |p| p.number("requests"),
+        ..USUAL
+    },
+    Bench {
+        name: "accept",
+        program: "echo",
+        what: "a connection, 64 bytes there and back, its end; sixteen at a time; each",
+        extra: SOCKETS,
+        variants: &[always("form=accept,connections=16,requests=20000")],
+        runtimes: SERVERS,
+        samples: 1,
+        checksum: |p| p.number("requests"),
         ..USUAL
     },
     Bench {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use bench_common::sockets;
 use raddle_measure::{Plan, Sample, Summary};
 
 use crate::neighbour::Neighbour;
@@ -99,6 +100,9 @@ impl Cell {
         let (workers, samples) = (self.workers.to_string(), plan.samples.to_string());
         program.args(["--workers", &workers, "--params", &self.params, "--samples", &samples]);
         program.args(["--run-ns", &plan.run_ns_min.to_string()]);
+        if let Ok(runner) = std::env::current_exe() {
+            program.env(sockets::CLIENT, runner);
+        }
         if runtimes::program_of(self.runtime) != self.runtime {
             program.env(runtimes::VARIANT, self.runtime);
         }

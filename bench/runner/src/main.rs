@@ -11,13 +11,18 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use bench_common::sockets;
 use bench_runner::compare::{self, Comparison, table};
 use bench_runner::options::{RunnerCommand, RunnerOptions};
 use bench_runner::{report, session};
 
 /// Exit codes: 0 all that could run did, 1 a program failed or could not be built, 2 wrong arguments.
 fn main() -> ExitCode {
-    let options = match RunnerOptions::parse(std::env::args().skip(1)) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|word| word == sockets::WORD) {
+        return be_client(&arguments[1..]);
+    }
+    let options = match RunnerOptions::parse(arguments) {
         Ok(RunnerCommand::Run(options)) => options,
         Ok(RunnerCommand::Print(text)) => {
             println!("{text}");
@@ -31,6 +36,20 @@ fn main() -> ExitCode {
     match run(&options) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("bench-runner: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The client of a program that measures sockets: see `bench_common::sockets`.
+fn be_client(arguments: &[String]) -> ExitCode {
+    match sockets::client(arguments) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
         Err(message) => {
             eprintln!("bench-runner: {message}");
             ExitCode::FAILURE

@@ -49,6 +49,16 @@ extern "C" {
 #define RADDLE_MS ((int64_t)1000000)
 #define RADDLE_SECOND ((int64_t)1000000000)
 
+/* Before what takes a few nanoseconds: gcc calls it without a detour over the linkage table. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define RADDLE_DIRECT __attribute__((noplt))
+#endif
+#endif
+#ifndef RADDLE_DIRECT
+#define RADDLE_DIRECT
+#endif
+
 /* ------------------------------------------------------------------------------------------------ errors */
 
 enum {
@@ -141,12 +151,12 @@ enum {
 
 /* Makes a thread that runs fn(arg), on the caller's runtime, else the default one. *thread is to be joined or detached;
  * if thread is null, it is detached at once. Does not wait, and starts nothing before the caller's slice is over. */
-int raddle_spawn(raddle_thread_t **thread, raddle_fn fn, void *arg);
+RADDLE_DIRECT int raddle_spawn(raddle_thread_t **thread, raddle_fn fn, void *arg);
 /* As raddle_spawn, a process: thread_local variables are its own, as the last process has left them. */
-int raddle_spawn_process(raddle_thread_t **thread, raddle_fn fn, void *arg);
+RADDLE_DIRECT int raddle_spawn_process(raddle_thread_t **thread, raddle_fn fn, void *arg);
 /* As raddle_spawn, a light process. The caller vouches that while it waits nothing of it depends on a thread-local
  * variable, errno and those of libraries included: others run meanwhile in the same storage. */
-int raddle_spawn_light(raddle_thread_t **thread, raddle_fn fn, void *arg);
+RADDLE_DIRECT int raddle_spawn_light(raddle_thread_t **thread, raddle_fn fn, void *arg);
 
 typedef struct raddle_spawn_options {
     size_t size;                 /* sizeof(raddle_spawn_options_t), by RADDLE_SPAWN_OPTIONS_INIT */
@@ -167,7 +177,7 @@ int raddle_runtime_spawn(raddle_runtime_t *runtime, raddle_thread_t **thread, ra
 /* Waits for the end of a thread; *result, if it is not null, is what its function has returned. The handle is used up
  * if this returns RADDLE_OK, or RADDLE_ENOTRUN: its token was cancelled before it began. With RADDLE_ECANCELED, since
  * the caller is cancelled, the thread goes on and the handle stays: join it in raddle_shield, or detach it. */
-int raddle_join(raddle_thread_t *thread, void **result);
+RADDLE_DIRECT int raddle_join(raddle_thread_t *thread, void **result);
 /* As raddle_join, for at most so long: RADDLE_ETIMEDOUT, and the handle stays. */
 int raddle_join_for(raddle_thread_t *thread, int64_t timeout_ns, void **result);
 /* Nobody will join it. Uses the handle up. */
@@ -178,7 +188,7 @@ int raddle_is_finished(const raddle_thread_t *thread, int *finished);
 /* Returns the caller's number, which no other thread of Raddle in this program has; 0 on a thread that is none. */
 uint64_t raddle_id(void);
 /* Lets others run. */
-int raddle_yield(void);
+RADDLE_DIRECT int raddle_yield(void);
 /* Calls fn(arg), which may block its OS thread (a read from a file, a lock of another library), so that the worker is
  * left to others; waits for its end, whatever is cancelled. *result, if it is not null, is what it has returned. */
 int raddle_blocking(raddle_fn fn, void *arg, void **result);
@@ -205,14 +215,14 @@ typedef struct raddle_scope raddle_scope_t;
 
 /* Forks a call of fn(arg), which an idle worker may run while the caller goes on; the join runs it else. Costs a few
  * nanoseconds, and allocates nothing. The fork is to be joined or dropped. */
-int raddle_fork(raddle_fork_t **fork, raddle_fn fn, void *arg);
+RADDLE_DIRECT int raddle_fork(raddle_fork_t **fork, raddle_fn fn, void *arg);
 /* Runs the fork, or waits for it if another worker has it. *result, if it is not null, is what it has returned. Uses
  * the handle up. No cancellation of the caller ends it; the forked call is in the caller's region itself. */
-int raddle_fork_join(raddle_fork_t *fork, void **result);
+RADDLE_DIRECT int raddle_fork_join(raddle_fork_t *fork, void **result);
 /* Nobody will join it: it runs all the same, at the latest when its maker waits or ends. Uses the handle up. */
 int raddle_fork_drop(raddle_fork_t *fork);
 /* Calls first(a) and second(b), in parallel if a worker is idle, and returns when both have ended. */
-int raddle_both(raddle_fn first, void *a, raddle_fn second, void *b);
+RADDLE_DIRECT int raddle_both(raddle_fn first, void *a, raddle_fn second, void *b);
 /* Calls turn(n, arg) for n from begin on, up to end and without it, in parallel if workers are idle, and returns when
  * all have ended. The calls must not wait for each other. */
 typedef void (*raddle_turn)(size_t n, void *arg);
@@ -248,7 +258,7 @@ int raddle_within(int64_t timeout_ns, raddle_body body, void *arg);
 /* Calls body(arg), whose waits no cancellation ends, to put things in order; returns what it returns. */
 int raddle_shield(raddle_body body, void *arg);
 /* RADDLE_ECANCELED if the region that the caller is in has been cancelled, else RADDLE_OK. For long loops. */
-int raddle_check(void);
+RADDLE_DIRECT int raddle_check(void);
 
 /* ------------------------------------------------------------------------------------------------ channels */
 
@@ -285,11 +295,11 @@ int raddle_rx_len(const raddle_rx_t *rx, size_t *len);
 
 /* Sends a word; waits for a place. RADDLE_ECLOSED if all ends to receive are closed, RADDLE_ENOTSUP if it is a channel
  * of bytes. What was not sent (any other code than RADDLE_OK) is still the caller's. */
-int raddle_send(const raddle_tx_t *tx, uintptr_t word);
+RADDLE_DIRECT int raddle_send(const raddle_tx_t *tx, uintptr_t word);
 /* As raddle_send, for at most so long: then RADDLE_ETIMEDOUT. */
 int raddle_send_for(const raddle_tx_t *tx, uintptr_t word, int64_t timeout_ns);
 /* Receives a word; waits for one. RADDLE_ECLOSED if none is there and none will come. */
-int raddle_recv(const raddle_rx_t *rx, uintptr_t *word);
+RADDLE_DIRECT int raddle_recv(const raddle_rx_t *rx, uintptr_t *word);
 /* As raddle_recv, for at most so long: then RADDLE_ETIMEDOUT. */
 int raddle_recv_for(const raddle_rx_t *rx, uintptr_t *word, int64_t timeout_ns);
 /* Sends a copy of size bytes; waits for a place, for at most so long. */
@@ -335,29 +345,41 @@ int raddle_mutex_create(int kind, raddle_mutex_t **mutex);
 int raddle_mutex_destroy(raddle_mutex_t *mutex);
 /* Takes the lock; waits for it. RADDLE_EDEADLK if the caller has it. The wait for a lock of kind RADDLE_SPIN or after
  * it is not cancelled. */
-int raddle_mutex_lock(raddle_mutex_t *mutex);
+RADDLE_DIRECT int raddle_mutex_lock(raddle_mutex_t *mutex);
 /* Takes the lock if it is free: else RADDLE_ETIMEDOUT. RADDLE_ENOTSUP for RADDLE_SPIN, RADDLE_TICKET, RADDLE_CLH. */
-int raddle_mutex_trylock(raddle_mutex_t *mutex);
+RADDLE_DIRECT int raddle_mutex_trylock(raddle_mutex_t *mutex);
 /* As raddle_mutex_lock, for at most so long: then RADDLE_ETIMEDOUT. RADDLE_ENOTSUP if it would be waited for a lock
  * that is no RADDLE_MUTEX. */
 int raddle_mutex_lock_for(raddle_mutex_t *mutex, int64_t timeout_ns);
 /* Gives the lock back. RADDLE_EPERM if the caller does not have it. */
-int raddle_mutex_unlock(raddle_mutex_t *mutex);
+RADDLE_DIRECT int raddle_mutex_unlock(raddle_mutex_t *mutex);
 
 /* A lock for several readers or one writer. */
 int raddle_rwlock_create(raddle_rwlock_t **lock);
 /* Destroys it. RADDLE_EBUSY if somebody has it. */
 int raddle_rwlock_destroy(raddle_rwlock_t *lock);
 /* Enters as a reader; waits for a writer. RADDLE_EDEADLK if the caller writes. */
-int raddle_rwlock_read(raddle_rwlock_t *lock);
+RADDLE_DIRECT int raddle_rwlock_read(raddle_rwlock_t *lock);
 /* Enters as the writer; waits for whoever is inside. RADDLE_EDEADLK if the caller writes. */
-int raddle_rwlock_write(raddle_rwlock_t *lock);
+RADDLE_DIRECT int raddle_rwlock_write(raddle_rwlock_t *lock);
 /* As raddle_rwlock_read, for at most so long: then RADDLE_ETIMEDOUT. */
 int raddle_rwlock_read_for(raddle_rwlock_t *lock, int64_t timeout_ns);
 /* As raddle_rwlock_write, for at most so long: then RADDLE_ETIMEDOUT. */
 int raddle_rwlock_write_for(raddle_rwlock_t *lock, int64_t timeout_ns);
 /* Leaves, as a reader or as the writer. RADDLE_EPERM if the caller does not write and nobody reads. */
-int raddle_rwlock_unlock(raddle_rwlock_t *lock);
+RADDLE_DIRECT int raddle_rwlock_unlock(raddle_rwlock_t *lock);
+
+/* What is to be done once: in memory of yours, which stays, and begins as RADDLE_ONCE_INIT. Needs no end. */
+typedef struct raddle_once_object {
+    uint32_t word;
+    uintptr_t owner;
+} raddle_once_t;
+#define RADDLE_ONCE_INIT { 0, 0 }
+
+/* Calls body(arg), unless a call that returned RADDLE_OK came before; waits for one that is under way, which may wait
+ * as well. Returns what body returns: if that is no RADDLE_OK, nothing was done, and the next caller calls its own.
+ * RADDLE_EDEADLK from within body. */
+RADDLE_DIRECT int raddle_once(raddle_once_t *once, raddle_body body, void *arg);
 
 /* ------------------------------------------------------------------------------------------------ meeting */
 
@@ -385,11 +407,11 @@ int raddle_sem_create(size_t permits, raddle_sem_t **sem);
 /* Destroys it. RADDLE_EBUSY if somebody waits, or the call that woke the caller has not returned: try again. */
 int raddle_sem_destroy(raddle_sem_t *sem);
 /* Takes count permits, at least 1; waits for them, first come, first served. RADDLE_ECLOSED if it is closed. */
-int raddle_sem_acquire(raddle_sem_t *sem, size_t count);
+RADDLE_DIRECT int raddle_sem_acquire(raddle_sem_t *sem, size_t count);
 /* As raddle_sem_acquire, for at most so long: then RADDLE_ETIMEDOUT. */
 int raddle_sem_acquire_for(raddle_sem_t *sem, size_t count, int64_t timeout_ns);
 /* Gives count permits, which the caller need not have taken. */
-int raddle_sem_release(raddle_sem_t *sem, size_t count);
+RADDLE_DIRECT int raddle_sem_release(raddle_sem_t *sem, size_t count);
 /* *permits is how many there are now. */
 int raddle_sem_available(const raddle_sem_t *sem, size_t *permits);
 /* Who waits, and will wait, for permits gets RADDLE_ECLOSED from now on. */
@@ -409,7 +431,7 @@ int raddle_barrier_wait_for(raddle_barrier_t *barrier, int64_t timeout_ns, int *
 
 /* Returns the nanoseconds of a clock that never goes back, from some beginning. By a seed (RADDLE_SEED) it is the
  * schedule's own. */
-int64_t raddle_now(void);
+RADDLE_DIRECT int64_t raddle_now(void);
 /* Waits for at least so long. RADDLE_EINVAL if that is for ever. */
 int raddle_sleep(int64_t timeout_ns);
 /* Waits until raddle_now would return when. */

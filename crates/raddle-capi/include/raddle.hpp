@@ -143,6 +143,7 @@ public:
         if constexpr (!std::is_void_v<R>)
             return std::move(*value);
     }
+    bool has_failed() const noexcept { return exception_ != nullptr; }
     void fail(int code) noexcept
     {
         try {
@@ -782,6 +783,34 @@ public:
 private:
     detail::handle<raddle_mutex_t, raddle_mutex_destroy> mutex_;
 };
+
+/// What has not been done yet.
+class once_flag {
+public:
+    constexpr once_flag() noexcept = default;
+    once_flag(const once_flag &) = delete;
+    once_flag &operator=(const once_flag &) = delete;
+
+private:
+    raddle_once_t once_ = RADDLE_ONCE_INIT;
+    template <class F> friend void call_once(once_flag &flag, F &&f);
+};
+
+/// Calls f, which may wait, unless a call that threw nothing came before; waits for one that is under way. Throws what f
+/// throws: then the next caller calls its own.
+template <class F> void call_once(once_flag &flag, F &&f)
+{
+    using call = detail::call<std::remove_reference_t<F>>;
+    call own(f);
+    auto body = [](void *self) {
+        call::start(self);
+        return static_cast<call *>(self)->out.has_failed() ? int(RADDLE_EPANIC) : int(RADDLE_OK);
+    };
+    int code = raddle_once(&flag.once_, body, &own);
+    if (own.out.has_failed())
+        own.out.take();
+    check(code);
+}
 
 /// For std::shared_lock and std::unique_lock.
 class shared_mutex {

@@ -25,6 +25,7 @@ mod lock;
 mod meet;
 mod net;
 mod observe;
+mod once;
 mod runtime;
 mod rwlock;
 mod select;

@@ -213,7 +213,7 @@ extern "C" fn raddle_id() -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn raddle_yield() -> c_int {
     entry(|| {
-        thread::yield_now();
+        csp::yield_now();
         Ok(())
     })
 }

@@ -256,3 +256,32 @@ fn the_page_of_the_manual_is_one() {
     assert!(page.starts_with(".TH \"RADDLE\" \"3\""));
     assert!(page.contains(".SH Channels\n"));
 }
+
+/// What takes a few nanoseconds is called without the linkage table, where the compiler can do that.
+#[test]
+fn short_calls_take_no_detour() {
+    let binary = compile(Compiler { name: "gcc", options: C }, &here("tests/c/speed.c"));
+    let said = succeed(Command::new("readelf").args(["--relocs", "--wide"]).arg(&binary));
+    let by_table = |name: &str| {
+        let of = |line: &&str| line.split_whitespace().nth(4).is_some_and(|symbol| symbol.starts_with(name));
+        said.lines().find(of).map(|line| line.contains("JUMP_SLO"))
+    };
+    assert_eq!(by_table("raddle_channel@"), Some(true), "{said}");
+    for name in ["yield", "fork", "fork_join", "mutex_lock", "mutex_unlock", "send", "recv"] {
+        assert_eq!(by_table(&format!("raddle_{name}@")), Some(false), "{name} in\n{said}");
+    }
+}
+
+/// A page for each group of the header, to which each function of it leads.
+#[test]
+fn each_function_has_a_page() {
+    let folder = prefix().join("share/man/man3");
+    let declared = names(&fs::read_to_string(here("include/raddle.h")).unwrap(), '(');
+    for name in declared {
+        let leads = fs::read_to_string(folder.join(format!("{name}.3"))).unwrap();
+        let group = leads.strip_prefix(".so man3/").expect(&name).trim_end();
+        let page = fs::read_to_string(folder.join(group)).unwrap();
+        assert!(page.contains(&format!("{name}(")), "{name} in {group}");
+        assert!(page.contains("\\fBReturns\\fR: RADDLE_OK"), "{group}");
+    }
+}

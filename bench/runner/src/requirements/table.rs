@@ -22,7 +22,7 @@ const RAYON_TWO: Select = of("rayon", 2);
 const TREE: &str = "leaves=100000,children=10";
 
 /// The table, in parts.
-pub const REQUIREMENTS: &[&[Requirement]] = &[CORE, SWITCHES, TALK, CONTENTION, RIVALS, SPREAD];
+pub const REQUIREMENTS: &[&[Requirement]] = &[CORE, SWITCHES, TALK, CONTENTION, RIVALS, SPREAD, SERVERS];
 
 /// The core's speed and memory, and those of what is built on it.
 const CORE: &[Requirement] = &[
@@ -396,4 +396,31 @@ const SPREAD: &[Requirement] = &[
     ratio("oversubscribed", of("light", 8).with("grain=1000"), LIGHT_TWO.with("grain=1000"), 1.1),
     ratio("oversubscribed", of("occam", 4).with("grain=1000"), OCCAM_TWO.with("grain=1000"), 1.1),
     ratio("oversubscribed", of("occam", 8).with("grain=1000"), OCCAM_TWO.with("grain=1000"), 1.1),
+];
+
+/// Sockets. What must be 1.1 times as many a second as another's takes 0.91 of its time.
+const SERVERS: &[Requirement] = &[
+    ratio("echo", RADDLE.with("connections=1"), GO.with("connections=1"), 0.91),
+    ratio("echo", RADDLE.with("connections=1"), of("may", 1).with("connections=1"), 0.91),
+    ratio("echo", RADDLE.with("connections=1"), of("tokio", 1).with("connections=1"), 1.0),
+    ratio("echo", RADDLE.with("connections=100"), GO.with("connections=100"), 0.91),
+    ratio("echo", RADDLE.with("connections=100"), of("may", 1).with("connections=100"), 0.91),
+    ratio("echo", RADDLE.with("connections=100"), of("tokio", 1).with("connections=100"), 1.0),
+    ratio("echo", RADDLE.with("connections=10000"), GO.with("connections=10000"), 0.91),
+    ratio("echo", RADDLE.with("connections=10000"), of("may", 1).with("connections=10000"), 0.91),
+    ratio("echo", RADDLE.with("connections=10000"), of("tokio", 1).with("connections=10000"), 1.0),
+    ratio("echo", RADDLE_TWO.with("connections=1"), GO_TWO.with("connections=1"), 0.91),
+    ratio("echo", RADDLE_TWO.with("connections=1"), of("may", 2).with("connections=1"), 0.91),
+    ratio("echo", RADDLE_TWO.with("connections=1"), of("tokio", 2).with("connections=1"), 1.0),
+    ratio("echo", RADDLE_TWO.with("connections=100"), GO_TWO.with("connections=100"), 0.91),
+    ratio("echo", RADDLE_TWO.with("connections=100"), of("may", 2).with("connections=100"), 0.91),
+    ratio("echo", RADDLE_TWO.with("connections=100"), of("tokio", 2).with("connections=100"), 1.0),
+    ratio("echo", RADDLE_TWO.with("connections=10000"), GO_TWO.with("connections=10000"), 0.91),
+    ratio("echo", RADDLE_TWO.with("connections=10000"), of("may", 2).with("connections=10000"), 0.91),
+    ratio("echo", RADDLE_TWO.with("connections=10000"), of("tokio", 2).with("connections=10000"), 1.0),
+    ratio("echo_half", RADDLE.metric("p99_ns"), GO.metric("p99_ns"), 1.0),
+    ratio("echo_half", RADDLE_TWO.metric("p99_ns"), GO_TWO.metric("p99_ns"), 1.0),
+    value("echo_busy", RADDLE_TWO.metric("p99_ns"), 2_000_000.0),
+    ratio("accept", RADDLE, GO, 0.91),
+    ratio("accept", RADDLE_TWO, GO_TWO, 0.91),
 ];

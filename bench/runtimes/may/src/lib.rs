@@ -12,9 +12,14 @@ pub fn run<T: Send + 'static>(
     workers: usize,
     main: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
+    set_workers(workers);
+    start(main).join().map_err(|_| "the coroutine panicked".to_owned())
+}
+
+/// Sets may up for so many workers.
+pub fn set_workers(workers: usize) {
     // In words of 8 bytes: 64 KiB as everybody else.
     may::config().set_workers(workers).set_stack_size(8 << 10);
-    start(main).join().map_err(|_| "the coroutine panicked".to_owned())
 }
 
 /// Spawns a coroutine.

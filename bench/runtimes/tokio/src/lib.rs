@@ -19,3 +19,9 @@ pub fn runtime(workers: usize) -> Result<tokio::runtime::Runtime, String> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(workers).enable_time().build().map_err(|e| e.to_string())
 }
+
+/// As [`runtime`], and its workers poll descriptors.
+pub fn runtime_with_sockets(workers: usize) -> Result<tokio::runtime::Runtime, String> {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(workers).enable_all().build().map_err(|e| e.to_string())
+}

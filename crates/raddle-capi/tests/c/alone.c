@@ -55,6 +55,41 @@ static void locks(void)
     }
 }
 
+static raddle_once_t once = RADDLE_ONCE_INIT, vain = RADDLE_ONCE_INIT;
+static int done_once, tried;
+
+static int do_once(void *arg)
+{
+    IS(RADDLE_EDEADLK, raddle_once(&once, do_once, arg));
+    OK(raddle_sleep(RADDLE_MS));
+    done_once++;
+    return RADDLE_OK;
+}
+
+static int try_twice(void *arg)
+{
+    (void)arg;
+    return ++tried < 2 ? RADDLE_ENOMEM : RADDLE_OK;
+}
+
+static void *ask_once(void *arg)
+{
+    OK(raddle_once(&once, do_once, arg));
+    CHECK(done_once == 1);
+    return NULL;
+}
+
+static void onces(void)
+{
+    together(ask_once, NULL);
+    IS(RADDLE_ENOMEM, raddle_once(&vain, try_twice, NULL));
+    OK(raddle_once(&vain, try_twice, NULL));
+    OK(raddle_once(&vain, try_twice, NULL));
+    CHECK(tried == 2);
+    IS(RADDLE_EINVAL, raddle_once(NULL, try_twice, NULL));
+    IS(RADDLE_EINVAL, raddle_once(&vain, NULL, NULL));
+}
+
 struct ends {
     raddle_tx_t *tx;
     raddle_rx_t *rx;
@@ -235,6 +270,7 @@ int main(void)
 {
     begin();
     locks();
+    onces();
     channels();
     bytes();
     conditions();

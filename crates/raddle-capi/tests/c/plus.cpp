@@ -37,6 +37,19 @@ struct counted {
 };
 std::atomic<int> counted::alive{0};
 
+static void once()
+{
+    raddle::once_flag flag;
+    int done = 0;
+    CHECK(throws<std::runtime_error>([&] { raddle::call_once(flag, [] { throw std::runtime_error("in vain"); }); }));
+    for (int n = 0; n < 2; n++)
+        raddle::call_once(flag, [&] {
+            raddle::this_thread::yield();
+            ++done;
+        });
+    CHECK(done == 1);
+}
+
 static void threads()
 {
     auto forty_two = raddle::spawn([] { return 6 * 7; });
@@ -353,6 +366,7 @@ static void others()
 int main()
 {
     alarm(240);
+    once();
     threads();
     forks();
     channels();

@@ -59,8 +59,28 @@ static void mixed(void *(*body)(void *), void *arg)
     CHECK(pthread_join(foreign, NULL) == 0);
 }
 
+static raddle_once_t once = RADDLE_ONCE_INIT;
+
+static int do_once(void *done)
+{
+    for (int i = 0; i < 10; i++)
+        OK(raddle_yield());
+    OK(raddle_sleep(RADDLE_MS));
+    ++*(int *)done;
+    return RADDLE_OK;
+}
+
+static void *ask_once(void *done)
+{
+    OK(raddle_once(&once, do_once, done));
+    CHECK(*(int *)done == 1);
+    return NULL;
+}
+
 static void locks(void)
 {
+    int done = 0;
+    mixed(ask_once, &done);
     for (int kind = RADDLE_MUTEX; kind <= RADDLE_CLH; kind++) {
         struct counted counted = { NULL, NULL, 0, kind == RADDLE_MUTEX ? TURNS : 70 };
         OK(raddle_mutex_create(kind, &counted.mutex));

@@ -166,3 +166,75 @@ fn a_selection_takes_what_is_ready_first() {
         }
     });
 }
+
+/// The same in `alt!`, beside an end of `csp`; a wait for it is no deadlock, and cancelling it takes it back.
+#[test]
+fn an_alternation_takes_what_is_ready_first() {
+    use raddle::channel::bounded;
+    use raddle::csp;
+    everywhere(|| {
+        for kind in KINDS {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            let ((mut say, mut said), (answer, answers)) = (csp::channel(), bounded(1));
+            let alternates = start(kind, move || {
+                let (reader, mut byte) = (Descriptor::new(reader), [0]);
+                for _ in 0..20 {
+                    let got = csp::alt! {
+                        recv(reader.when_readable().unwrap()) -> gone => {
+                            gone.unwrap_err();
+                            (&reader).read_exact(&mut byte).unwrap();
+                            byte[0]
+                        }
+                        recv(said) -> n => n.unwrap(),
+                    };
+                    answer.send(got).unwrap();
+                }
+                // Nothing comes.
+                csp::pri_alt! {
+                    recv(reader.when_readable().unwrap()) -> _ => false,
+                    recv(said) -> _ => false,
+                    after(std::time::Duration::from_millis(1)) => true,
+                }
+            });
+            for n in 0..10 {
+                writer.write_all(&[n]).unwrap();
+                assert_eq!(answers.recv(), Ok(n));
+                say.send(n + 100).unwrap();
+                assert_eq!(answers.recv(), Ok(n + 100));
+            }
+            assert!(alternates());
+            drop(say);
+        }
+    });
+}
+
+/// By priority: the first that is ready, whatever came first; one that is closed never is.
+#[test]
+fn a_descriptor_has_its_place_in_a_prioritised_alternation() {
+    use raddle::csp;
+    everywhere(|| {
+        for kind in KINDS {
+            let ((reader, mut writer), (other, mut to_other)) =
+                (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+            writer.write_all(b"a").unwrap();
+            to_other.write_all(b"b").unwrap();
+            let alternates = start(kind, move || {
+                let (reader, other) = (Descriptor::new(reader), Descriptor::new(other));
+                let mut chosen = String::new();
+                for is_open in [true, false] {
+                    chosen.push(csp::pri_alt! {
+                        recv(reader.when_readable().unwrap()) -> _ if is_open => 'a',
+                        recv(other.when_readable().unwrap()) -> _ => 'b',
+                    });
+                }
+                chosen.push(csp::pri_alt! {
+                    recv(other.when_readable().unwrap()) -> _ if false => 'b',
+                    recv(reader.when_writable().unwrap()) -> _ if false => 'w',
+                    skip => 's',
+                });
+                chosen
+            });
+            assert_eq!(alternates(), "abs");
+        }
+    });
+}

@@ -13,6 +13,7 @@
 /// | guard | ready |
 /// |---|---|
 /// | `recv(receiver) -> message` | when the sender sends (`Ok`), is gone or the channel is poisoned (`Err`) |
+/// | `recv(stream.when_readable()?) -> _` | when a read from this socket, or pipe, would not wait (`raddle::net`) |
 /// | `after(duration)` | when the time has passed |
 /// | `at(instant)` | from that moment on |
 /// | `skip` | if no other is |
@@ -69,58 +70,59 @@ macro_rules! __pri_alt {
     ($($guards:tt)*) => { $crate::__alternation!(@next $crate::csp::Order::Priority; []; $($guards)*) };
 }
 
-/// Collects `[variable (constructor) (pattern) {body}]`, then writes the choice.
+/// Collects `[variable (end) (constructor) (pattern) {body}]`, then writes the choice. An end that is made for the
+/// alternation, and not a variable, lives as long as that and the body that it runs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __alternation {
     (@next $order:expr; [$($all:tt)*]; recv($end:expr) -> $message:pat if $open:expr => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::RecvGuard::when($open, &mut $end))
+            guard (let open = $open; let guard = &mut $end;) ($crate::csp::RecvGuard::when(open, guard))
             (let $message = guard.received().expect("it was chosen");); $($rest)*)
     };
     (@next $order:expr; [$($all:tt)*]; recv($end:expr) -> $message:pat => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::RecvGuard::new(&mut $end))
+            guard (let guard = &mut $end;) ($crate::csp::RecvGuard::new(guard))
             (let $message = guard.received().expect("it was chosen");); $($rest)*)
     };
     (@next $order:expr; [$($all:tt)*]; after($time:expr) if $open:expr => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::TimeGuard::after($time).when($open)) (); $($rest)*)
+            guard () ($crate::csp::TimeGuard::after($time).when($open)) (); $($rest)*)
     };
     (@next $order:expr; [$($all:tt)*]; after($time:expr) => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::TimeGuard::after($time)) (); $($rest)*)
+            guard () ($crate::csp::TimeGuard::after($time)) (); $($rest)*)
     };
     (@next $order:expr; [$($all:tt)*]; at($time:expr) if $open:expr => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::TimeGuard::at($time).when($open)) (); $($rest)*)
+            guard () ($crate::csp::TimeGuard::at($time).when($open)) (); $($rest)*)
     };
     (@next $order:expr; [$($all:tt)*]; at($time:expr) => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::TimeGuard::at($time)) (); $($rest)*)
+            guard () ($crate::csp::TimeGuard::at($time)) (); $($rest)*)
     };
     (@next $order:expr; [$($all:tt)*]; skip if $open:expr => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::SkipGuard::when($open)) (); $($rest)*)
+            guard () ($crate::csp::SkipGuard::when($open)) (); $($rest)*)
     };
     (@next $order:expr; [$($all:tt)*]; skip => $($rest:tt)*) => {
         $crate::__alternation!(@body $order; [$($all)*];
-            guard ($crate::csp::SkipGuard::when(true)) (); $($rest)*)
+            guard () ($crate::csp::SkipGuard::when(true)) (); $($rest)*)
     };
-    (@body $order:expr; [$($all:tt)*]; $guard:ident $make:tt $bind:tt; $body:block, $($rest:tt)*) => {
-        $crate::__alternation!(@next $order; [$($all)* [$guard $make $bind $body]]; $($rest)*)
+    (@body $order:expr; [$($all:tt)*]; $guard:ident $end:tt $make:tt $bind:tt; $body:block, $($rest:tt)*) => {
+        $crate::__alternation!(@next $order; [$($all)* [$guard $end $make $bind $body]]; $($rest)*)
     };
-    (@body $order:expr; [$($all:tt)*]; $guard:ident $make:tt $bind:tt; $body:block $($rest:tt)*) => {
-        $crate::__alternation!(@next $order; [$($all)* [$guard $make $bind $body]]; $($rest)*)
+    (@body $order:expr; [$($all:tt)*]; $guard:ident $end:tt $make:tt $bind:tt; $body:block $($rest:tt)*) => {
+        $crate::__alternation!(@next $order; [$($all)* [$guard $end $make $bind $body]]; $($rest)*)
     };
-    (@body $order:expr; [$($all:tt)*]; $guard:ident $make:tt $bind:tt; $body:expr, $($rest:tt)*) => {
-        $crate::__alternation!(@next $order; [$($all)* [$guard $make $bind $body]]; $($rest)*)
+    (@body $order:expr; [$($all:tt)*]; $guard:ident $end:tt $make:tt $bind:tt; $body:expr, $($rest:tt)*) => {
+        $crate::__alternation!(@next $order; [$($all)* [$guard $end $make $bind $body]]; $($rest)*)
     };
-    (@body $order:expr; [$($all:tt)*]; $guard:ident $make:tt $bind:tt; $body:expr) => {
-        $crate::__alternation!(@next $order; [$($all)* [$guard $make $bind $body]];)
+    (@body $order:expr; [$($all:tt)*]; $guard:ident $end:tt $make:tt $bind:tt; $body:expr) => {
+        $crate::__alternation!(@next $order; [$($all)* [$guard $end $make $bind $body]];)
     };
-    (@next $order:expr; [$([$guard:ident ($make:expr) ($($bind:tt)*) $body:expr])+];) => {{
-        $(let mut $guard = $make;)+
+    (@next $order:expr; [$([$guard:ident ($($end:tt)*) ($make:expr) ($($bind:tt)*) $body:expr])+];) => {{
+        $($($end)* let mut $guard = $make;)+
         let chosen = $crate::csp::choose($order, [$(&mut $guard),+]);
         let mut place = 0;
         match () {
@@ -151,7 +153,7 @@ macro_rules! __alternation {
             stringify!($($rest)*), "`"
         ))
     };
-    (@body $order:expr; [$($all:tt)*]; $guard:ident $make:tt $bind:tt; $($rest:tt)*) => {
+    (@body $order:expr; [$($all:tt)*]; $guard:ident $end:tt $make:tt $bind:tt; $($rest:tt)*) => {
         compile_error!(concat!(
             "expected a body and a comma before the next guard, found `", stringify!($($rest)*), "`"
         ))

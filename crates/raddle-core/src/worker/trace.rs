@@ -10,6 +10,7 @@
 //! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
 //! ([`LocalWorker::note_stop`]); a switch without such a note is a yield.
 
+use super::choice;
 use super::engine;
 use super::{Here, LocalWorker, OPERATIONS, RECORDED, Worker, current_header};
 use crate::block::Block;
@@ -31,6 +32,11 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn traces(&self) -> bool {
         !cfg!(raddle_uncounted) && self.trace_level.load(Ordering::Relaxed) != Level::Off as u8
+    }
+
+    /// Whether each job is to be a process: it is shown in a trace, or may be chosen by a seed.
+    pub fn shows_each(&self) -> bool {
+        self.traces() || choice::is_on()
     }
 
     /// Whether what belongs to `level` is recorded.

@@ -111,7 +111,8 @@ pub(crate) fn submit(
 
 /// Queues `f` to run on the caller's runtime (from an OS thread: the default one), and returns at once.
 ///
-/// Of what one worker has spawned and nobody has begun, the youngest is begun first.
+/// Of what one worker has spawned and nobody has begun, the youngest is begun first. A job may wait. Those which do not
+/// are run by one process, one after the other.
 ///
 /// As in Rayon, a panic of `f` goes to the pool's panic handler, and aborts
 /// the program if there is none.

@@ -129,7 +129,7 @@ fn what_a_job_has_forked_is_offered_when_it_ends() {
     anywhere(|| {
         let (hand, handed) = ours::channel();
         let (release, released) = ours::channel::<()>();
-        raddle::spawn(move || drop(released.recv()));
+        raddle::spawn(move || assert!(released.recv().is_err()));
         raddle::spawn(move || hand.send(fork(|| 7)).unwrap());
         assert_eq!(handed.recv().unwrap().join(), 7);
         drop(release);

@@ -1,5 +1,6 @@
 //! Owns: `spawn` and `Builder`: how a program has a process made.
-//! May use: `message`, `process`, `runtime`, `worker::choice`, `worker::here`, `raddle-context`.
+//! May use: `block::control`, `block::current`, `message`, `process`, `runtime`, `worker::choice`, `worker::here`,
+//! `raddle-context`, `raddle-protocol`.
 //! Never: a stack; a process gets one when it starts.
 
 use crate::block::{Block, current_header};

@@ -17,7 +17,7 @@ use raddle_core::runtime::Shared;
 use raddle_core::runtime::place::with_runtime;
 use raddle_core::spawn::{goes_on_for, spawn_alone};
 use raddle_core::worker::Worker;
-use raddle_core::worker::jobs::{Job, NewTurns, Order};
+use raddle_core::worker::jobs::{NewTurns, Order, SpawnedJob};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 /// A turn ends after so many jobs ...
@@ -27,20 +27,20 @@ const LASTS_NS: u64 = 50_000;
 
 /// The right to begin jobs of the line of the worker of this number. To drop it is to use it, so that jobs whose
 /// process is refused a stack run nevertheless.
-struct Turn(usize);
+struct JobTurn(usize);
 
-impl Turn {
+impl JobTurn {
     /// Queues those that are needed.
     #[inline]
     fn queue(index: usize, new: NewTurns) {
         for _ in 0..new.count {
-            let turn = Turn(index);
+            let turn = JobTurn(index);
             spawn_alone(new.site, move || drop(turn)).expect("who is on a worker has a runtime");
         }
     }
 
     /// The line is the caller's own, or becomes it.
-    fn begin(&mut self) -> (Option<Job>, NewTurns) {
+    fn begin(&mut self) -> (Option<SpawnedJob>, NewTurns) {
         let begin = |worker: &Worker| {
             let (shared, from) = (worker.shared(), self.0);
             let is_extra = worker.index >= shared.workers().len();
@@ -48,27 +48,27 @@ impl Turn {
                 return shared.lines[from].begin_turn();
             }
             self.0 = worker.index;
-            Turn::queue(from, shared.lines[from].begin_turn_elsewhere(&shared.lines[self.0]));
+            JobTurn::queue(from, shared.lines[from].begin_turn_elsewhere(&shared.lines[self.0]));
             shared.lines[self.0].take()
         };
         Worker::with_current(begin).expect("a turn is used on a worker")
     }
 }
 
-impl Drop for Turn {
+impl Drop for JobTurn {
     fn drop(&mut self) {
         let (began_ns, shows_each) = here(|worker| (worker.now_ns(), worker.shows_each()));
         let (mut job, mut turns) = self.begin();
         let mut done = 0_u32;
-        while let Some(Job { site, run: job_here }) = job {
-            Turn::queue(self.0, turns);
+        while let Some(SpawnedJob { site, run: job_here }) = job {
+            JobTurn::queue(self.0, turns);
             goes_on_for(site);
             run(job_here);
             done += 1;
             let lasts_long = || done.is_power_of_two() && here(Worker::now_ns) - began_ns >= LASTS_NS;
             // What the job has forked, and not waited for, is offered to others at the end of its process.
             if done == JOBS_MAX || shows_each || lasts_long() || Flow::current().is_some() {
-                return Turn::queue(self.0, here(|worker| worker.shared().lines[self.0].end_turn()));
+                return JobTurn::queue(self.0, here(|worker| worker.shared().lines[self.0].end_turn()));
             }
             (job, turns) = here(|worker| worker.shared().lines[self.0].take());
         }
@@ -101,8 +101,8 @@ pub(crate) fn submit(
     };
     match Worker::with_current(of_this).flatten() {
         Some((index, shows_each)) => {
-            let job = Job { site, run: Box::new(f) };
-            Turn::queue(index, runtime.lines[index].push(order, job, shows_each));
+            let job = SpawnedJob { site, run: Box::new(f) };
+            JobTurn::queue(index, runtime.lines[index].push(order, job, shows_each));
         }
         // SAFETY: the closure is `'static`.
         None => drop(unsafe { spawn_roomy(runtime, None, site, || run(f)) }),

@@ -22,8 +22,10 @@ const JOBS_A_TURN: usize = 32;
 const MANY: usize = 256;
 
 /// What is to be run, and where the program has spawned it.
-pub struct Job {
+pub struct SpawnedJob {
+    /// Where.
     pub site: &'static Location<'static>,
+    /// What.
     pub run: Box<dyn FnOnce() + Send>,
 }
 
@@ -36,14 +38,14 @@ struct Waiting {
     /// The youngest last.
     places: VecDeque<Place>,
     /// The jobs of `spawn_fifo`, the oldest first.
-    in_order: VecDeque<Job>,
+    in_order: VecDeque<SpawnedJob>,
     /// How many turns are queued.
     turns: usize,
 }
 
 /// What is begun next.
 enum Place {
-    Of(Job),
+    Of(SpawnedJob),
     OldestInOrder,
 }
 
@@ -51,13 +53,14 @@ enum Place {
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct NewTurns {
+    /// So many.
     pub count: usize,
     /// Where the program has spawned what is next, if there are any.
     pub site: &'static Location<'static>,
 }
 
 impl Waiting {
-    fn push(&mut self, order: Order, job: Job) {
+    fn push(&mut self, order: Order, job: SpawnedJob) {
         match order {
             Order::YoungestFirst => self.places.push_back(Place::Of(job)),
             Order::OldestFirst => {
@@ -67,7 +70,7 @@ impl Waiting {
         }
     }
 
-    fn take(&mut self) -> Option<Job> {
+    fn take(&mut self) -> Option<SpawnedJob> {
         match self.places.pop_back()? {
             Place::Of(job) => Some(job),
             Place::OldestInOrder => self.in_order.pop_front(),
@@ -103,7 +106,7 @@ impl Line {
     }
 
     /// Adds a job; with a turn of its own, if `own_turn` says so.
-    pub fn push(&self, order: Order, job: Job, own_turn: bool) -> NewTurns {
+    pub fn push(&self, order: Order, job: SpawnedJob, own_turn: bool) -> NewTurns {
         let site = job.site;
         let mut waiting = self.waiting();
         waiting.push(order, job);
@@ -113,7 +116,7 @@ impl Line {
     }
 
     /// A turn begins, in the line: the job that begins, if others have left one.
-    pub fn begin_turn(&self) -> (Option<Job>, NewTurns) {
+    pub fn begin_turn(&self) -> (Option<SpawnedJob>, NewTurns) {
         let mut waiting = self.waiting();
         waiting.turns -= 1;
         (waiting.take(), waiting.turns_for_the_rest())
@@ -138,7 +141,7 @@ impl Line {
     }
 
     /// The next job of a turn that has begun.
-    pub fn take(&self) -> (Option<Job>, NewTurns) {
+    pub fn take(&self) -> (Option<SpawnedJob>, NewTurns) {
         let mut waiting = self.waiting();
         (waiting.take(), waiting.turns_for_the_rest())
     }
@@ -162,4 +165,72 @@ pub enum Order {
     YoungestFirst,
     /// As `spawn_fifo` asks for it.
     OldestFirst,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    type Notes = Arc<Mutex<Vec<u32>>>;
+
+    /// So many jobs, the odd ones in order, and how many turns were asked for.
+    fn push(line: &Line, notes: &Notes, numbers: std::ops::Range<u32>) -> usize {
+        let mut turns = 0;
+        for number in numbers {
+            let (order, notes) =
+                (if number % 2 == 0 { Order::YoungestFirst } else { Order::OldestFirst }, notes.clone());
+            let run = Box::new(move || notes.lock().unwrap().push(number));
+            turns += line.push(order, SpawnedJob { site: Location::caller(), run }, false).count;
+        }
+        turns
+    }
+
+    fn run_all(line: &Line, notes: &Notes) -> Vec<u32> {
+        while let (Some(job), _) = line.take() {
+            (job.run)();
+        }
+        std::mem::take(&mut notes.lock().unwrap())
+    }
+
+    #[test]
+    fn few_jobs_have_a_turn_each_and_many_do_not() {
+        let (line, notes) = (Line::default(), Notes::default());
+        assert_eq!(push(&line, &notes, 0..5), 5);
+        assert_eq!(push(&line, &notes, 5..250), FEW - 5);
+        assert_eq!(push(&line, &notes, 250..10_000), MANY - FEW);
+    }
+
+    #[test]
+    fn while_jobs_are_left_a_turn_is_queued() {
+        let (line, notes) = (Line::default(), Notes::default());
+        let mut turns = push(&line, &notes, 0..100);
+        let mut left = 100;
+        while left > 0 {
+            assert!(turns > 0, "{left} jobs, and no turn");
+            let (job, new) = line.begin_turn();
+            turns = turns - 1 + new.count;
+            left -= usize::from(job.is_some());
+        }
+        assert_eq!(line.end_turn().count, 0);
+    }
+
+    #[test]
+    fn the_older_half_goes_elsewhere_and_keeps_its_order() {
+        let (line, there, notes) = (Line::default(), Line::default(), Notes::default());
+        let turns = push(&line, &notes, 0..8);
+        assert_eq!((turns, line.begin_turn_elsewhere(&there).count), (8, 0));
+        assert_eq!(there.end_turn().count, 4);
+        // Of 0, 1, 2, 3 the last place is of the oldest in order.
+        assert_eq!(run_all(&there, &notes), [1, 2, 3, 0]);
+        assert_eq!(run_all(&line, &notes), [5, 6, 7, 4]);
+    }
+
+    #[test]
+    fn a_line_that_has_jobs_gets_none_from_elsewhere() {
+        let (line, there, notes) = (Line::default(), Line::default(), Notes::default());
+        let _turns = (push(&line, &notes, 0..8), push(&there, &notes, 8..9));
+        let _none = line.begin_turn_elsewhere(&there);
+        assert_eq!(run_all(&there, &notes), [8]);
+    }
 }

@@ -57,7 +57,7 @@ impl JobTurn {
 
 impl Drop for JobTurn {
     fn drop(&mut self) {
-        let (began_ns, shows_each) = here(|worker| (worker.now_ns(), worker.shows_each()));
+        let (began_ns, singly) = here(|worker| (worker.now_ns(), worker.runs_jobs_singly()));
         let (mut job, mut turns) = self.begin();
         let mut done = 0_u32;
         while let Some(SpawnedJob { site, run: job_here }) = job {
@@ -67,7 +67,7 @@ impl Drop for JobTurn {
             done += 1;
             let lasts_long = || done.is_power_of_two() && here(Worker::now_ns) - began_ns >= LASTS_NS;
             // What the job has forked, and not waited for, is offered to others at the end of its process.
-            if done == JOBS_MAX || shows_each || lasts_long() || Flow::current().is_some() {
+            if done == JOBS_MAX || singly || lasts_long() || Flow::current().is_some() {
                 return JobTurn::queue(self.0, here(|worker| worker.shared().lines[self.0].end_turn()));
             }
             (job, turns) = here(|worker| worker.shared().lines[self.0].take());
@@ -97,12 +97,12 @@ pub(crate) fn submit(
 ) {
     let of_this = |worker: &Worker| {
         let is_own = std::ptr::eq(worker.shared(), runtime);
-        is_own.then(|| (worker.index, worker.shows_each()))
+        is_own.then(|| (worker.index, worker.runs_jobs_singly()))
     };
     match Worker::with_current(of_this).flatten() {
-        Some((index, shows_each)) => {
+        Some((index, singly)) => {
             let job = SpawnedJob { site, run: Box::new(f) };
-            JobTurn::queue(index, runtime.lines[index].push(order, job, shows_each));
+            JobTurn::queue(index, runtime.lines[index].push(order, job, singly));
         }
         // SAFETY: the closure is `'static`.
         None => drop(unsafe { spawn_roomy(runtime, None, site, || run(f)) }),

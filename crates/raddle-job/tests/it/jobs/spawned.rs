@@ -24,7 +24,7 @@ fn spawns(rt: &raddle::Runtime) -> u64 {
 #[test]
 fn jobs_that_do_not_wait_share_processes() {
     const JOBS: u64 = 10_000;
-    let rt = Arc::new(runtime(1));
+    let rt = Arc::new(raddle::Runtime::builder().workers(1).build().unwrap());
     let before = spawns(&rt);
     let inner = Arc::clone(&rt);
     rt.run(move || {

@@ -11,6 +11,7 @@ use bench_common::batch::Batch;
 use bench_raddle::{joined, runtime};
 use raddle::sync::Barrier;
 use raddle::{Fork, csp, thread};
+use raddle_measure::work::burn;
 use raddle_measure::{Job, Plan, Sample, program};
 
 fn main() -> ExitCode {
@@ -21,7 +22,10 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, plan) = (job.number("count")?, job.plan);
     let in_batches = match job.text("kind")? {
         "future" => as_futures,
-        "spawn" => as_spawned,
+        "spawn" => {
+            let (batch, steps) = (job.number("batch")?, job.number("steps").unwrap_or(0));
+            return runtime(job.workers)?.run(move || as_spawned(count, batch, steps, plan));
+        }
         "process" => as_processes,
         "thread" => return plan.repeat(|| as_fresh_threads(count, job.workers)),
         other => return Err(format!("kind is `{other}`; it can be future, spawn, process or thread")),
@@ -42,8 +46,8 @@ fn as_futures(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, String>
     })
 }
 
-/// Jobs without a handle: the last one wakes the process that waits.
-fn as_spawned(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, String> {
+/// Jobs without a handle, of so many steps each: the last one wakes the process that waits.
+fn as_spawned(count: u64, batch: u64, steps: u64, plan: Plan) -> Result<Vec<Sample>, String> {
     let main = csp::current().ok_or("main is no process")?;
     let shared = Arc::new((Batch::new(batch), main));
     plan.time(count, || {
@@ -53,6 +57,7 @@ fn as_spawned(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, String>
             for place in 0..batch {
                 let shared = Arc::clone(&shared);
                 raddle::spawn(move || {
+                    black_box(burn(place, steps));
                     if shared.0.leave(place, black_box(first + place)) {
                         shared.1.unpark();
                     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bench_common::batch::Batch;
+use raddle_measure::work::burn;
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {
@@ -37,9 +38,9 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     })
 }
 
-/// Jobs outside of any scope: who waits for them runs what is left in his own queue meanwhile.
+/// Jobs outside of any scope, of so many steps each: who waits for them runs what is left in his own queue meanwhile.
 fn as_spawned(job: &Job, count: u64, batch: u64) -> Result<Vec<Sample>, String> {
-    let shared = Arc::new(Batch::new(batch));
+    let (shared, steps) = (Arc::new(Batch::new(batch)), job.number("steps").unwrap_or(0));
     job.plan.time(count, || {
         let mut sum = 0;
         for first in (0..count).step_by(batch as usize) {
@@ -47,6 +48,7 @@ fn as_spawned(job: &Job, count: u64, batch: u64) -> Result<Vec<Sample>, String> 
             for place in 0..batch {
                 let shared = Arc::clone(&shared);
                 rayon::spawn(move || {
+                    black_box(burn(place, steps));
                     shared.leave(place, black_box(first + place));
                 });
             }

@@ -762,6 +762,7 @@ pub const BENCHES: &[Bench] = &[
             always("count=1000000,batch=250,kind=future"),
             always("count=1000000,batch=1000000,kind=future"),
             always("count=1000000,batch=250,kind=spawn").only(&["raddle", "light", "rayon"]),
+            always("count=10000,batch=1000,kind=spawn,steps=10000").only(&["raddle", "rayon"]),
             always("count=1000000,batch=250,kind=process").only(&["raddle", "light"]),
             always("count=10000,kind=thread").only(&["raddle"]),
         ],

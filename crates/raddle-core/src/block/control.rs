@@ -9,7 +9,8 @@
 //! | `join` | the process and its one handle, by its transitions |
 //! | `body`, `payload` | closure: written at spawn, read at start; result: written at the end, then as `join` says |
 //! | `waits` | the process itself, as it runs; read by whoever has stopped it (see `wait::describe`) |
-//! | `name`, `site`, `id`, `class`, `scope` | written at spawn, before anybody else sees the block; then only read |
+//! | `name`, `id`, `class`, `scope` | written at spawn, before anybody else sees the block; then only read |
+//! | `site` | as they; the process itself sets it anew for each spawned job that it runs |
 //!
 //! The first cache line holds all that a switch and a wake touch.
 

@@ -91,9 +91,7 @@ pub(crate) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
     let raw: *mut Head = place.as_ptr().cast();
     // SAFETY: just made; the state says scheduled, and the right to queue it is ours.
     let runnable = unsafe { Runnable::from_raw(raw.cast()) }.expect("a box is not null");
-    // The handle needs the output only: its reference to the task itself is dropped at once.
-    // SAFETY: the task was made with this reference.
-    unsafe { drop_ref(raw) };
+    // The handle has no reference to the task: it needs the output only.
     (runnable, JoinHandle::new(slot))
 }
 
@@ -122,12 +120,14 @@ unsafe fn poll(header: *mut Header) {
         unsafe { (table.poll)(head, &mut context) }
     };
     if ended {
-        state.end();
         // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
         if let Some(worker) = unsafe { Here::current() } {
             worker.count_exit();
             worker.note_exit();
         }
+        let is_last = state.end_and_drop_ref();
+        // SAFETY: the queue's reference, ours now, has just been dropped.
+        return unsafe { free_if(is_last, head) };
     } else if state.end_poll() == Polled::Again {
         // SAFETY: it was woken during the poll, so it is ours to queue, with our reference.
         return unsafe { worker::wake(head.cast()) };
@@ -223,8 +223,16 @@ fn count_end_of(header: &Header) {
 /// The caller gives up a reference that it holds.
 unsafe fn drop_ref(head: *mut Head) {
     // SAFETY: the caller's reference keeps it alive until here.
-    if unsafe { (*head).state.drop_ref() } {
-        // SAFETY: that was the last one, so the task is ours, and alive until it is freed here.
+    let is_last = unsafe { (*head).state.drop_ref() };
+    // SAFETY: the caller's reference has just been dropped.
+    unsafe { free_if(is_last, head) };
+}
+
+/// # Safety
+/// The caller has just dropped a reference, of which the state has told whether it was the last.
+unsafe fn free_if(is_last: bool, head: *mut Head) {
+    if is_last {
+        // SAFETY: the task is the caller's, and alive until it is freed here.
         let table = unsafe { (*head).table };
         // SAFETY: the table is the task's own, and nobody holds a reference any more.
         unsafe { (table.free)(head) };

@@ -1,7 +1,9 @@
 //! Owns: `spawn` and `Builder`: how a program has a process made.
-//! May use: `message`, `process`, `runtime`, `worker::choice`, `worker::here`, `raddle-context`.
+//! May use: `block::control`, `block::current`, `message`, `process`, `runtime`, `worker::choice`, `worker::here`,
+//! `raddle-context`, `raddle-protocol`.
 //! Never: a stack; a process gets one when it starts.
 
+use crate::block::{Block, current_header};
 use crate::message;
 use crate::process::handle::{JoinHandle, Joiner};
 use crate::process::make::{Settings, Storage, fill, mark, roomy, spawn_outside};
@@ -10,6 +12,7 @@ use crate::runtime;
 use crate::worker::Here;
 use crate::worker::choice::point_at;
 use raddle_context::{SizeClass, tls};
+use raddle_protocol::header::Kind;
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
@@ -199,6 +202,16 @@ pub fn spawn_alone(site: &'static Location<'static>, f: impl FnOnce() + Send + '
     let set = Settings { class: Some(class), storage: Storage::Job, ..Settings::PLAIN };
     // SAFETY: the closure is `'static`.
     unsafe { spawn_at(set, std::ptr::null(), site, f) }.map(drop)
+}
+
+/// What runs here goes on for what the program has spawned at `site`: so reports say.
+pub fn goes_on_for(site: &'static Location<'static>) {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    if unsafe { header.as_ref() }.is_some_and(|running| running.kind == Kind::Process) {
+        // SAFETY: only processes are said to be so.
+        unsafe { Block::of_header(header) }.site.set(site);
+    }
 }
 
 /// Spawns a process on the caller's runtime (from an OS thread: the default one, which starts on first use).

@@ -6,6 +6,6 @@ mod builder;
 mod scope;
 
 pub use builder::{
-    Builder, spawn, spawn_alone, spawn_light, spawn_on, spawn_with, try_spawn, try_spawn_light,
+    Builder, goes_on_for, spawn, spawn_alone, spawn_light, spawn_on, spawn_with, try_spawn, try_spawn_light,
 };
 pub use scope::{Scope, ScopedJoinHandle, scope};

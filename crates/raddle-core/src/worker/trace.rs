@@ -10,6 +10,7 @@
 //! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
 //! ([`LocalWorker::note_stop`]); a switch without such a note is a yield.
 
+use super::choice;
 use super::engine;
 use super::{Here, LocalWorker, OPERATIONS, RECORDED, Worker, current_header};
 use crate::block::Block;
@@ -19,7 +20,7 @@ use crate::tracer;
 use crate::worker::load::Always;
 use raddle_context::Context;
 use raddle_protocol::call::{WaitCall, WaitReason};
-use raddle_protocol::header::{Header, Kind, OWN_TLS};
+use raddle_protocol::header::{HOLDS, Header, Kind, OWN_TLS};
 use raddle_trace::event::{Freedom, IdleCause, pack};
 use raddle_trace::{Event, Level, StopReason};
 use std::panic::Location;
@@ -31,6 +32,12 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn traces(&self) -> bool {
         !cfg!(raddle_uncounted) && self.trace_level.load(Ordering::Relaxed) != Level::Off as u8
+    }
+
+    /// Whether each spawned job is to be a process: it is shown in a trace, or may be chosen by a seed; or one that waits
+    /// goes on only when what has begun above it on its OS thread has ended, which must be as little as possible.
+    pub fn runs_jobs_singly(&self) -> bool {
+        self.traces() || choice::is_on() || self.shared().job_flags & HOLDS != 0
     }
 
     /// Whether what belongs to `level` is recorded.

@@ -6,8 +6,8 @@
 //! |---|---|---|---|
 //! | `SCHEDULED` | is in a queue, or will be put there by the one who polls it now | `wake` | `begin_poll` |
 //! | `RUNNING` | is being polled | `begin_poll` | `end_poll` |
-//! | `DONE` | its output is there (or taken); it is never polled again | `end` | nobody |
-//! | the rest | count of references: handle, wakers, and one while `SCHEDULED` or `RUNNING` | | |
+//! | `DONE` | its output is there (or taken); it is never polled again | `end_and_drop_ref` | nobody |
+//! | the rest | count of references: wakers, and one while `SCHEDULED` or `RUNNING` | | |
 //!
 //! Transitions return what the caller must do next. All of them are read-modify-writes, so that the release of one
 //! reaches the acquire of any that comes later: whoever polls next sees all that the last poll did, and all that those
@@ -36,14 +36,14 @@ pub enum Polled {
 }
 
 impl TaskWord {
-    /// In its first queue; references: handle and queue.
+    /// In its first queue, which has the one reference.
     #[allow(
         clippy::new_without_default,
         reason = "a task that is made is queued: nothing to have by default"
     )]
     #[inline]
     pub fn new() -> Self {
-        TaskWord(AtomicUsize::new(SCHEDULED + 2 * ONE_REF))
+        TaskWord(AtomicUsize::new(SCHEDULED + ONE_REF))
     }
 
     /// Taken from a queue to be polled.
@@ -61,12 +61,14 @@ impl TaskWord {
         if before & SCHEDULED == 0 { Polled::Waits } else { Polled::Again }
     }
 
-    /// The future has ended.
+    /// The future has ended, and who has polled it drops its reference. True if it was the last: the caller frees the
+    /// task.
+    #[must_use]
     #[inline]
-    pub fn end(&self) {
-        // Relaxed: nobody looks at the output by this word, and who frees the task comes after the reference that the
-        // caller drops next.
-        self.0.fetch_or(DONE, Ordering::Relaxed);
+    pub fn end_and_drop_ref(&self) -> bool {
+        let before = self.0.fetch_sub(ONE_REF - DONE, order::TASK_DROP());
+        debug_assert!(before & (RUNNING | DONE) == RUNNING, "a task ended that was not polled");
+        before / ONE_REF == 1
     }
 
     /// Wakes. True if the caller must queue it; a reference for the queue has been taken.
@@ -140,9 +142,10 @@ mod tests {
     #[test]
     fn a_wake_while_idle_queues_once() {
         let word = TaskWord::new();
+        assert!(word.add_ref(), "for a waker");
         word.begin_poll();
         assert_eq!(word.end_poll(), Polled::Waits);
-        assert!(!word.drop_ref(), "the handle is left");
+        assert!(!word.drop_ref(), "the waker is left");
         assert!(word.wake());
         assert!(!word.wake(), "it is queued already");
         word.begin_poll();
@@ -163,17 +166,24 @@ mod tests {
         let word = TaskWord::new();
         word.begin_poll();
         assert!(word.try_add_ref());
-        assert!(!word.drop_ref() && !word.drop_ref() && word.drop_ref());
+        assert!(!word.drop_ref() && word.drop_ref());
         assert!(!word.try_add_ref(), "a flag is no reference");
     }
 
     #[test]
     fn one_that_is_done_is_not_queued() {
         let word = TaskWord::new();
+        assert!(word.add_ref());
         word.begin_poll();
-        word.end();
+        assert!(!word.end_and_drop_ref());
         assert!(word.is_done() && !word.wake());
-        assert!(!word.drop_ref());
         assert!(word.drop_ref());
+    }
+
+    #[test]
+    fn whom_nobody_can_wake_is_freed_at_its_end() {
+        let word = TaskWord::new();
+        word.begin_poll();
+        assert!(word.end_and_drop_ref() && word.is_done());
     }
 }

@@ -34,9 +34,12 @@ unsafe impl Sync for Task {}
 unsafe impl Send for Task {}
 
 impl Task {
+    /// In its queue, and with a waker that a thread of the test drops.
     fn wanting(wanted: usize) -> Arc<Task> {
+        let word = TaskWord::new();
+        assert!(word.add_ref());
         Arc::new(Task {
-            word: TaskWord::new(),
+            word,
             future: UnsafeCell::new(0),
             home: UnsafeCell::new(0),
             letters: [AtomicUsize::new(0), AtomicUsize::new(0)],
@@ -59,8 +62,7 @@ impl Task {
             // SAFETY: as above.
             self.read.with_mut(|p| unsafe { *p = found });
             if found >= self.wanted {
-                self.word.end();
-                break;
+                return self.free_if(self.word.end_and_drop_ref());
             }
             if self.word.end_poll() == Polled::Waits {
                 break;
@@ -84,7 +86,11 @@ impl Task {
     }
 
     fn drop_ref(&self) {
-        if self.word.drop_ref() {
+        self.free_if(self.word.drop_ref());
+    }
+
+    fn free_if(&self, is_last: bool) {
+        if is_last {
             *self.slot.lock().unwrap() = false;
             // SAFETY: as above.
             self.future.with_mut(|p| unsafe { *p = u32::MAX });

@@ -14,5 +14,5 @@ mod waits;
 pub(super) use bag::promote_oldest_into;
 pub use bag::{PlaceAct, What, as_act, let_go, promote_oldest};
 pub use chunks::Chunks;
-pub use line::{Line, Order};
+pub use line::{Line, NewTurns, Order, SpawnedJob};
 pub use slab::{DepotGuard, Slot, Slots, SpareSlot, depot};

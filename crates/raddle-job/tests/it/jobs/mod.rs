@@ -19,6 +19,7 @@ use std::time::Duration;
 mod forks;
 mod loops;
 mod scopes;
+mod spawned;
 
 /// In a process of one, two and eight workers, and on an OS thread, which uses the default runtime.
 fn everywhere(test: impl Fn() + Sync) {

@@ -34,8 +34,8 @@ impl Worker {
         !cfg!(raddle_uncounted) && self.trace_level.load(Ordering::Relaxed) != Level::Off as u8
     }
 
-    /// Whether each spawned job is to be a process: it is shown in a trace, or may be chosen by a seed; or one that waits
-    /// goes on only when what has begun above it on its OS thread has ended, which must be as little as possible.
+    /// Whether each spawned job is to be a process: it is shown in a trace, or may be chosen by a seed; or one that
+    /// waits goes on only when what has begun above it on its OS thread has ended, which must be as little as possible.
     pub fn runs_jobs_singly(&self) -> bool {
         self.traces() || choice::is_on() || self.shared().job_flags & HOLDS != 0
     }

@@ -3,9 +3,9 @@
 //! Never: running a job.
 //!
 //! Whoever begins jobs of a line does so in a *turn*, which is queued as a process is. While a line holds jobs one of
-//! its turns at least is queued: so whoever is idle finds it, however long the job takes that has begun. There are more,
-//! a few for few jobs and one for some dozen of many, since thieves judge by the length of a queue whether to come. Not
-//! one for each job: a turn runs several jobs, and one for which nothing is left ends at once.
+//! its turns at least is queued: so whoever is idle finds it, however long the job takes that has begun. There are
+//! more, a few for few jobs and one for some dozen of many, since thieves judge by the length of a queue whether to
+//! come. Not one for each job: a turn runs several jobs, and one for which nothing is left ends at once.
 //!
 //! It uses a mutex of the standard library, for a few instructions.
 

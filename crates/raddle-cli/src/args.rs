@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `exec`, `explain`, `fmt`, `lab`, `mpi`, `native`, `occam`, `program`, `refusal`,
-//! `settings`, `test`, `top`, `trace`, `clap`.
+//! May use: `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`, `occam`,
+//! `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;
@@ -13,7 +13,9 @@ use crate::dump::Dump;
 use crate::exec::Exec;
 use crate::explain::Explain;
 use crate::fmt::{FMT_HELP, Fmt};
+use crate::graph::{GRAPH_HELP, Graph};
 use crate::lab::Lab;
+use crate::lsp::{LSP_HELP, Lsp};
 use crate::mpi::Mpi;
 use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::Executable;
@@ -50,6 +52,12 @@ pub(crate) enum Command {
     /// Lay occam programs out: one layout, comments kept
     #[command(after_help = FMT_HELP)]
     Fmt(Fmt),
+    /// Draw the processes and channels of an occam program
+    #[command(after_help = GRAPH_HELP)]
+    Graph(Graph),
+    /// Answer an editor's questions about occam programs
+    #[command(after_help = LSP_HELP)]
+    Lsp(Lsp),
     /// Compile an occam program to portable bytecode
     Build(Build),
     /// Show the instructions of an occam program

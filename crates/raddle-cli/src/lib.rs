@@ -15,11 +15,14 @@ mod dump;
 mod exec;
 mod explain;
 mod fmt;
+mod graph;
 mod image;
 mod info;
 mod lab;
+mod lsp;
 mod mpi;
 mod native;
+mod network;
 mod occam;
 mod out;
 mod program;
@@ -38,6 +41,7 @@ use clap::Parser as _;
 use args::{Arguments, Command, RunResult};
 use check::CheckResult;
 use fmt::Formatted;
+use lsp::Conversation;
 use occam::{Ended, Refused};
 use out::print;
 use refusal::Error;
@@ -81,6 +85,10 @@ pub fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(refused) => not_compiled(refused),
         },
+        Command::Graph(graph) => match graph.carry_out() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refused) => not_compiled(refused),
+        },
         Command::Disasm(disasm) => match disasm.text() {
             Ok(text) => show(&text),
             Err(refused) => not_compiled(refused),
@@ -100,6 +108,11 @@ pub fn main() -> ExitCode {
             Formatted::Done => ExitCode::SUCCESS,
             Formatted::Not => ExitCode::from(1),
             Formatted::Trouble(error) => complain(&error),
+        },
+        Command::Lsp(lsp) => match lsp.carry_out() {
+            Conversation::Closed => ExitCode::SUCCESS,
+            Conversation::BrokenOff => ExitCode::from(1),
+            Conversation::Trouble(error) => complain(&error),
         },
         Command::Explain(explain) => show(&explain.text()),
         Command::Trace(trace) => match trace.carry_out() {

@@ -1,5 +1,5 @@
 //! Owns: foreign routines: where they are found, and how they are called.
-//! May use: `raddle-bytecode`.
+//! May use: `library`, `raddle-bytecode`.
 //! Never: an address of the program's that was not compared with its memory.
 //!
 //! A routine gets its parameters in one of two ways, by the first letters of its name. `C.`, `B.` and `BX.`, as in
@@ -10,6 +10,7 @@
 //! What begins with `B.` or `BX.` runs on an OS thread of its own while other processes run; the program asks from time
 //! to time whether it has ended.
 
+use crate::library;
 use raddle_bytecode::{Module, Verified};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -286,8 +287,10 @@ fn find(module: &Module, number: usize, handles: &[*mut c_void]) -> Result<Loade
         let found = unsafe { dlsym(handle, text.as_ptr()) };
         Some(found).filter(|found| !found.is_null())
     };
-    // Those that were asked for come first, the last one of them last.
-    let found = handles[1..].iter().chain(&handles[..1]).find_map(looked).ok_or_else(missing)?;
+    // The libraries that come with occam have theirs here; then come those that were asked for, in this order.
+    let ours = library::find(&function).filter(|_| !by_address).map(|it| it as *mut c_void);
+    let libraries = || handles[1..].iter().chain(&handles[..1]).find_map(looked);
+    let found = ours.or_else(libraries).ok_or_else(missing)?;
     let says = format!(
         "\nraddle: the foreign routine `{name}` was stopped by a signal: the fault is the library's, \
                         or that of its declaration\n"

@@ -10,6 +10,7 @@
 #[cfg(feature = "native")]
 mod compile;
 mod foreign;
+mod library;
 mod many;
 mod one;
 mod options;

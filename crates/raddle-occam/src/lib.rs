@@ -30,6 +30,7 @@ pub mod usage;
 
 pub use checked::{Analysis, ChannelUse, Checked};
 use diag::{Code, Diagnostic, Severity};
+pub use library::library_names;
 use pre::{Files, Preprocessor};
 use source::{FileId, Sources};
 use symbol::Symbols;

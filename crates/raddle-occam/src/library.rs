@@ -29,11 +29,32 @@ const COURSE_NAMES: &[&str] = &[
     "float_io.occ",
 ];
 
-/// What a program reads its command line with.
-const ARGUMENTS: &str = include_str!("../library/arguments.occ");
+/// A library: the names by which programs ask for it, the first one to be told; how it is shown; its text.
+type Library = (&'static [&'static str], &'static str, &'static str);
 
-/// Constants for real numbers.
-const MATHVALS: &str = include_str!("../library/mathvals.occ");
+macro_rules! libraries {
+    ($($file:literal [$($name:literal)+];)*) => {
+        &[$((&[$($name),+], concat!($file, " (of raddle)"), include_str!(concat!("../library/", $file))),)*]
+    };
+}
+
+/// The libraries besides that of the course.
+const LIBRARIES: &[Library] = libraries! {
+    "arguments.occ" ["arguments.module" "arguments"];
+    "mathvals.occ" ["mathvals.inc" "maths.module" "maths"];
+    "file.occ" ["file.module" "file" "file.lib" "file.inc"];
+    "socket.occ" ["socket.module" "socket" "socket.lib" "socket.inc"];
+    "http.occ" ["http.module" "http" "http.inc"];
+    "proc.occ" ["proc.module" "proc" "proc.lib" "proc.inc"];
+    "env.occ" ["env.module" "env"];
+    "time.occ" ["time.module" "time"];
+    "random.occ" ["random.module" "random"];
+    "string.occ" ["string.module" "string" "string.lib"];
+    "hash.occ" ["hash.module" "hash"];
+    "graphics.occ" ["graphics.module" "graphics"];
+    "blas.occ" ["blas.module" "blas"];
+    "lapack.occ" ["lapack.module" "lapack"];
+};
 
 /// Libraries of the INMOS toolset whose routines are predefined here.
 const PREDEFINED_LIBRARIES: &[&str] = &[
@@ -45,22 +66,33 @@ const PREDEFINED_LIBRARIES: &[&str] = &[
     "snglmath.lib",
     "tbmaths",
     "tbmaths.lib",
+    "forall",
+    "forall.lib",
 ];
 
 /// The library of that name, and how to show it; for files that are found nowhere else.
 pub(crate) fn text(name: &str) -> Option<(&'static str, &'static str)> {
+    if let Some(&(_, shown, text)) = LIBRARIES.iter().find(|(names, ..)| names.contains(&name)) {
+        return Some((shown, text));
+    }
     match name {
-        "arguments" | "arguments.module" => Some(("arguments.occ (of raddle)", ARGUMENTS)),
-        "mathvals.inc" => Some(("mathvals.occ (of raddle)", MATHVALS)),
         _ if PREDEFINED_LIBRARIES.contains(&name) => Some(("predefined (of raddle)", "")),
         _ => COURSE_NAMES.contains(&name).then_some(("course.occ (of raddle)", COURSE)),
     }
 }
 
+/// The libraries that programs include, by their first names.
+pub fn library_names() -> impl Iterator<Item = &'static str> {
+    std::iter::once("course.module").chain(LIBRARIES.iter().map(|it| it.0[0]))
+}
+
 /// The library to include for a name.
 pub(crate) fn that_declares(name: &str) -> Option<&'static str> {
-    let libraries = [("course.module", COURSE), ("arguments.module", ARGUMENTS)];
-    libraries.into_iter().find(|(_, text)| declared(text).any(|it| it == name)).map(|(library, _)| library)
+    let others = LIBRARIES.iter().map(|&(names, _, text)| (names[0], text));
+    std::iter::once(("course.module", COURSE))
+        .chain(others)
+        .find(|(_, text)| declared(text).any(|it| it == name))
+        .map(|(library, _)| library)
 }
 
 /// The names of what [`PREDEFINED`] declares.

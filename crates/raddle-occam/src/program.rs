@@ -94,6 +94,26 @@ pub struct Routine {
     pub communicates: bool,
 }
 
+/// What a word of the text means, where it is not a reserved one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Meaning {
+    /// A declaration.
+    Name(NameId),
+    /// A tag of that protocol, or a field of that record or bundle.
+    Member(TypeId, Symbol),
+}
+
+/// A place where something is mentioned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Mention {
+    /// The word.
+    pub span: Span,
+    /// What it means there.
+    pub of: Meaning,
+    /// Whether it is declared there; names say themselves where that is.
+    pub declares: bool,
+}
+
 /// A program whose names and types are resolved.
 pub struct Program {
     /// As written.
@@ -118,6 +138,8 @@ pub struct Program {
     pub replicator_names: Vec<NameId>,
     /// For each FORKING, the number of the first name that is declared in it or later.
     pub forkings: crate::symbol::FastMap<u32, NameId>,
+    /// Where names, tags and fields are mentioned, in the order in which that was looked at.
+    pub mentions: Vec<Mention>,
     /// The value of each whole-number or BOOL expression that is constant and was asked for.
     pub constants: crate::symbol::FastMap<u32, i64>,
     /// The value of each VAL name over whole numbers or BOOL that is constant.

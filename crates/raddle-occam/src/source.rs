@@ -98,6 +98,18 @@ impl Sources {
         self.files.iter().position(|file| file.name == name).map(|at| FileId(at as u32))
     }
 
+    /// All files, in the order in which they were added.
+    pub fn files(&self) -> impl Iterator<Item = FileId> + use<> {
+        (0..self.files.len() as u32).map(FileId)
+    }
+
+    /// The file that holds a position, and the byte of its text.
+    pub fn locate(&self, position: u32) -> Option<(FileId, usize)> {
+        let after = self.files.partition_point(|file| file.base <= position);
+        let file = self.file_at(position)?;
+        Some((FileId(after as u32 - 1), (position - file.base) as usize))
+    }
+
     /// The text of a file.
     ///
     /// # Panics

@@ -1,25 +1,69 @@
-//! Owns: the programs on the page about occam: each does what the page says.
-//! May use: the page, the command.
-//! Never: a program that the page only claims to be one.
+//! Owns: the programs on the pages about occam: each does what the page says.
+//! May use: the pages, the command.
+//! Never: a program that a page only claims to be one.
 
 use super::{raddle, text};
 
-#[test]
-fn the_programs_on_the_page_about_occam_do_what_it_says() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/OCCAM.md");
-    let page = std::fs::read_to_string(page).expect("the page is there");
+/// Runs the programs of a page; how many there are.
+fn run(page: &str, options: &[&str]) -> usize {
+    let path = format!("{}/../../docs/{page}.md", env!("CARGO_MANIFEST_DIR"));
+    let text_of_page = std::fs::read_to_string(path).expect("the page is there");
     let mut programs = 0;
-    for part in page.split("```occam\n").skip(1) {
+    for part in text_of_page.split("```occam\n").skip(1) {
         let (program, rest) = part.split_once("```\n").expect("the block ends");
         let shown = rest.strip_prefix("```text\n").and_then(|rest| rest.split_once("```"));
         let (shown, _) = shown.expect("what it writes stands below");
-        let path = std::env::temp_dir().join(format!("raddle-page-{}-{programs}.occ", std::process::id()));
+        let name = format!("raddle-page-{page}-{}-{}-{programs}.occ", options.join(""), std::process::id());
+        let path = std::env::temp_dir().join(name);
         std::fs::write(&path, program).expect("it can be written");
-        let output = raddle().arg("run").arg(&path).output().expect("it starts");
+        let output = raddle().arg("run").args(options).arg(&path).output().expect("it starts");
         std::fs::remove_file(&path).expect("it was there");
         assert_eq!(text(&output.stdout).trim_end(), shown.trim_end(), "{}\n{program}", text(&output.stderr));
         assert!(output.status.success(), "{}", text(&output.stderr));
         programs += 1;
     }
-    assert!(programs >= 4);
+    programs
+}
+
+#[test]
+fn the_programs_on_the_page_about_occam_do_what_it_says() {
+    assert!(run("OCCAM", &[]) >= 4);
+}
+
+#[test]
+fn the_programs_on_the_page_about_libraries_do_what_it_says() {
+    for options in [&["--workers", "1"][..], &["--workers", "2"], &["--seed", "5"]] {
+        assert_eq!(run("LIBRARIES", options), 4);
+    }
+}
+
+/// Runs a program of matrices, if the system has the library.
+fn with_library(library: &str, path: &std::path::Path, wanted: &str) {
+    let output = raddle().arg("run").arg(path).output().expect("it starts");
+    let said = text(&output.stderr);
+    if output.status.code() == Some(126) && said.contains(library) {
+        eprintln!("{library} is not here: skipped");
+        return;
+    }
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), (wanted, Some(0)), "{said}");
+}
+
+#[test]
+fn blocks_of_a_product_are_multiplied_by_blas() {
+    let path = format!("{}/../../examples/blocks.occ", env!("CARGO_MANIFEST_DIR"));
+    with_library("libblas", path.as_ref(), "9216 elements, wrong: 0\n");
+}
+
+#[test]
+fn equations_are_solved_by_lapack() {
+    let program = "#INCLUDE \"course.module\"\n#INCLUDE \"lapack.module\"\nPROC main (CHAN BYTE screen!)\n\
+                   \x20 INITIAL [4]REAL64 a IS [2.0(REAL64), 1.0(REAL64), 1.0(REAL64), 3.0(REAL64)]:\n\
+                   \x20 INITIAL [2]REAL64 b IS [4.0(REAL64), 7.0(REAL64)]:\n  INITIAL [2]INT rows IS [0, 0]:\n\
+                   \x20 INT info:\n  SEQ\n    lapack.solve (2, a, b, rows, info)\n\
+                   \x20   out.int (info, 0, screen!)\n    out.int (INT ROUND b[0], 3, screen!)\n\
+                   \x20   out.int (INT ROUND b[1], 3, screen!)\n    screen ! '*n'\n:\n";
+    let path = std::env::temp_dir().join(format!("raddle-lapack-{}.occ", std::process::id()));
+    std::fs::write(&path, program).expect("it can be written");
+    with_library("liblapack", &path, "0  1  2\n");
+    std::fs::remove_file(&path).expect("it was there");
 }

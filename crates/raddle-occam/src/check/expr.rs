@@ -1,11 +1,11 @@
 //! Owns: the types of expressions.
-//! May use: `ast`, `diag`, `operator::basic`, `operator::fold`, `program`, `symbol`, `types`.
+//! May use: `ast`, `diag`, `operator::basic`, `operator::fold`, `program`, `source`, `symbol`, `types`.
 //! Never: leaves an expression without a type; `Error` is one.
 
 use super::{Checker, RoutineFrame};
 use crate::ast::{Basic, Direction, Expr, ExprId, ExprKind, Ident, Rounding, TypeNodeId, Valof};
 use crate::diag::{Code, Diagnostic};
-use crate::program::{NameId, NameKind};
+use crate::program::{Meaning, NameId, NameKind};
 use crate::symbol::Symbol;
 use crate::types::{Type, TypeId, Types};
 
@@ -196,7 +196,12 @@ impl Checker<'_> {
             let message = format!("no conversion from {} to {}", self.show(from), self.show(to_type));
             let mut complaint = Diagnostic::new(Code::Conversion, self.span(value), message);
             if (real_to || real_from) && rounding == Rounding::Exact {
-                complaint = complaint.help("say ROUND or TRUNC behind the type");
+                let end = self.ast.ty(to).span.hi;
+                let end = crate::source::Span::new(end, end);
+                complaint = complaint
+                    .help("say ROUND or TRUNC behind the type")
+                    .fix("write TRUNC", end, " TRUNC")
+                    .fix("write ROUND", end, " ROUND");
             }
             self.diagnostics.push(complaint);
         }
@@ -249,10 +254,12 @@ impl Checker<'_> {
     /// The type of a record's or bundle's field.
     fn field(&mut self, of: TypeId, field: Ident) -> TypeId {
         let types = &self.program.types;
-        let (fields, server) = match types.get(types.plain(of)) {
-            Type::Record(at) => (&types.records[at as usize].fields, true),
+        let plain = types.plain(of);
+        let (fields, server, owner) = match types.get(plain) {
+            Type::Record(at) => (&types.records[at as usize].fields, true, Type::Record(at)),
             Type::End { bundle, direction, .. } => {
-                (&types.bundles[bundle as usize].fields, direction == Direction::Input)
+                let owner = Type::End { bundle, direction: Direction::Input, shared: false };
+                (&types.bundles[bundle as usize].fields, direction == Direction::Input, owner)
             }
             _ => return Types::ERROR,
         };
@@ -261,12 +268,15 @@ impl Checker<'_> {
             self.complain(Code::UnknownField, field.span, message);
             return Types::ERROR;
         };
-        match (types.get(found.ty), server) {
+        let found = found.ty;
+        let owner = self.program.types.intern(owner);
+        self.mention(field.span, Meaning::Member(owner, field.symbol), false);
+        match (self.program.types.get(found), server) {
             (Type::Chan { protocol, direction: Some(direction), shared }, false) => {
                 let direction = Some(direction.other());
                 self.program.types.intern(Type::Chan { protocol, direction, shared })
             }
-            _ => found.ty,
+            _ => found,
         }
     }
 
@@ -364,6 +374,7 @@ impl Checker<'_> {
             && let Some(id) = self.find(name.symbol)
             && matches!(self.program.types.get(self.program.name(id).ty), Type::End { .. })
         {
+            self.mention(name.span, Meaning::Name(id), false);
             return self.program.name(id).ty;
         }
         let of = self.ty_at_run_time(node);

@@ -5,7 +5,7 @@
 use super::Checker;
 use crate::ast::{Direction, ExprId, ExprKind, Ident, InputItem, InputKind, OutputItem, Variant};
 use crate::diag::{Code, Diagnostic};
-use crate::program::NameId;
+use crate::program::{Meaning, NameId};
 use crate::source::Span;
 use crate::types::{Type, TypeId, Types};
 
@@ -143,6 +143,8 @@ impl Checker<'_> {
         if found.is_none() {
             let message = format!("`{}` is no tag of {}", self.text(tag.symbol), self.show(protocol));
             self.complain(Code::Protocol, tag.span, message);
+        } else {
+            self.mention(tag.span, Meaning::Member(protocol, tag.symbol), false);
         }
         found
     }

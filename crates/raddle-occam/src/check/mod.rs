@@ -23,7 +23,7 @@ mod types;
 
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};
-use crate::program::{Name, NameId, NameKind, Program};
+use crate::program::{Meaning, Mention, Name, NameId, NameKind, Program};
 use crate::source::Span;
 use crate::symbol::{FastMap, Symbol, Symbols};
 use crate::types::{TypeId, Types};
@@ -78,6 +78,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         names: Vec::new(),
         routines: Vec::new(),
         forkings: FastMap::default(),
+        mentions: Vec::new(),
         constants: FastMap::default(),
         values: FastMap::default(),
         symbols,
@@ -132,6 +133,15 @@ impl Checker<'_> {
 
     fn level(&self) -> u32 {
         self.frames.len() as u32
+    }
+
+    fn mention(&mut self, span: Span, of: Meaning, declares: bool) {
+        self.program.mentions.push(Mention { span, of, declares });
+    }
+
+    /// Notes where the tags or fields of a type are declared.
+    fn members(&mut self, of: TypeId, names: impl Iterator<Item = Ident>) {
+        names.for_each(|name| self.mention(name.span, Meaning::Member(of, name.symbol), true));
     }
 
     /// Makes a declaration without bringing it into scope.
@@ -191,6 +201,7 @@ impl Checker<'_> {
     /// The declaration in scope, or a complaint and a name of kind `Error`, which is not complained of again.
     fn lookup(&mut self, name: Ident) -> NameId {
         if let Some(id) = self.find(name.symbol) {
+            self.mention(name.span, Meaning::Name(id), false);
             return id;
         }
         if self.program.ast.unread.contains(&name.symbol) {
@@ -221,15 +232,21 @@ impl Checker<'_> {
         }
         let capitals = text.to_ascii_uppercase();
         if crate::lex::keyword(&capitals).is_some() {
-            return complaint.help(format!("occam's words are written in capitals: `{capitals}`"));
+            let title = format!("write `{capitals}`");
+            return complaint
+                .help(format!("occam's words are written in capitals: `{capitals}`"))
+                .fix(title, name.span, capitals);
         }
         if let Some(near) = self.similar(text) {
-            return complaint.help(format!("`{near}` is declared; is it what you mean?"));
+            let title = format!("write `{near}`");
+            return complaint
+                .help(format!("`{near}` is declared; is it what you mean?"))
+                .fix(title, name.span, near);
         }
         match crate::library::that_declares(text) {
-            Some(library) => {
-                complaint.help(format!("it comes with `#INCLUDE \"{library}\"` at the program's beginning"))
-            }
+            Some(library) => complaint
+                .help(format!("it comes with `#INCLUDE \"{library}\"` at the program's beginning"))
+                .fix(format!("include \"{library}\""), Span::new(0, 0), format!("#INCLUDE \"{library}\"\n")),
             None => complaint,
         }
     }

@@ -28,7 +28,9 @@ impl Checker<'_> {
                 if *order == ConstructKind::PriPar {
                     let complaint =
                         Diagnostic::new(Code::PriPar, process.span, "this runs as PAR: all branches alike");
-                    self.diagnostics.push(complaint.help("write PAR, or PRI ALT where one input must win"));
+                    let pri = Span::new(process.span.lo, process.span.lo + 4);
+                    let complaint = complaint.help("write PAR, or PRI ALT where one input must win");
+                    self.diagnostics.push(complaint.fix("write PAR", pri, ""));
                 }
                 self.replicated(replicator.as_deref(), |checker| {
                     for &process in body {

@@ -1,11 +1,12 @@
 //! Owns: PROCs and FUNCTIONs: headings, bodies, results.
-//! May use: `ast`, `diag`, `program`, `types`.
+//! May use: `ast`, `diag`, `program`, `source`, `types`.
 //! Never: walks a body twice.
 
 use super::{Checker, RoutineFrame};
 use crate::ast::{ExprId, ExprKind, Formal, Ident, Mode, ProcessId, SpecId, TypeNodeId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Body, NameId, NameKind, Routine, RoutineId};
+use crate::source::Span;
 use crate::types::{Type, TypeId, Types};
 
 /// What is declared by a PROC or FUNCTION, besides its body.
@@ -94,7 +95,9 @@ impl Checker<'_> {
                     formal.name.span,
                     "a FUNCTION takes VAL parameters only",
                 );
-                self.diagnostics.push(complaint.help("write VAL before its type"));
+                let at = self.ast.ty(formal.ty).span.lo;
+                let complaint = complaint.help("write VAL before its type");
+                self.diagnostics.push(complaint.fix("write VAL", Span::new(at, at), "VAL "));
             }
             self.no_barrier_value(formal.mode, ty, formal.name.span);
             list.push(match formal.direction {

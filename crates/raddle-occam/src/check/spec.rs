@@ -7,7 +7,7 @@ use super::routine::Heading;
 use crate::ast::{Direction, Pragma};
 use crate::ast::{Field, Form, Ident, Mode, Renaming, SpecId, SpecKind, TypeNodeId};
 use crate::diag::Code;
-use crate::program::{Body, NameId, NameKind};
+use crate::program::{Body, Meaning, NameId, NameKind};
 use crate::source::Span;
 use crate::types::{FieldType, Fields, NamedType, ProtocolType, Type, TypeId, Types};
 
@@ -206,6 +206,7 @@ impl Checker<'_> {
     }
 
     fn record(&mut self, name: Ident, fields: &[Field], packed: bool, mobile: bool) -> NameId {
+        let names: Vec<Ident> = fields.iter().map(|field| field.name).collect();
         let mut list = Vec::new();
         for field in fields {
             let mut ty = self.data(field.ty, false);
@@ -220,6 +221,7 @@ impl Checker<'_> {
         let at = self.program.types.records.len() as u32;
         self.program.types.records.push(Fields { name: name.symbol, fields, packed });
         let mut ty = self.program.types.intern(Type::Record(at));
+        self.members(ty, names.into_iter());
         if mobile {
             ty = self.program.types.intern(Type::Mobile(ty));
         }
@@ -259,6 +261,7 @@ impl Checker<'_> {
         let (bundle, id) = match forward {
             Some(at) => {
                 let (id, bundle) = self.forwards.swap_remove(at);
+                self.mention(name.span, Meaning::Name(id), true);
                 (bundle, id)
             }
             None => self.new_bundle_type(name),
@@ -279,11 +282,13 @@ impl Checker<'_> {
             list.push(FieldType { name: field.name.symbol, ty });
         }
         self.program.types.bundles[bundle as usize].fields = list;
+        self.members(self.program.name(id).ty, fields.iter().map(|field| field.name));
         self.bind(id);
         id
     }
 
     fn protocol(&mut self, name: Ident, variant: bool, forms: &[Form]) -> NameId {
+        let tags: Vec<Ident> = forms.iter().filter_map(|form| form.tag).collect();
         let list = forms.iter().map(|form| {
             let items = form.items.iter().map(|&item| self.ty(item)).collect();
             (form.tag.map(|tag| tag.symbol), items)
@@ -292,6 +297,7 @@ impl Checker<'_> {
         let at = self.program.types.protocols.len() as u32;
         self.program.types.protocols.push(ProtocolType { name: name.symbol, variant, forms });
         let ty = self.program.types.intern(Type::Protocol(at));
+        self.members(ty, tags.into_iter());
         self.declare(name, NameKind::Type, ty)
     }
 

@@ -35,6 +35,17 @@ pub struct Label {
     pub text: String,
 }
 
+/// A change of the text that a complaint advises.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fix {
+    /// What is done, in a few words.
+    pub title: String,
+    /// What is replaced; nothing if it is empty.
+    pub span: Span,
+    /// By this.
+    pub text: String,
+}
+
 /// One complaint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
@@ -52,6 +63,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// One thing to try.
     pub help: Option<String>,
+    /// Changes of the text of which one may be what is meant.
+    pub fixes: Vec<Fix>,
 }
 
 impl Diagnostic {
@@ -65,6 +78,7 @@ impl Diagnostic {
             secondary: Vec::new(),
             notes: Vec::new(),
             help: None,
+            fixes: Vec::new(),
         }
     }
 
@@ -93,6 +107,13 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
+        self
+    }
+
+    /// Adds a change of the text that may be what is meant.
+    #[must_use]
+    pub fn fix(mut self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
+        self.fixes.push(Fix { title: title.into(), span, text: text.into() });
         self
     }
 

@@ -48,6 +48,11 @@ pub(crate) fn keyword(text: &str) -> Option<TokenKind> {
     TokenKind::word(text)
 }
 
+/// The reserved words, in no order.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    TokenKind::WORDS.iter().copied()
+}
+
 /// Reads a file into tokens.
 ///
 /// ```

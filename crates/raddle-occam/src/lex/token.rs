@@ -47,6 +47,9 @@ macro_rules! kinds {
                 }
             }
 
+            /// Every reserved word.
+            pub(super) const WORDS: &'static [&'static str] = &[$($text),*];
+
             /// Every symbol with its spelling.
             pub(super) const SYMBOLS: &'static [(&'static str, Self)] = &[$(($sign, Self::$symbol),)*];
         }

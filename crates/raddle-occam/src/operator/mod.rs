@@ -158,6 +158,11 @@ pub(crate) enum MonadicLowering {
 const KINDS: usize = 256;
 
 impl Dyadic {
+    /// The result for two INTs; none if the program would stop.
+    pub fn of_ints(self, left: i64, right: i64) -> Option<i64> {
+        (self.row().fold)(left.into(), right.into(), Basic::Int)
+    }
+
     /// The operator that a token between two operands is.
     pub(crate) fn of(kind: TokenKind) -> Option<Dyadic> {
         const OF: [Option<Dyadic>; KINDS] = {
@@ -193,6 +198,11 @@ impl Dyadic {
 }
 
 impl Monadic {
+    /// The result for an INT; none if the program would stop.
+    pub fn of_int(self, value: i64) -> Option<i64> {
+        (self.row().fold)(value.into(), Basic::Int)
+    }
+
     /// The operator that a token before an operand is.
     pub(crate) fn of(kind: TokenKind) -> Option<Monadic> {
         Monadic::ALL.iter().copied().find(|operator| operator.row().written.contains(&kind))

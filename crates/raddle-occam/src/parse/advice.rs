@@ -84,7 +84,13 @@ impl Parser<'_> {
             _ => format!("`{signs}` is none of occam's operators"),
         };
         let complaint = Diagnostic::new(Code::Unexpected, Span::new(at, at + 2), message);
-        self.diagnostics.push(complaint.help(format!("write `{text} := {text} {sign} 1`")));
+        let right = format!("{text} := {text} {sign} 1");
+        let complaint = complaint.help(format!("write `{right}`"));
+        let by_one = signs == "--" || signs == "++";
+        self.diagnostics.push(match by_one {
+            true => complaint.fix(format!("write `{right}`"), Span::new(span.lo, at + 2), right),
+            false => complaint,
+        });
         Err(Failed)
     }
 
@@ -97,8 +103,10 @@ impl Parser<'_> {
     /// Complains of a name that begins no process; perhaps it is a word in small letters.
     pub(super) fn no_action(&mut self, first: ExprId) -> Parsed<ProcessKind> {
         if self.kind() == TokenKind::Equal {
-            let message = "`=` compares; an assignment is written `:=`".to_owned();
-            return self.fail(Code::Unexpected, self.span(), message);
+            let message = "`=` compares; an assignment is written `:=`";
+            let complaint = Diagnostic::new(Code::Unexpected, self.span(), message);
+            self.diagnostics.push(complaint.fix("write `:=`", self.span(), ":="));
+            return Err(Failed);
         }
         let span = self.ast.expr(first).span;
         let capitals = self.sources.slice(span).to_ascii_uppercase();
@@ -107,8 +115,9 @@ impl Parser<'_> {
         }
         let message =
             format!("`{}` is a name; occam's words are written in capitals", self.sources.slice(span));
-        self.diagnostics
-            .push(Diagnostic::new(Code::Unexpected, span, message).help(format!("write `{capitals}`")));
+        let help = format!("write `{capitals}`");
+        let complaint = Diagnostic::new(Code::Unexpected, span, message);
+        self.diagnostics.push(complaint.help(help.clone()).fix(help, span, capitals));
         Err(Failed)
     }
 }

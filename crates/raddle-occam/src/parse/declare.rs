@@ -1,5 +1,5 @@
 //! Owns: specifications with a body: PROC, FUNCTION, PROTOCOL, DATA TYPE, CHAN TYPE.
-//! May use: `ast`, `diag`, `lex::token`, `lex::value`.
+//! May use: `ast`, `diag`, `lex::token`, `lex::value`, `source`.
 //! Never: reads a process itself.
 
 use super::{Parsed, Parser};
@@ -131,10 +131,16 @@ impl Parser<'_> {
             self.span(),
             format!("found {} where `:` must end the {what} `{text}`", self.kind().text()),
         );
+        let indent = self.sources.place(name.span.lo).map_or("", |place| {
+            let text = place.text;
+            &text[..text.len() - text.trim_start().len()]
+        });
+        let end = self.last_text().hi;
         self.diagnostics.push(
             complaint
                 .also(name.span, "begun here")
-                .help("put `:` on a line of its own, at the heading's indentation"),
+                .help("put `:` on a line of its own, at the heading's indentation")
+                .fix("write `:` below it", crate::source::Span::new(end, end), format!("\n{indent}:")),
         );
     }
 

@@ -40,7 +40,8 @@ impl Parser<'_> {
                 mixed = true;
                 let message = "operators have no precedence here: brackets must say what belongs together";
                 let complaint = Diagnostic::new(Code::NeedsBrackets, span, message);
-                self.diagnostics.push(complaint.help("write `(a + b) * c`, or `a + (b * c)`"));
+                let complaint = complaint.help("write `(a + b) * c`, or `a + (b * c)`");
+                self.diagnostics.push(self.with_brackets(complaint, &operands));
             }
         }
         if mixed {
@@ -48,6 +49,17 @@ impl Parser<'_> {
             return Ok(self.new_expr(ExprKind::Error, span));
         }
         Ok(self.chain(operator, &operands))
+    }
+
+    /// Adds where brackets may stand: around all before the second operator, or around what is beside it.
+    fn with_brackets(&self, complaint: Diagnostic, operands: &[ExprId]) -> Diagnostic {
+        let span = |at: usize| self.ast.expr(operands[at]).span;
+        let count = operands.len();
+        let parts = [span(0).to(span(count - 2)), span(count - 2).to(span(count - 1))];
+        parts.into_iter().fold(complaint, |complaint, part| {
+            let text = format!("({})", self.sources.slice(part));
+            complaint.fix(format!("write `{text}`"), part, text)
+        })
     }
 
     /// A sign here that the program defines as an operator; `??` is one only where the program says so.

@@ -147,6 +147,16 @@ impl Parser<'_> {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
+    /// The last token before this one that is no matter of layout.
+    fn last_text(&self) -> Span {
+        let layout = |kind| matches!(kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Outdent);
+        let before = self.tokens[..self.at].iter().rev();
+        before
+            .map(|token| (token.kind, token.span))
+            .find(|it| !layout(it.0))
+            .map_or(self.last_span(), |it| it.1)
+    }
+
     fn bump(&mut self) -> Token {
         let token = self.token();
         match token.kind {

@@ -64,7 +64,14 @@ impl Parser<'_> {
                 self.last_span(),
                 "no process follows these specifications",
             );
-            self.diagnostics.push(complaint.help("write SKIP if nothing is to be done"));
+            let complaint = complaint.help("write SKIP if nothing is to be done");
+            self.diagnostics.push(match self.sources.place(start.lo) {
+                Some(place) => {
+                    let (indent, end) = (" ".repeat(place.column as usize - 1), self.last_text().hi);
+                    complaint.fix("write SKIP", Span::new(end, end), format!("\n{indent}SKIP"))
+                }
+                None => complaint,
+            });
             self.new_process(ProcessKind::Error, self.last_span())
         } else {
             self.process()
@@ -186,8 +193,9 @@ impl Parser<'_> {
                     span,
                     "this runs as PAR: on one machine, its workers share it",
                 );
-                self.diagnostics
-                    .push(complaint.help("write PAR; which core does what is the scheduler's to say"));
+                let placed = Span::new(span.lo, self.span().lo);
+                let complaint = complaint.help("write PAR; which core does what is the scheduler's to say");
+                self.diagnostics.push(complaint.fix("write PAR", placed, ""));
                 self.construct()?
             }
             TokenKind::Processor => {

@@ -220,7 +220,9 @@ impl Parser<'_> {
             self.last_span(),
             format!("found {} where `:` must end the specification", self.kind().text()),
         );
-        self.diagnostics.push(complaint.help("end it with `:`"));
+        let end = self.last_span().hi;
+        let complaint = complaint.help("end it with `:`");
+        self.diagnostics.push(complaint.fix("write `:`", Span::new(end, end), ":"));
         if !self.eat(TokenKind::Newline) {
             self.recover(self.level);
         }

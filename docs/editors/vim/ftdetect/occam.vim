@@ -1,0 +1,1 @@
+autocmd BufRead,BufNewFile *.occ,*.inc,*.module setfiletype occam

@@ -451,6 +451,18 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "playground",
+        what: "the playground: as many messages and the same output as `raddle run`; hostile texts; used in a browser",
+        needs: &[RUST_WITH_SOURCE, LLD, NODE, CHROMIUM],
+        steps: &[
+            "cargo xtask playground",
+            "cargo build --workspace --bin raddle",
+            "node web/tests/agree.mjs target/debug/raddle",
+            "node web/tests/hostile.mjs",
+            "timeout 300 node web/tests/page.mjs target/playground/index.html",
+        ],
+    },
+    Group {
         name: "valgrind",
         what: "Valgrind's memcheck finds nothing in stacks and switch",
         needs: &[VALGRIND],

@@ -20,6 +20,7 @@ mod link_shared;
 mod man;
 mod openmp;
 mod plate;
+mod playground;
 mod pthreads;
 mod recipes;
 mod report;
@@ -71,6 +72,8 @@ enum Command {
     Install(install::InstallArgs),
     /// Build the library that `raddle exec --pthreads` gives programs with POSIX threads, beside `raddle`
     Pthreads(pthreads::PthreadsArgs),
+    /// Build the playground: occam in a browser, one page that needs no server
+    Playground(playground::PlaygroundArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -147,6 +150,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Openmp(args) => openmp::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Pthreads(args) => pthreads::run(&args),
+        Command::Playground(args) => playground::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),

@@ -3,7 +3,7 @@
 const $ = id => document.getElementById(id);
 const text = $('text');
 const LIBRARY = JSON.parse($('library').textContent);
-const SCREEN_MAX = 200000, HEARD_MS = 15000;
+const SCREEN_MAX = 200000, HEARD_MS = 60000;
 
 // ---- the text: colours, marks, numbers of lines ----
 const KEYWORDS = new Set('AFTER ALT AND ANY ASSERT AT BARRIER BITAND BITNOT BITOR BOOL BUFFERED BYTE BYTESIN CASE CHAN CLAIM CLONE DATA DEFINED ELSE ENROLL EXTENDS FALSE FLUSH FOR FORK FORKING FROM FUNCTION IF IN INITIAL INLINE INT INT16 INT32 INT64 IS MINUS MOBILE MOSTNEG MOSTPOS NOT OF OFFSETOF OR PACKED PAR PLACE PLACED PLUS PORT PRI PROC PROCESSOR PROTOCOL REAL32 REAL64 REC RECORD RECURSIVE REM RESHAPES RESIGN RESULT RETYPES ROUND SEQ SHARED SIZE SKIP STEP STOP SYNC TIMER TIMES TRUE TRUNC TYPE UNTIL VAL VALOF WHILE'.split(' '));
@@ -121,7 +121,7 @@ function replace(words) {
 }
 
 // ---- running ----
-let state = 'idle', steps = 0, screenText = null, typed = [];
+let state = 'idle', told = 0, steps = 0, screenText = null, typed = [];
 const AT_WORK = new Set(['running', 'waits', 'paused']);
 function setState(words, bad = false) { $('state').textContent = words; $('state').className = bad ? 'bad' : ''; }
 function buttons() {
@@ -175,6 +175,7 @@ function ran(it) {
   if (it.network) { $('net').hidden = false; network(it.network, it.report); }
   if (it.complaints) { complaints = it.complaints; say(); draw(); }
   document.body.dataset.state = state;
+  told++;
   buttons();
 }
 function showReport(report) {

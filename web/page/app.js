@@ -330,6 +330,7 @@ async function fromLink() {
       for (let size = 0, part; !(part = await reader.read()).done && size < 1e6; size += part.value.length) parts.push(part.value);
       return new TextDecoder().decode(await new Blob(parts).arrayBuffer());
     }
+    if (asked.has('t')) return new TextDecoder().decode(unbase64(asked.get('t')).slice(0, 1e6));
     return LIBRARY.find(it => it.name === asked.get('program'))?.text ?? null;
   } catch { setState('the link is damaged', true); return null; }
 }

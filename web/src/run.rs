@@ -10,7 +10,7 @@ use raddle_occam::lower::{Watch, lower, lower_test};
 use raddle_occam::pre::NoFiles;
 use raddle_occam::source::{FileId, Sources, Span};
 use raddle_occam::{Options, analyse};
-use raddle_vm::solo::{Failure, Progress, Solo};
+use raddle_vm::solo::{Failure, Solo, TurnEnd};
 use raddle_vm::{Machine, WorkerLocal};
 
 /// A program, its machine and its world. Both live as long as the instance, which runs one program.
@@ -64,11 +64,11 @@ impl Running {
         let most = if dispatches == 0 { u32::MAX - 1 } else { dispatches };
         let ended = self.solo.go_on(&mut self.local, most);
         self.outside.flush();
-        self.over = ended != Ok(Progress::Paused);
+        self.over = ended != Ok(TurnEnd::Paused);
         match ended {
-            Ok(Progress::Ended) => Status::Done,
-            Ok(Progress::Paused) if self.outside.waits() => Status::Waits,
-            Ok(Progress::Paused) => Status::Paused,
+            Ok(TurnEnd::Ended) => Status::Done,
+            Ok(TurnEnd::Paused) if self.outside.waits() => Status::Waits,
+            Ok(TurnEnd::Paused) => Status::Paused,
             Err(failure) => {
                 let report = match failure {
                     Failure::Fault(fault) => self.machine.report_fault(fault),

@@ -27,6 +27,7 @@ mod report;
 mod run;
 mod setup;
 mod side_by_side;
+mod site;
 mod structure;
 #[cfg(test)]
 mod tidy;
@@ -74,6 +75,10 @@ enum Command {
     Pthreads(pthreads::PthreadsArgs),
     /// Build the playground: occam in a browser, one page that needs no server
     Playground(playground::PlaygroundArgs),
+    /// Write the site: the pages of `docs/` as HTML, with a search and the playground
+    ///
+    /// Ends with 1 if a link leads nowhere.
+    Site(site::SiteArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -151,6 +156,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Install(args) => install::run(&args),
         Command::Pthreads(args) => pthreads::run(&args),
         Command::Playground(args) => playground::run(&args),
+        Command::Site(args) => site::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),

@@ -31,6 +31,11 @@ const FLAGS: &str = "-Clinker=wasm-ld -Clinker-flavor=wasm-ld -Clink-arg=-zstack
 
 /// Builds the module and writes the page.
 pub(crate) fn run(args: &PlaygroundArgs) -> anyhow::Result<ExitCode> {
+    write(&args.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn write(output: &Path) -> anyhow::Result<()> {
     let module = module()?;
     let packed = packed(&module)?;
     report::say(&format!(
@@ -41,12 +46,12 @@ pub(crate) fn run(args: &PlaygroundArgs) -> anyhow::Result<ExitCode> {
     ensure!(module.metadata()?.len() <= BYTES_MAX as u64, "the module has more than {BYTES_MAX} bytes");
     ensure!(packed.len() <= PACKED_BYTES_MAX, "compressed, it has more than {PACKED_BYTES_MAX} bytes");
     let page = page(&packed)?;
-    if let Some(folder) = args.output.parent() {
+    if let Some(folder) = output.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(&args.output, &page)?;
-    report::say(&format!("playground: {} bytes in {}\n", page.len(), args.output.display()));
-    Ok(ExitCode::SUCCESS)
+    fs::write(output, &page)?;
+    report::say(&format!("playground: {} bytes in {}\n", page.len(), output.display()));
+    Ok(())
 }
 
 fn module() -> anyhow::Result<PathBuf> {
@@ -92,7 +97,10 @@ fn page(packed: &[u8]) -> anyhow::Result<String> {
     ];
     for (place, text) in parts {
         ensure!(page.matches(place).count() == 1, "the page has no place {place}");
-        ensure!(!text.contains("</script") && !text.contains("</style"), "{place} would end the element it is in");
+        ensure!(
+            !text.contains("</script") && !text.contains("</style"),
+            "{place} would end the element it is in"
+        );
         page = page.replacen(place, &text, 1);
     }
     Ok(page)
@@ -103,7 +111,8 @@ fn library() -> anyhow::Result<String> {
     let mut all = Vec::new();
     for (folder, group) in [("web/examples", "Examples"), ("web/course", "Course")] {
         let entries = fs::read_dir(house::root().join(folder)).with_context(|| folder.to_owned())?;
-        let mut paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;
+        let mut paths: Vec<PathBuf> =
+            entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;
         paths.retain(|path| path.extension().is_some_and(|it| it == "occ"));
         paths.sort();
         for path in paths {
@@ -120,7 +129,7 @@ fn library() -> anyhow::Result<String> {
 }
 
 /// A text in quotes; `<` as a number, since it stands within an element of a page.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for character in text.chars() {
         match character {
@@ -134,7 +143,7 @@ fn quoted(text: &str) -> String {
     out + "\""
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
@@ -163,6 +172,8 @@ mod tests {
     #[test]
     fn the_page_has_a_place_for_each_part() {
         let page = page(b"module").unwrap();
-        assert!(!page.contains("{{") && page.contains("class Instance") && page.contains("\"group\":\"Course\""));
+        assert!(
+            !page.contains("{{") && page.contains("class Instance") && page.contains("\"group\":\"Course\"")
+        );
     }
 }

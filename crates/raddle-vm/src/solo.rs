@@ -86,7 +86,7 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
 
 /// How far [`Solo::go_on`] has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
+pub enum TurnEnd {
     /// The program has come to its end.
     Ended,
     /// It has stopped where it is, and goes on when it is asked to.
@@ -210,12 +210,12 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     ///
     /// # Errors
     /// A run-time error, or a deadlock; then it does not go on any more.
-    pub fn go_on(&self, local: &mut WorkerLocal, dispatches: u32) -> Result<Progress, Failure> {
+    pub fn go_on(&self, local: &mut WorkerLocal, dispatches: u32) -> Result<TurnEnd, Failure> {
         self.leaves.set(false);
         self.ready.until_poll.set(dispatches.clamp(1, self.poll_every).saturating_add(1));
         self.skipped.set(0);
         self.go(local)?;
-        Ok(if self.machine.is_finished() { Progress::Ended } else { Progress::Paused })
+        Ok(if self.machine.is_finished() { TurnEnd::Ended } else { TurnEnd::Paused })
     }
 
     /// Runs until the program is over, or the loop is left with it as it is.

@@ -137,6 +137,8 @@ function clear() {
   $('results').replaceChildren();
   decoders = { 20: new TextDecoder(), 24: new TextDecoder() };
   nodes.clear();
+  looks = [];
+  rows = new Map();
   here = null;
 }
 let decoders;
@@ -302,9 +304,39 @@ function network({ processes, channels, more }, report) {
     }
     box.append(group);
   }
+  look(all, steps > 0);
   $('counts').textContent = more ? `(${processes.length} of ${processes.length + more} processes)` : '';
   const kinds = [...new Set(all.map(it => it.kind))].filter(kind => COLOURS[kind]);
   $('legend').replaceChildren(...kinds.flatMap(kind => { const dot = document.createElement('i'); dot.style.background = COLOURS[kind]; return [dot, kind === 'can run' || kind === 'is held up' ? kind : `waits ${kind}`]; }));
+}
+
+// ---- the timeline: a column for each step, or each look while it runs; a row for each process ----
+const ROW = 15, COLUMN = 9, LABEL = 104, ROWS_MAX = 40;
+let looks = [], rows = new Map();
+function look(all, still) {
+  const column = new Map();
+  for (const it of all) if (it.process) {
+    if (!rows.has(it.process.id) && rows.size < ROWS_MAX) rows.set(it.process.id, it.label);
+    column.set(it.process.id, it.kind);
+  }
+  looks.push({ column, still });
+  const canvas = $('timeline'), width = canvas.clientWidth || 400, height = ROW * rows.size + 4, scale = devicePixelRatio || 1;
+  const most = Math.max(1, Math.floor((width - LABEL) / COLUMN));
+  if (looks.length > 500) looks = looks.slice(-500);
+  [canvas.width, canvas.height] = [width * scale, height * scale];
+  canvas.style.height = `${height}px`;
+  const g = canvas.getContext('2d');
+  g.scale(scale, scale);
+  g.font = '11px system-ui, sans-serif';
+  g.fillStyle = getComputedStyle(document.body).color;
+  [...rows.values()].forEach((label, row) => g.fillText(label, 4, ROW * row + 12, LABEL - 8));
+  const shown = looks.slice(-most);
+  shown.forEach(({ column }, at) => [...rows.keys()].forEach((id, row) => {
+    if (!column.has(id)) return;
+    g.fillStyle = COLOURS[column.get(id)];
+    g.fillRect(LABEL + COLUMN * at, ROW * row + 3, COLUMN - 1, ROW - 3);
+  }));
+  $('span').textContent = `(${shown.every(it => it.still) ? 'a column a step' : 'a column a look, five times a second at most'}${looks.length > shown.length ? `; the last ${shown.length}` : ''})`;
 }
 
 // ---- links ----

@@ -12,6 +12,7 @@ mod bench;
 mod conformance;
 mod docs;
 mod failing;
+mod flash;
 mod graph;
 mod groups;
 mod house;
@@ -75,6 +76,8 @@ enum Command {
     Pthreads(pthreads::PthreadsArgs),
     /// Build the playground: occam in a browser, one page that needs no server
     Playground(playground::PlaygroundArgs),
+    /// Put bytecode behind the machine for a board, as its firmware; with `--run` start that in qemu
+    Flash(flash::FlashArgs),
     /// Write the site: the pages of `docs/` as HTML, with a search and the playground
     ///
     /// Ends with 1 if a link leads nowhere.
@@ -156,6 +159,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Install(args) => install::run(&args),
         Command::Pthreads(args) => pthreads::run(&args),
         Command::Playground(args) => playground::run(&args),
+        Command::Flash(args) => flash::run(&args),
         Command::Site(args) => site::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),

@@ -64,7 +64,9 @@ fn module() -> anyhow::Result<PathBuf> {
     let of_cargo = |name: &str| {
         name == "CARGO" || name == "RUSTUP_TOOLCHAIN" || name.starts_with("CARGO_PROFILE_RELEASE")
     };
-    env::vars().filter(|(name, _)| of_cargo(name)).for_each(|(name, _)| drop(cargo.env_remove(name)));
+    for (name, _) in env::vars().filter(|(name, _)| of_cargo(name)) {
+        cargo.env_remove(name);
+    }
     let status = cargo.stdin(Stdio::null()).status().context("could not start /usr/bin/cargo")?;
     if !status.success() {
         bail!("the module could not be built ({status}); `cargo xtask setup` installs what that needs");

@@ -236,7 +236,8 @@ impl Renderer<'_> {
             return Some((format!("<code>{}</code>", escaped(code.trim())), left));
         }
         if let Some(body) = rest.strip_prefix("![") {
-            let (words, (target, left)) = body.split_once("](").map(|(a, b)| (a, b.split_once(')')))?;
+            let (words, after) = body.split_once("](")?;
+            let (target, left) = after.split_once(')')?;
             let (target, words) = ((self.link)(target), escaped(words));
             return Some((format!("<img src=\"{}\" alt=\"{words}\">", escaped(&target)), left));
         }

@@ -19,7 +19,7 @@ mod heap;
 use core::fmt::{self, Write as _};
 use core::sync::atomic::{AtomicU32, Ordering};
 use raddle_bytecode::{FOREIGN, FOREIGN_STEPS, Module, Verified, verify};
-use raddle_vm::solo::{self, Event, Failure, Until, World};
+use raddle_vm::solo::{Event, Failure, Solo, Until, World};
 use raddle_vm::{Machine, Port, WorkerLocal};
 
 /// The serial line.
@@ -134,8 +134,10 @@ fn run() -> bool {
         }
     };
     let mut outside = Outside { wraps: 0, light };
+    let solo = Solo::<_, _, false>::new(&machine, &mut outside, 0);
     let before = heap::given();
-    let ended = solo::run(&machine, &mut outside, &mut local, 0);
+    // This world never wants a pause.
+    let ended = solo.go_on(&mut local, u32::MAX);
     let blocks = heap::given() - before;
     let stats = local.stats();
     let _ = match &ended {
@@ -145,7 +147,7 @@ fn run() -> bool {
     };
     let _ = writeln!(
         Line,
-        "raddle: {} messages, {} dispatches, {} bytes of memory; {blocks} blocks of heap after the start",
+        "\nraddle: {} messages, {} dispatches, {} bytes of memory; {blocks} blocks of heap after the start",
         stats.messages,
         stats.dispatches,
         machine.memory_max()

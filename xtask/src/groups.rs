@@ -82,6 +82,13 @@ const THREADSCOPE: Need = Need {
 
 const NODE: Need = Need { tool: "node", probe: "command -v node", packages: &["nodejs"], otherwise: "" };
 
+const QEMU_BOARDS: Need = Need {
+    tool: "qemu for boards",
+    probe: "command -v qemu-system-arm && command -v qemu-system-riscv32",
+    packages: &["qemu-system-arm", "qemu-system-misc"],
+    otherwise: "",
+};
+
 const CHROMIUM: Need =
     Need { tool: "Chromium", probe: "command -v chromium", packages: &["chromium"], otherwise: "" };
 
@@ -449,6 +456,12 @@ const GROUPS: &[Group] = &[
             "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
             "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
         ],
+    },
+    Group {
+        name: "boards",
+        what: "bytecode on two boards under qemu: a light, an echo, a deadlock told over the serial line, commstime",
+        needs: &[QEMU_BOARDS, LLD, RUST_WITH_SOURCE],
+        steps: &["cargo build --workspace --bin raddle", "boards/tests.sh target/debug/raddle"],
     },
     Group {
         name: "playground",

@@ -1,5 +1,5 @@
 //! Owns: the playground: one page that holds compiler, machine, programs and itself.
-//! May use: `house`, `report`, `anyhow`, `clap`.
+//! May use: `house`, `report`, `anyhow`.
 //! Never: what the page does; that is in `web/page`.
 //!
 //! The module is made by Debian's compiler, which has the source of the standard library; so the page needs what the

@@ -1,5 +1,5 @@
 //! Owns: the site: the pages of `docs/` as HTML, with a search, the playground inside, and every link followed.
-//! May use: `house`, `playground`, `report`, `tree`, `anyhow`, `clap`.
+//! May use: `house`, `playground`, `report`, `tree`, `anyhow`.
 //! Never: a server, a package of others: what it writes can be opened from a disk.
 //!
 //! A file of the repository that a page links to becomes a page of its own, below `source/`.

@@ -28,7 +28,10 @@ pub(crate) struct SiteArgs {
 /// The pages, as the reader finds them beside the text. A test sees that none is missing.
 const PAGES: &[(&str, &[&str])] = &[
     ("Begin", &["README.md", "docs/PORTING.md"]),
-    ("occam", &["docs/OCCAM.md", "docs/PLAYGROUND.md", "docs/NATIVE.md", "docs/FOREIGN.md"]),
+    (
+        "occam",
+        &["docs/OCCAM.md", "docs/PLAYGROUND.md", "docs/BOARDS.md", "docs/NATIVE.md", "docs/FOREIGN.md"],
+    ),
     (
         "Programs in Rust",
         &["docs/ASYNC.md", "docs/BLOCKING.md", "docs/NET.md", "docs/CANCEL.md", "docs/ALLOC.md"],

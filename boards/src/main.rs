@@ -2,8 +2,8 @@
 //! May use: `heap`; one of the boards, each a page: clock, serial line, light, sleep, end.
 //! Never: an interrupt, an operating system, the standard library.
 //!
-//! A board brings `prepare`, `microseconds`, `sleep`, `byte`, `put`, `light`, `end` and `MEMORY_BYTES`. Screen and error
-//! channel are the serial line, and so is the keyboard. While all processes wait, the processor sleeps until a byte or
+//! A board brings `prepare`, `microseconds`, `sleep`, `byte`, `put`, `light`, `end` and `MEMORY_BYTES`. Screen and
+//! error channel are the serial line, and so is the keyboard. While all processes wait, the processor sleeps until a byte or
 //! the time that the first of them waits for comes. `C.light` is a foreign routine that a program may call.
 
 #![no_std]

@@ -103,7 +103,8 @@ pub(crate) fn report(report: &Report, deadlock: bool) -> String {
 
 fn process(it: &WaitingProcess) -> String {
     format!(
-        "{{\"id\":{},\"name\":{},\"indices\":{},\"file\":{},\"line\":{},\"column\":{},\"doing\":{},\"for\":{},\"all\":{}}}",
+        "{{\"id\":{},\"name\":{},\"indices\":{},\"file\":{},\"line\":{},\"column\":{},\"doing\":{},\"for\":{},\
+         \"all\":{}}}",
         it.id,
         quoted(&it.name),
         list(&it.indices, i32::to_string),

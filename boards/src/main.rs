@@ -3,8 +3,8 @@
 //! Never: an interrupt, an operating system, the standard library.
 //!
 //! A board brings `prepare`, `microseconds`, `sleep`, `byte`, `put`, `light`, `end` and `MEMORY_BYTES`. Screen and
-//! error channel are the serial line, and so is the keyboard. While all processes wait, the processor sleeps until a byte or
-//! the time that the first of them waits for comes. `C.light` is a foreign routine that a program may call.
+//! error channel are the serial line, and so is the keyboard. While all processes wait, the processor sleeps until a
+//! byte or the time that the first of them waits for comes. `C.light` is a foreign routine that a program may call.
 
 #![no_std]
 #![no_main]

@@ -64,7 +64,7 @@ const RUST_WITH_SOURCE: Need = Need {
 };
 
 const RUST_FOR_PAGES: Need =
-    Need { tool: "Debian's Rust, which builds for WebAssembly with that source", ..RUST_WITH_SOURCE };
+    Need { tool: "Debian's Rust, for WebAssembly by that source", ..RUST_WITH_SOURCE };
 
 const LLD: Need =
     Need { tool: "the linker lld", probe: "command -v ld.lld", packages: &["lld"], otherwise: "" };

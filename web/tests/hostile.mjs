@@ -21,7 +21,7 @@ const answer = (what, act) => {
 };
 for (let round = 0; round < 1500; round++) {
   const bytes = [...Buffer.from(texts[random(texts.length)])];
-  for (let change = 0; change < 1 + random(4); change++) {
+  for (let change = 0; change < 1 + random(4) && bytes.length; change++) {
     const at = random(bytes.length);
     switch (random(4)) {
       case 0: bytes[at] = random(256); break;

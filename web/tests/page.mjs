@@ -49,7 +49,7 @@ expect('there are programs and exercises', await value('LIBRARY.length') >= 18);
 // What is typed key by key stands there, and is complained of at its place.
 await value(`text.focus(); text.select(); 0`);
 await call('Input.insertText', { text: 'PROC main (CHAN BYTE keyboard?, screen!, error!)' });
-for (const step of [['Enter'], ['  INT x:'], ['Enter'], ['PAR'], ['Enter'], ['x := 1'], ['Enter'], ['x := 2']]) {
+for (const step of [['Enter'], ['INT x:'], ['Enter'], ['PAR'], ['Enter'], ['x := 1'], ['Enter'], ['x := 2']]) {
   if (step[0] === 'Enter') for (const type of ['keyDown', 'keyUp']) await call('Input.dispatchKeyEvent', { type, key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, ...(type === 'keyDown' && { text: '\r' }) });
   else await call('Input.insertText', { text: step[0] });
 }

@@ -3,7 +3,7 @@
 const $ = id => document.getElementById(id);
 const text = $('text');
 const LIBRARY = JSON.parse($('library').textContent);
-const SCREEN_MAX = 200000, HEARD_MS = 60000;
+const SCREEN_MAX = 50000, HEARD_MS = 60000;
 
 // ---- the text: colours, marks, numbers of lines ----
 const KEYWORDS = new Set('AFTER ALT AND ANY ASSERT AT BARRIER BITAND BITNOT BITOR BOOL BUFFERED BYTE BYTESIN CASE CHAN CLAIM CLONE DATA DEFINED ELSE ENROLL EXTENDS FALSE FLUSH FOR FORK FORKING FROM FUNCTION IF IN INITIAL INLINE INT INT16 INT32 INT64 IS MINUS MOBILE MOSTNEG MOSTPOS NOT OF OFFSETOF OR PACKED PAR PLACE PLACED PLUS PORT PRI PROC PROCESSOR PROTOCOL REAL32 REAL64 REC RECORD RECURSIVE REM RESHAPES RESIGN RESULT RETYPES ROUND SEQ SHARED SIZE SKIP STEP STOP SYNC TIMER TIMES TRUE TRUNC TYPE UNTIL VAL VALOF WHILE'.split(' '));
@@ -233,7 +233,7 @@ const svg = (name, attributes, ...inside) => {
 };
 // Springs along channels, everybody else apart; who was there stays about where it was.
 function arrange(all, edges, width, height) {
-  const ideal = Math.min(130, Math.sqrt(width * height / (all.length + 1)) * .9);
+  const ideal = Math.min(120, Math.sqrt(width * height / (all.length + 1)) * .6);
   all.forEach((it, at) => { if (it.x === undefined) { const a = 2 * Math.PI * at / all.length; it.x = width / 2 + width * .35 * Math.cos(a); it.y = height / 2 + height * .35 * Math.sin(a); it.fresh = true; } });
   const rounds = all.some(it => it.fresh) ? 200 : 8;
   for (let round = 0; round < rounds; round++) {

@@ -7,7 +7,14 @@ const soon = () => channel.port2.postMessage(0);
 
 function flush() {
   if (!parts.length) return;
-  postMessage({ is: 'output', parts });
+  // What goes to one port is one part: to show a part takes a layout of the screen.
+  const joined = [];
+  for (const { port, bytes } of parts) {
+    const last = joined.at(-1);
+    if (last?.port === port) last.all.push(bytes); else joined.push({ port, all: [bytes] });
+  }
+  const whole = all => { const bytes = new Uint8Array(all.reduce((sum, it) => sum + it.length, 0)); all.reduce((at, it) => { bytes.set(it, at); return at + it.length; }, 0); return bytes; };
+  postMessage({ is: 'output', parts: joined.map(({ port, all }) => ({ port, bytes: whole(all) })) });
   parts = [];
   unseen++;
 }

@@ -79,10 +79,10 @@ await until(ended);
 expect('it was stopped', await state() === 'stopped');
 await type(`PROC main (CHAN BYTE keyboard?, screen!, error!)\n  WHILE TRUE\n    screen ! 'x'\n:\n`);
 await click('run');
-await until(`$('screen').textContent.length > 150000`);
+await until(`$('screen').textContent.length > 40000`);
 await click('stop');
 await until(ended);
-expect('a flood is cut', await value(`$('screen').textContent.length`) <= 200000);
+expect('a flood is cut', await value(`$('screen').textContent.length`) <= 50000);
 // A deadlock is told, drawn and shown in the text.
 await choose('3-philosophers');
 await click('run');

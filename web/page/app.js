@@ -274,7 +274,7 @@ function network({ processes, channels, more }, report) {
       if (!drawn.has(writer) || !drawn.has(reader) || writer === reader) continue;
       const [from, to] = [drawn.get(writer), drawn.get(reader)];
       const same = edges.find(edge => edge.from === from && edge.to === to);
-      const waits = typeof writer === 'number' && typeof reader === 'number' && (from.kind === 'to output' && waitsFor(writer, reader) ? COLOURS['to output'] : to.kind !== 'to output' && /input|ALT/.test(to.process.doing) && waitsFor(reader, writer) ? COLOURS['to input'] : null);
+      const waits = typeof writer === 'number' && typeof reader === 'number' && (kindOf(from.process) === 'to output' && waitsFor(writer, reader) ? COLOURS['to output'] : /to input|ALT/.test(to.process.doing) && waitsFor(reader, writer) ? COLOURS['to input'] : null);
       if (same) { same.names.push(it.name); same.waits ||= waits; } else edges.push({ from, to, names: [it.name], waits });
     }
   }

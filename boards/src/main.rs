@@ -12,7 +12,6 @@
 extern crate alloc;
 
 #[cfg_attr(target_arch = "arm", path = "lm3s6965evb.rs")]
-#[cfg_attr(target_arch = "riscv32", path = "virt.rs")]
 mod board;
 mod heap;
 

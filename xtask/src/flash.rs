@@ -35,22 +35,18 @@ pub(crate) struct FlashArgs {
 enum Board {
     /// A Cortex-M3 with 256 KiB of flash and 64 KiB of memory
     Lm3s6965evb,
-    /// qemu's RISC-V board, of which 128 KiB of memory are used
-    Virt,
 }
 
 impl Board {
     fn name(self) -> &'static str {
         match self {
             Board::Lm3s6965evb => "lm3s6965evb",
-            Board::Virt => "virt",
         }
     }
 
     fn target(self) -> &'static str {
         match self {
             Board::Lm3s6965evb => "thumbv7m-none-eabi",
-            Board::Virt => "riscv32imac-unknown-none-elf",
         }
     }
 
@@ -58,7 +54,6 @@ impl Board {
     fn flash_bytes(self) -> usize {
         match self {
             Board::Lm3s6965evb => 256 << 10,
-            Board::Virt => 1 << 20,
         }
     }
 
@@ -68,7 +63,6 @@ impl Board {
             Board::Lm3s6965evb => {
                 ("qemu-system-arm", &["-M", "lm3s6965evb", "-semihosting-config", SEMIHOSTING, "-kernel"])
             }
-            Board::Virt => ("qemu-system-riscv32", &["-M", "virt", "-bios"]),
         }
     }
 }

@@ -87,8 +87,8 @@ const NODE: Need = Need { tool: "node", probe: "command -v node", packages: &["n
 
 const QEMU_BOARDS: Need = Need {
     tool: "qemu for boards",
-    probe: "command -v qemu-system-arm && command -v qemu-system-riscv32",
-    packages: &["qemu-system-arm", "qemu-system-misc"],
+    probe: "command -v qemu-system-arm",
+    packages: &["qemu-system-arm"],
     otherwise: "",
 };
 
@@ -448,7 +448,7 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "bare",
-        what: "the virtual machine without operating system: for a microcontroller, for aarch64, on two boards",
+        what: "the virtual machine without operating system: for a microcontroller, for aarch64, on a board",
         needs: &[QEMU, QEMU_BOARDS, LLD, RUST_WITH_SOURCE],
         // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
         steps: &[

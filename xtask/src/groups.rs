@@ -63,6 +63,9 @@ const RUST_WITH_SOURCE: Need = Need {
     otherwise: "",
 };
 
+const RUST_FOR_PAGES: Need =
+    Need { tool: "Debian's Rust, for WebAssembly by that source", ..RUST_WITH_SOURCE };
+
 const LLD: Need =
     Need { tool: "the linker lld", probe: "command -v ld.lld", packages: &["lld"], otherwise: "" };
 
@@ -81,6 +84,13 @@ const THREADSCOPE: Need = Need {
 };
 
 const NODE: Need = Need { tool: "node", probe: "command -v node", packages: &["nodejs"], otherwise: "" };
+
+const QEMU_BOARDS: Need = Need {
+    tool: "qemu for boards",
+    probe: "command -v qemu-system-arm",
+    packages: &["qemu-system-arm"],
+    otherwise: "",
+};
 
 const CHROMIUM: Need =
     Need { tool: "Chromium", probe: "command -v chromium", packages: &["chromium"], otherwise: "" };
@@ -438,8 +448,8 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "bare",
-        what: "the virtual machine in binaries without operating system, for a microcontroller and for aarch64",
-        needs: &[QEMU, LLD, RUST_WITH_SOURCE],
+        what: "the virtual machine without operating system: for a microcontroller, for aarch64, on a board",
+        needs: &[QEMU, QEMU_BOARDS, LLD, RUST_WITH_SOURCE],
         // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
         steps: &[
             "RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
@@ -448,6 +458,20 @@ const GROUPS: &[Group] = &[
                   --target-dir target/bare --target thumbv6m-none-eabi --target aarch64-unknown-none",
             "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
             "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
+            "cargo build --workspace --bin raddle",
+            "boards/tests.sh target/debug/raddle",
+        ],
+    },
+    Group {
+        name: "playground",
+        what: "occam in a browser: output and messages as of `raddle run`; hostile texts; the page in Chromium",
+        needs: &[RUST_FOR_PAGES, LLD, NODE, CHROMIUM],
+        steps: &[
+            "cargo xtask playground",
+            "cargo build --workspace --bin raddle",
+            "node web/tests/agree.mjs target/debug/raddle",
+            "node web/tests/hostile.mjs",
+            "timeout 300 node web/tests/page.mjs target/playground/index.html",
         ],
     },
     Group {

@@ -12,6 +12,7 @@ mod bench;
 mod conformance;
 mod docs;
 mod failing;
+mod flash;
 mod graph;
 mod groups;
 mod header_pages;
@@ -21,12 +22,14 @@ mod link_shared;
 mod man;
 mod openmp;
 mod plate;
+mod playground;
 mod pthreads;
 mod recipes;
 mod report;
 mod run;
 mod setup;
 mod side_by_side;
+mod site;
 mod structure;
 #[cfg(test)]
 mod tidy;
@@ -72,6 +75,14 @@ enum Command {
     Install(install::InstallArgs),
     /// Build the library that `raddle exec --pthreads` gives programs with POSIX threads, beside `raddle`
     Pthreads(pthreads::PthreadsArgs),
+    /// Build the playground: occam in a browser, one page that needs no server
+    Playground(playground::PlaygroundArgs),
+    /// Put bytecode behind the machine for a board, as its firmware; with `--run` start that in qemu
+    Flash(flash::FlashArgs),
+    /// Write the site: the pages of `docs/` as HTML, with a search and the playground
+    ///
+    /// Ends with 1 if a link leads nowhere.
+    Site(site::SiteArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -148,6 +159,9 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Openmp(args) => openmp::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Pthreads(args) => pthreads::run(&args),
+        Command::Playground(args) => playground::run(&args),
+        Command::Flash(args) => flash::run(&args),
+        Command::Site(args) => site::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Recipes(args) => recipes::run(&args),

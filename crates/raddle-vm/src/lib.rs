@@ -54,6 +54,6 @@ mod table;
 
 pub use machine::{Fault, Machine};
 pub use process::{Process, Step};
-pub use report::{Front, Report, SourceLocation, WaitingProcess};
+pub use report::{Front, Network, NetworkChannel, Report, SourceLocation, WaitingProcess};
 pub use scheduler::{Port, Scheduler};
 pub use table::{Stats, WorkerLocal};

@@ -86,6 +86,28 @@ impl WaitingProcess {
     }
 }
 
+/// The processes of a program and the channels between them, at one moment.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Network {
+    /// Those that live; [`WaitingProcess::doing`] is `can run` of one that waits for nothing.
+    pub processes: Vec<WaitingProcess>,
+    /// What they may still use.
+    pub channels: Vec<NetworkChannel>,
+    /// How many processes there are beyond those listed.
+    pub more: usize,
+}
+
+/// One channel, with those who may still use it: places in [`Network::processes`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NetworkChannel {
+    /// As the outermost process that has a name for it calls it; empty if none has.
+    pub name: String,
+    /// Who may output.
+    pub writers: Vec<usize>,
+    /// Who may input.
+    pub readers: Vec<usize>,
+}
+
 /// What the first processes of a report of a deadlock are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Front {

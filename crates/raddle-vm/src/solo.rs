@@ -80,7 +80,17 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     /// was last too little.
     to_run: Cell<Option<usize>>,
     turns: Cell<u32>,
-    slack: Cell<bool>,
+    /// The loop is to be left with the program as it is: there is slack, or the world has said so.
+    leaves: Cell<bool>,
+}
+
+/// How far [`Solo::go_on`] has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TurnEnd {
+    /// The program has come to its end.
+    Ended,
+    /// It has stopped where it is, and goes on when it is asked to.
+    Paused,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,7 +159,7 @@ pub fn run_serial_phase<'m, L: Default, W: World>(
     let solo = Solo::<_, _, false>::new(machine, world, 0);
     solo.scarce_at.set(0);
     solo.go(local)?;
-    if !solo.slack.get() || machine.is_finished() {
+    if !solo.leaves.get() || machine.is_finished() {
         return Ok(None);
     }
     let alarms = solo.alarms.take().into_iter().map(|(at, id)| (id, at as u32)).collect();
@@ -170,7 +180,8 @@ pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> 
 }
 
 impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
-    fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
+    /// A program that has not begun. `seed` as for [`run`].
+    pub fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
         let long = (machine.longest_function() / FUNCTION_MAX).max(1);
         let poll_every = (DISPATCHES_TO_POLL / long).max(1);
         let ready = Ring::new(poll_every);
@@ -190,10 +201,24 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             to_run: Cell::new(None),
             turns: Cell::new(0),
             skipped: Cell::new(0),
-            slack: Cell::new(false),
+            leaves: Cell::new(false),
         }
     }
 
+    /// Runs until the program is over or the world says [`Event::Pause`]; it is asked after `dispatches` of processes
+    /// at the latest. For a host that cannot give its thread away for long, and for one that shows each step.
+    ///
+    /// # Errors
+    /// A run-time error, or a deadlock; then it does not go on any more.
+    pub fn go_on(&self, local: &mut WorkerLocal, dispatches: u32) -> Result<TurnEnd, Failure> {
+        self.leaves.set(false);
+        self.ready.until_poll.set(dispatches.clamp(1, self.poll_every).saturating_add(1));
+        self.skipped.set(0);
+        self.go(local)?;
+        Ok(if self.machine.is_finished() { TurnEnd::Ended } else { TurnEnd::Paused })
+    }
+
+    /// Runs until the program is over, or the loop is left with it as it is.
     fn go(&self, local: &mut WorkerLocal) -> Result<(), Failure> {
         if let Some(first) = self.next() {
             self.machine.run(self, local, first).map_err(Failure::Fault)?;
@@ -218,7 +243,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         };
         self.to_run.set(Some(to_run));
         if (long || to_run == 0) && now.saturating_sub(self.scarce_at.get()) >= SLACK_US {
-            self.slack.set(true);
+            self.leaves.set(true);
         }
     }
 
@@ -267,6 +292,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             Event::NoMoreKeys => self.keys.set(Keys::Ended),
             Event::Nothing => {}
             Event::Quit => self.over.set(Some(Failure::Quit)),
+            Event::Pause => self.leaves.set(true),
         }
     }
 
@@ -369,7 +395,7 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
             if self.ready.until_poll.get() == 0 {
                 self.look_around();
             }
-            if self.over.get().is_some() || self.slack.get() {
+            if self.over.get().is_some() || self.leaves.get() {
                 return None;
             }
             match self.pop() {

@@ -3,7 +3,7 @@
 //! Never: more than some thousands of processes.
 
 use super::absint::{AbstractInterpreter, Interval, Pending, Summary};
-use super::{Report, SourceLocation, WaitingProcess};
+use super::{Network, NetworkChannel, Report, SourceLocation, WaitingProcess};
 use crate::machine::{Fault, Machine};
 use crate::memory::FLOOR;
 use crate::process::{IN_ALT, INPUT, JOIN, OUTPUT, Process, WAITING};
@@ -105,7 +105,14 @@ impl<L: Default> Machine<L> {
             .code()
             .get(ip as usize)
             .is_some_and(|insn| matches!(insn.op.effect(), Effect::JoinMany | Effect::Sleep));
-        if again { ip } else { ip.saturating_sub(1) }
+        if again || ip == process.start.get() { ip } else { ip.saturating_sub(1) }
+    }
+
+    /// The channels that a process, and what has called it, has names for; from the outside in.
+    fn names_of(&self, process: &Process<L>) -> Vec<(u32, String)> {
+        let frames = self.frames(self.stands_at(process), process.fp.get());
+        let named = frames.iter().rev().flat_map(|&(at, fp)| self.ends_at(at, fp));
+        named.map(|(_, channel, name)| (channel, name)).collect()
     }
 
     /// Instruction and frame of a process and of what has called it, from the inside out.
@@ -315,6 +322,7 @@ impl<L: Default> Machine<L> {
                 let wait = process.wait.load(Ordering::Relaxed);
                 let stands = self.code().get(self.stands_at(process) as usize).copied();
                 let pending = match stands {
+                    _ if self.can_run(process) => Pending::Nothing,
                     Some(insn) if insn.op.effect() != Effect::Claim => Pending::Instruction(insn),
                     _ => Pending::Lock(wait & !3),
                 };
@@ -329,6 +337,10 @@ impl<L: Default> Machine<L> {
             }
         }
         summaries
+    }
+
+    fn can_run(&self, process: &Process<L>) -> bool {
+        process.wait.load(Ordering::Relaxed) == 0 && process.alt.load(Ordering::Relaxed) != WAITING
     }
 
     fn ancestors(&self, process: &Process<L>) -> usize {
@@ -382,13 +394,17 @@ impl<L: Default> Machine<L> {
         }
     }
 
-    /// The account of a deadlock. Meaningful while nothing runs.
-    pub fn report_deadlock(&self) -> Report {
-        let mut all: Vec<&Process<L>> = self.processes.living().take(PROCESSES_MAX).collect();
+    /// Those of whom there is an account, in an order that no schedule changes, and how many there are beside them.
+    fn looked_at(&self, most: usize) -> (Vec<&Process<L>>, usize) {
+        let mut all: Vec<&Process<L>> = self.processes.living().take(most).collect();
         all.sort_by_cached_key(|process| self.way_to(process));
         let more = self.processes.living().count() - all.len();
-        let summaries = self.summaries(&all);
-        let users = Users::of(&summaries);
+        (all, more)
+    }
+
+    /// What each of them waits for, and for whom. `more` there are of whom nothing is known.
+    fn waits(&self, all: &[&Process<L>], more: usize, summaries: &[Summary]) -> Vec<WaitingProcess> {
+        let users = Users::of(summaries);
         let mut processes = Vec::new();
         for (number, process) in all.iter().enumerate() {
             let (doing, needs) = self.doing(process, self.stands_at(process), &summaries[number]);
@@ -403,13 +419,13 @@ impl<L: Default> Machine<L> {
                     (waiting.waits_for, waiting.all) = ((0..all.len()).filter(child).collect(), true);
                 }
                 Needs::Barrier(barrier) => {
-                    let others = users.of_barrier(&summaries, barrier).into_iter();
+                    let others = users.of_barrier(summaries, barrier).into_iter();
                     let come = |&other: &usize| all[other].wait.load(Ordering::Relaxed) != barrier;
                     // Who waits for the end of this one has given it its membership.
                     let waits_for_us = |&other: &usize| !self.descends(process, all[other].id());
                     waiting.waits_for = others.filter(come).filter(waits_for_us).collect();
                 }
-                Needs::Lock(lock) => waiting.waits_for = users.holders(&summaries, lock),
+                Needs::Lock(lock) => waiting.waits_for = users.holders(summaries, lock),
                 Needs::Ends(ends) => {
                     waiting.unsure |= ends.is_empty();
                     waiting.outside = ends.iter().any(|&(channel, _)| channel < FLOOR);
@@ -424,6 +440,13 @@ impl<L: Default> Machine<L> {
             waiting.unsure |= !waiting.all && users.unknown.iter().any(|other| !listed(other));
             processes.push(waiting);
         }
+        processes
+    }
+
+    /// The account of a deadlock. Meaningful while nothing runs.
+    pub fn report_deadlock(&self) -> Report {
+        let (all, more) = self.looked_at(PROCESSES_MAX);
+        let processes = self.waits(&all, more, &self.summaries(&all));
         let total = all.len() + more;
         let headline = format!(
             "deadlock: {total} process{} wait{}, and nothing can go on",
@@ -433,6 +456,46 @@ impl<L: Default> Machine<L> {
         let mut report = Report { headline, processes, more, ..Report::default() };
         report.find_front();
         report
+    }
+
+    /// Who lives, what each does, and the channels between them; of `most` processes at most. Meaningful while nothing
+    /// runs. Who waits for its PAR has no end of a channel here, and a channel that only one knows is none.
+    pub fn network(&self, most: usize) -> Network {
+        let (all, more) = self.looked_at(most.min(PROCESSES_MAX));
+        let summaries = self.summaries(&all);
+        let mut channels: BTreeMap<u32, NetworkChannel> = BTreeMap::new();
+        let mut add = |channel: u32, output: bool, number: usize| {
+            let channel = channels.entry(channel).or_default();
+            let side = if output { &mut channel.writers } else { &mut channel.readers };
+            if !side.contains(&number) {
+                side.push(number);
+            }
+        };
+        for (number, process) in all.iter().enumerate() {
+            let needs = self.doing(process, self.stands_at(process), &summaries[number]).1;
+            if let Needs::Children(_) = needs {
+                continue;
+            }
+            for &(value, output) in &summaries[number].ends {
+                value.known().into_iter().for_each(|channel| add(channel, output, number));
+            }
+            if let Needs::Ends(ends) = needs {
+                ends.into_iter().for_each(|(channel, others_output)| add(channel, !others_output, number));
+            }
+        }
+        let mut names = BTreeMap::from([(16, "keyboard".to_string()), (20, "screen".to_string())]);
+        names.insert(24, "error".to_string());
+        let mut outermost: Vec<&&Process<L>> = all.iter().collect();
+        outermost.sort_by_cached_key(|process| self.ancestors(process));
+        for (channel, name) in outermost.into_iter().flat_map(|process| self.names_of(process)) {
+            names.entry(channel).or_insert(name);
+        }
+        channels.retain(|&at, it| at < FLOOR || !it.writers.is_empty() && !it.readers.is_empty());
+        for (at, channel) in &mut channels {
+            channel.name = names.get(at).cloned().unwrap_or_default();
+        }
+        let processes = self.waits(&all, more, &summaries);
+        Network { processes, channels: channels.into_values().collect(), more }
     }
 
     /// The account of a run-time error.

@@ -26,6 +26,8 @@ pub enum Event {
     Nothing,
     /// The program is to end.
     Quit,
+    /// The program is to stop where it is, for [`Solo::go_on`](super::Solo::go_on); all others take it for its end.
+    Pause,
 }
 
 /// What a single-threaded machine needs of the world.

@@ -51,6 +51,8 @@ pub(super) enum Pending {
     Instruction(Insn),
     /// A lock, which it then has.
     Lock(u32),
+    /// Nothing: it can run.
+    Nothing,
 }
 
 /// All that a process may still do.
@@ -271,6 +273,7 @@ impl<'m> AbstractInterpreter<'m> {
     fn resume(&mut self, state: &mut AbstractState, pending: Pending) {
         match pending {
             Pending::Lock(lock) => state.claims.push(Interval::exactly(lock)),
+            Pending::Nothing => {}
             Pending::Instruction(insn) => {
                 if let Effect::Receive(message) = insn.op.effect() {
                     self.receive(state, insn, message);

@@ -1,0 +1,64 @@
+// The same program does the same in the page's module as under `raddle run`: node agree.mjs RADDLE
+// Every program of corpus/run writes what its `.expected` says, in turns and step by step; and passes as many messages
+// as on one worker and on four. The course's exercises fail as they are, and pass with the changes of solutions.json.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Instance, expect, module, root, run } from './library.mjs';
+
+const raddle = process.argv[2];
+const keys = '12 keys\n';
+// The report says in which file: here all are one.
+const shown = (it, name) => it.screen + (it.status === 'failed' ? `${it.told.text}\n`.replaceAll('program.occ', name) : '');
+const counted = (file, ...options) => {
+  const it = spawnSync(raddle, ['run', '--stats', ...options, file], { input: keys, encoding: 'utf8', timeout: 120000 });
+  const found = /(\d+) processes, (\d+) messages/.exec(it.stderr);
+  return found && [Number(found[1]), Number(found[2])];
+};
+const corpus = join(root, 'corpus/run');
+let programs = 0, same = 0;
+const rows = [];
+for (const name of readdirSync(corpus).filter(it => it.endsWith('.occ')).sort()) {
+  const file = join(corpus, name), text = readFileSync(file, 'utf8');
+  const wanted = readFileSync(file.replace(/occ$/, 'expected'), 'utf8');
+  programs++;
+  const one = run(text, { keys });
+  expect(`${name} writes something else:\n${shown(one, name)}\n--- wanted\n${wanted}`, shown(one, name) === wanted);
+  const stepped = run(text, { keys, dispatches: 7, seed: 5n, turns: 3e6 });
+  expect(`${name} writes something else in steps, seed 5`, shown(stepped, name) === wanted);
+  // Of one that fails others are still at work at that moment, and under which schedule decides what was counted.
+  if (one.status !== 'done') continue;
+  const page = [one.stats.processes, one.stats.messages];
+  const native = [counted(file, '--workers', '1'), counted(file, '--workers', '4')];
+  rows.push([name, ...page, ...native.map(it => it?.[1])]);
+  const agrees = native.every(it => it && it[0] === page[0] && it[1] === page[1]);
+  same += agrees;
+  expect(`${name}: ${page} processes and messages, natively ${native.join(' and ')}`, agrees);
+}
+console.log('program, processes, messages: in the page, on 1 worker, on 4 workers');
+for (const [name, processes, ...messages] of rows) console.log(`${name.padEnd(24)}${String(processes).padStart(8)}${messages.map(it => String(it).padStart(10)).join('')}`);
+console.log(`${programs} programs write the same; ${same} that end well pass as many messages as natively`);
+expect('there are programs', programs > 20 && same > 15);
+
+const folder = mkdtempSync(join(tmpdir(), 'raddle-course-'));
+const solutions = JSON.parse(readFileSync(join(root, 'web/tests/solutions.json'), 'utf8'));
+const exercises = readdirSync(join(root, 'web/course')).filter(it => it.endsWith('.occ'));
+expect('there are twelve exercises', exercises.length === 12);
+for (const file of exercises) {
+  const name = file.replace(/\.occ$/, ''), given = readFileSync(join(root, 'web/course', file), 'utf8');
+  const solved = (solutions[name] ?? []).reduce((text, [from, to]) => text.replace(from, () => to), given);
+  for (const [text, passes] of [[given, false], [solved, true]]) {
+    const path = join(folder, file);
+    writeFileSync(path, text);
+    expect(`${name}, solved: ${passes}, by raddle test`, (spawnSync(raddle, ['test', path], { timeout: 120000 }).status === 0) === passes);
+    const checked = new Instance(module).check(text);
+    const tests = checked.told.tests;
+    // Under 16 seeds, as the page has at least 8.
+    const well = checked.status === 'done' && tests.length > 0 && tests.every((test, at) => Array.from({ length: 16 }, (_, seed) => run(text, { test: at + 1, keys: test.input, seed }))
+      .every(it => it.status === 'done' && it.screen === test.output));
+    expect(`${name}, solved: ${passes}, in the page`, well === passes);
+  }
+}
+rmSync(folder, { recursive: true });
+console.log(`${exercises.length} exercises are judged alike`);

@@ -63,6 +63,11 @@ fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
+/// What a command has to tell, or why it has not.
+fn told(result: Result<String, Error>) -> ExitCode {
+    result.map_or_else(|error| complain(&error), |text| show(&text))
+}
+
 /// The command, with the process's arguments.
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -77,18 +82,9 @@ pub fn main() -> ExitCode {
             RunResult::Refused => ExitCode::from(1),
             RunResult::Trouble(error) => complain(&error),
         },
-        Command::Exec(exec) => match exec.carry_out() {
-            Ok(text) => show(&text),
-            Err(error) => complain(&error),
-        },
-        Command::Build(build) => match build.carry_out() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(refused) => not_compiled(refused),
-        },
-        Command::Graph(graph) => match graph.carry_out() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(refused) => not_compiled(refused),
-        },
+        Command::Exec(exec) => told(exec.carry_out()),
+        Command::Build(build) => build.carry_out().map_or_else(not_compiled, |()| ExitCode::SUCCESS),
+        Command::Graph(graph) => graph.carry_out().map_or_else(not_compiled, |()| ExitCode::SUCCESS),
         Command::Disasm(disasm) => match disasm.text() {
             Ok(text) => show(&text),
             Err(refused) => not_compiled(refused),
@@ -131,15 +127,9 @@ pub fn main() -> ExitCode {
             Some(text) => show(text),
             None => complain(&lab.become_it()),
         },
-        Command::Dump(dump) => match dump.carry_out() {
-            Ok(text) => show(&text),
-            Err(error) => complain(&error),
-        },
+        Command::Dump(dump) => told(dump.carry_out()),
         Command::Info => show(&info::report()),
-        Command::Mpi(mpi) => match mpi.carry_out() {
-            Ok(text) => show(&text),
-            Err(error) => complain(&error),
-        },
+        Command::Mpi(mpi) => told(mpi.carry_out()),
     }
 }
 

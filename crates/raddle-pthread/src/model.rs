@@ -34,7 +34,6 @@ enum Planted {
     /// The barrier's.
     ComesUnseen,
     LastUnseen,
-    TwoWords,
 }
 
 impl Planted {
@@ -328,8 +327,6 @@ const MEMBERS: u64 = 2;
 
 struct ModelBarrier {
     state: AtomicU64,
-    /// As in a barrier whose round and whose count are two words.
-    came: AtomicU32,
     inside: AtomicU32,
     futex: Mutex<u32>,
     woken: Condvar,
@@ -342,16 +339,6 @@ impl ModelBarrier {
     fn come(&self) -> (u32, bool) {
         // pairs with itself, and with the acquire in `wait`
         let ordering = self.fault.unless(Planted::ComesUnseen, Ordering::AcqRel);
-        if self.fault == Planted::TwoWords {
-            let is_last = self.came.fetch_add(1, ordering) + 1 == MEMBERS as u32;
-            // pairs with the addition below
-            let round = self.state.load(Ordering::Acquire) as u32;
-            if is_last {
-                self.came.store(0, Ordering::Relaxed);
-                self.state.fetch_add(1, Ordering::AcqRel); // pairs with the acquire in `wait`
-            }
-            return (round, is_last);
-        }
         let is_last = |state: u64| state / ONE_CAME == MEMBERS - 1;
         let next = |state: u64| {
             Some(if is_last(state) { u64::from((state as u32).wrapping_add(1)) } else { state + ONE_CAME })
@@ -398,7 +385,6 @@ impl ModelBarrier {
 fn barrier(fault: Planted) -> Arc<ModelBarrier> {
     Arc::new(ModelBarrier {
         state: AtomicU64::new(0),
-        came: AtomicU32::new(0),
         inside: AtomicU32::new(0),
         futex: Mutex::new(0),
         woken: Condvar::new(),
@@ -448,7 +434,7 @@ fn a_barrier_parts_rounds_and_may_go() {
 
 type Model = fn(Planted);
 
-const FAULTS: [(Planted, Model); 13] = [
+const FAULTS: [(Planted, Model); 12] = [
     (Planted::TakeSeesNothing, mutex_excludes_and_loses_no_wake),
     (Planted::ReleaseShowsNothing, mutex_excludes_and_loses_no_wake),
     (Planted::StaysAwake, mutex_excludes_and_loses_no_wake),
@@ -459,7 +445,6 @@ const FAULTS: [(Planted, Model); 13] = [
     (Planted::LeavesUnseen, cond_may_be_destroyed_when_all_are_woken),
     (Planted::ComesUnseen, barrier_parts_rounds),
     (Planted::LastUnseen, barrier_parts_rounds),
-    (Planted::TwoWords, barrier_parts_rounds),
     (Planted::DestroysEarly, barrier_parts_rounds),
     (Planted::LeavesUnseen, barrier_parts_rounds),
 ];

@@ -30,7 +30,15 @@ const PAGES: &[(&str, &[&str])] = &[
     ("Begin", &["README.md", "docs/PORTING.md"]),
     (
         "occam",
-        &["docs/OCCAM.md", "docs/PLAYGROUND.md", "docs/BOARDS.md", "docs/NATIVE.md", "docs/FOREIGN.md"],
+        &[
+            "docs/OCCAM.md",
+            "docs/PLAYGROUND.md",
+            "docs/EDITORS.md",
+            "docs/LIBRARIES.md",
+            "docs/FOREIGN.md",
+            "docs/NATIVE.md",
+            "docs/BOARDS.md",
+        ],
     ),
     (
         "Programs in Rust",

@@ -240,7 +240,6 @@ fn hover_shows_types_and_who_is_at_the_other_end() {
     assert!(hover("MESSAGE c", 0).contains("PROTOCOL MESSAGE\n  CASE\n    number; INT\n    stop\n:"));
     assert!(hover("out.int", 0).contains("PROC out.int (VAL INT n, "));
     assert_eq!(hover("WHILE", 0), "");
-    drop(hover);
     assert_eq!(editor.end(), Some(0));
 }
 
@@ -263,7 +262,6 @@ fn declarations_and_uses_are_found() {
     assert_eq!(uses("c:", false), [25, 26]);
     assert_eq!(uses("stop", true), [4, 10, 19]);
     assert_eq!(uses("n, CHAN", true), [7, 9]);
-    drop(uses);
     let outline = editor.ask("textDocument/documentSymbol", json!({ "textDocument": { "uri": URI } }));
     let names: Vec<_> = outline.as_array().expect("a list").iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, ["MESSAGE", "produce", "consume", "main"]);
@@ -297,7 +295,6 @@ fn a_name_is_changed_everywhere_or_not_at_all() {
         let said = reply["error"]["message"].as_str().unwrap_or("");
         assert!(said.contains(why), "{word} to {new}: {reply}");
     }
-    drop(rename);
     assert_eq!(editor.end(), Some(0));
 }
 
@@ -326,7 +323,6 @@ fn what_can_stand_here_is_offered() {
             && !list.contains(&"inner".to_owned())
             && !list.contains(&"r".to_owned())
     );
-    drop(offered);
     assert_eq!(editor.end(), Some(0));
 }
 

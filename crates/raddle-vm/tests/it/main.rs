@@ -5,6 +5,7 @@ mod hostile;
 mod interrupted;
 #[path = "../support/patience.rs"]
 mod patience;
+mod paused;
 #[path = "../support/random.rs"]
 mod random;
 mod slack;

@@ -1,38 +1,14 @@
 // Opens the playground in Chromium and uses it: node page.mjs FILE.html [FOLDER FOR SCREENSHOTS]
-// Speaks the browser's debugging protocol over two pipes; nothing needs to be installed but node and chromium.
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { call, close, expect, thrown, value } from '../../crates/raddle-trace/tests/foreign/chromium.mjs';
 
 const [page, pictures] = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), 'raddle-playground-'));
-const browser = spawn('chromium', ['--headless=new', '--no-sandbox', '--disable-gpu', `--user-data-dir=${folder}`, '--window-size=1400,900', '--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
-const waiting = new Map(), thrown = [];
-let number = 0, rest = '', session;
-browser.stdio[4].on('data', bytes => {
-  const parts = (rest + bytes).split('\0');
-  rest = parts.pop();
-  for (const message of parts.map(part => JSON.parse(part))) {
-    if (message.method === 'Runtime.exceptionThrown') thrown.push(message.params.exceptionDetails.exception?.description ?? message.params.exceptionDetails.text);
-    if (message.method === 'Log.entryAdded' && message.params.entry.level === 'error') thrown.push(message.params.entry.text);
-    if (message.error && message.error.message !== 'Inspected target navigated or closed') throw new Error(JSON.stringify(message.error));
-    waiting.get(message.id)?.(message.result);
-  }
-});
-const call = (method, params = {}) => new Promise(done => {
-  waiting.set(++number, done);
-  browser.stdio[3].write(JSON.stringify({ id: number, method, params, sessionId: session }) + '\0');
-});
-const value = async expression => (await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }))?.result?.value;
 // Waits until the expression is true in the browser. The caller of this program sets the time limit.
 const until = async expression => { while (!await value(expression)) await value('new Promise(done => setTimeout(done, 20))'); };
-const expect = (what, holds) => { if (!holds) { console.error(`wrong: ${what}`); process.exitCode = 1; } };
 const shoot = async name => { if (pictures) writeFileSync(join(pictures, name), Buffer.from((await call('Page.captureScreenshot', { format: 'png' })).data, 'base64')); };
 
-const { targetInfos } = await call('Target.getTargets');
-session = (await call('Target.attachToTarget', { targetId: targetInfos.find(t => t.type === 'page').targetId, flatten: true })).sessionId;
-for (const domain of ['Runtime', 'Page', 'Log']) await call(`${domain}.enable`);
+await call('Log.enable');
 const open = async (hash = '') => {
   await call('Page.navigate', { url: 'about:blank' });
   await call('Page.navigate', { url: 'file://' + resolve(page) + hash });
@@ -161,9 +137,4 @@ await until(ended);
 await shoot('dark.png');
 expect(`nothing was thrown: ${thrown.join('\n')}`, thrown.length === 0);
 if (!process.exitCode) console.log('the playground works in Chromium');
-// The browser's own helpers may write there for a while after it has ended; what they leave is no fault of the page.
-browser.once('exit', () => {
-  try { rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }); }
-  catch (error) { console.log(`${folder} stays: ${error.message}`); }
-});
-browser.kill();
+close();

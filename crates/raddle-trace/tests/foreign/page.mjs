@@ -1,39 +1,12 @@
 // Opens the page of a trace in Chromium and uses it: node page.mjs FILE.html [SCREENSHOT.png]
-// Speaks the browser's debugging protocol over two pipes; nothing needs to be installed but node and chromium.
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { call, close, expect, thrown, value } from './chromium.mjs';
 
 const [page, picture] = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), 'raddle-page-'));
-const browser = spawn('chromium', ['--headless=new', '--no-sandbox', '--disable-gpu', `--user-data-dir=${folder}`, '--window-size=1400,900', '--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
-const waiting = new Map(), thrown = [];
-let number = 0, rest = '', session;
-browser.stdio[4].on('data', bytes => {
-  const parts = (rest + bytes).split('\0');
-  rest = parts.pop();
-  for (const message of parts.map(part => JSON.parse(part))) {
-    if (message.method === 'Runtime.exceptionThrown') thrown.push(message.params.exceptionDetails.exception?.description ?? message.params.exceptionDetails.text);
-    // A page that loads itself anew, as it does when the colours of the system change, answers nothing that was asked.
-    const reloads = message.error?.message === 'Inspected target navigated or closed';
-    if (message.error && !reloads) throw new Error(JSON.stringify(message.error));
-    waiting.get(message.id)?.(message.result);
-  }
-});
-const call = (method, params = {}) => new Promise(done => {
-  waiting.set(++number, done);
-  browser.stdio[3].write(JSON.stringify({ id: number, method, params, sessionId: session }) + '\0');
-});
-const value = async expression => (await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }))?.result?.value;
 // Waits until the expression is true in the browser. The caller of this program sets the time limit.
 const until = async expression => { while (!await value(expression)) await value('new Promise(done => requestAnimationFrame(done))'); };
-const expect = (what, holds) => { if (!holds) { console.error(`wrong: ${what}`); process.exitCode = 1; } };
 
-const { targetInfos } = await call('Target.getTargets');
-session = (await call('Target.attachToTarget', { targetId: targetInfos.find(t => t.type === 'page').targetId, flatten: true })).sessionId;
-await call('Runtime.enable');
-await call('Page.enable');
 await call('Page.navigate', { url: 'file://' + resolve(page) });
 await until('!!document.body?.dataset.loadMs');
 console.log(`loaded in ${await value('document.body.dataset.loadMs')} ms: ${await value('$("facts").textContent')}`);
@@ -145,9 +118,4 @@ expect(`dark is another colour than ${light}: ${await paper()}`, light === '255,
 await shoot(picture?.replace(/\.png$/, '.dark.png'));
 expect('no exception', thrown.length === 0);
 thrown.forEach(text => console.error(text));
-// The browser's own helpers may write there for a while after it has ended; what they leave is no fault of the page.
-browser.once('exit', () => {
-  try { rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }); }
-  catch (error) { console.log(`${folder} stays: ${error.message}`); }
-});
-browser.kill();
+close();

@@ -1,6 +1,8 @@
 //! Sockets and other descriptors: as the standard library's, from whatever waits.
 
 mod as_std;
+#[path = "../../../raddle-core/tests/support/child.rs"]
+mod child;
 mod descriptors;
 mod dumps;
 mod ends;

@@ -1,6 +1,7 @@
 //! Many descriptors, and no more of them.
 
-use crate::{everywhere, watched};
+use crate::child::{assert_success, in_child};
+use crate::everywhere;
 use raddle::{Runtime, csp};
 use raddle_net::net::unix::UnixStream;
 use raddle_net::net::{TcpListener, TcpStream};
@@ -48,7 +49,6 @@ fn is_refused<T>(accepted: io::Result<T>) -> bool {
     accepted.is_err_and(|error| error.raw_os_error() == Some(libc::EMFILE))
 }
 
-/// In a child, since the limit is the whole program's.
 fn accept_at_the_limit() {
     let limit = libc::rlimit { rlim_cur: 200, rlim_max: 200 };
     // SAFETY: it reads the limit.
@@ -72,22 +72,12 @@ fn accept_at_the_limit() {
     });
 }
 
+/// In a program of its own: a forked child would begin with the descriptors of all tests that run at that moment,
+/// which may be more than the limit leaves.
 #[test]
 fn an_accept_without_descriptors_is_refused_and_loses_no_connection() {
-    watched();
-    // SAFETY: the child makes calls of Raddle's and the standard library's only.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let done = Runtime::builder()
-            .workers(1)
-            .build()
-            .unwrap()
-            .run(|| std::panic::catch_unwind(accept_at_the_limit));
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(i32::from(done.is_err())) };
-    }
-    let mut status = 0;
-    // SAFETY: the child is ours, and its status is written to a place of ours.
-    unsafe { libc::waitpid(child, &raw mut status, 0) };
-    assert_eq!(status, 0);
+    let ended = in_child("many::an_accept_without_descriptors_is_refused_and_loses_no_connection", || {
+        Runtime::builder().workers(1).build().unwrap().run(accept_at_the_limit);
+    });
+    assert_success(&ended);
 }

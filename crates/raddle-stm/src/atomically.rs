@@ -1,5 +1,5 @@
 //! Owns: the calls that run a transaction until it has committed.
-//! May use: `chaos`, `effort`, `gate`, `handles`, `host`, `stop`, `tvar`, `tx`, `raddle-core`.
+//! May use: `chaos`, `effort`, `gate`, `handles`, `host`, `stop`, `tvar`, `tx`, `waiting`, `raddle-core`.
 //! Never: what an attempt does.
 
 use crate::effort::Effort;
@@ -9,7 +9,7 @@ use crate::host;
 use crate::stop::{Expired, Stop, StopOr, Stops, Why};
 use crate::tvar::TVar;
 use crate::tx::{ReadTx, Tx};
-
+use crate::waiting::ChangeWaiter;
 use std::panic::Location;
 use std::time::Instant;
 
@@ -177,9 +177,10 @@ fn wait(
     );
     let changed = gate::open_while(|| {
         // Not before the gate is open: to open it may be a wait, and nobody is in two.
-        let waiter = host::waiter();
+        let waiter = ChangeWaiter::Parked(host::waiter());
         crate::chaos::point();
-        variables.watch(&waiter, time, || host::wait(&waiter, variables, site, deadline))
+        let ChangeWaiter::Parked(parked) = &waiter else { unreachable!("it is parked") };
+        variables.watch(&waiter, time, || host::wait(parked, variables, site, deadline))
     });
     host::check_cancelled();
     // Not standing in all lists, it has changed already.

@@ -53,9 +53,7 @@ impl Effort {
     /// An attempt has failed. Returns when it is time for the next.
     #[cold]
     pub(crate) fn failed(&mut self) {
-        self.failures += 1;
-        if self.failures <= PAUSES {
-            (0..FIRST_PAUSE << self.failures).for_each(|_| spin_loop());
+        if self.spins() {
             return;
         }
         host::check_cancelled();
@@ -67,6 +65,17 @@ impl Effort {
         }
         // A task, or one that a task has overtaken: the others may be out of its way the next time.
         host::let_others_run();
+    }
+
+    /// An attempt has failed. If it was one of the first, returns after a pause; false if others are to run now.
+    #[cold]
+    pub(crate) fn spins(&mut self) -> bool {
+        self.failures += 1;
+        let is_early = self.failures <= PAUSES;
+        if is_early {
+            (0..FIRST_PAUSE << self.failures).for_each(|_| spin_loop());
+        }
+        is_early
     }
 
     /// The transaction was not in vain, but is to wait: it begins anew then.

@@ -1,12 +1,15 @@
-//! Owns: the end of a variable, with its last handle; `Variables`, those that somebody waits for.
-//! May use: `arena`, `host`, `protocol::watch`, `variable`, `raddle-core`.
+//! Owns: the end of a variable, with its last handle; `Variables`, that somebody waits for; `PolledWatch`, by a future.
+//! May use: `arena`, `host`, `protocol::watch`, `variable`, `waiting`, `raddle-core`.
 //! Never: a transaction.
 
 use crate::arena;
-use crate::host::{Told, Waiter};
+use crate::host::Told;
 use crate::protocol::watch::WatchNode;
 use crate::variable::{Head, HeadRef};
+use crate::waiting::{ChangeWaiter, PolledWaiter};
 use std::fmt;
+use std::rc::Rc;
+use std::task::{Context, Poll};
 
 /// Frees a variable.
 ///
@@ -65,10 +68,54 @@ impl Variables {
     }
 
     /// Runs `wait` while `waiter` stands in the lists of all, if they are what they were at `time`.
-    pub(crate) fn watch<R>(&self, waiter: &Waiter, time: u64, wait: impl FnOnce() -> R) -> Option<R> {
-        let mut places: Vec<_> = self.heads().map(|head| Standing::new(head, waiter)).collect();
+    pub(crate) fn watch<R>(&self, waiter: &ChangeWaiter, time: u64, wait: impl FnOnce() -> R) -> Option<R> {
+        // SAFETY: the places go when this returns, before `self` and `waiter` do.
+        let mut places = unsafe { self.places(waiter) };
         // SAFETY: they stay where they are until they are dropped, which takes them out of the lists.
         places.iter_mut().all(|place| unsafe { place.stand(time) }).then(wait)
+    }
+
+    /// A place in the list of each, in which it does not stand yet.
+    ///
+    /// # Safety
+    /// `self` and `waiter` are there as long as the places are.
+    unsafe fn places(&self, waiter: &ChangeWaiter) -> Vec<Standing> {
+        self.all.iter().map(|head| Standing { head: *head, node: WatchNode::new(waiter) }).collect()
+    }
+}
+
+/// A future stands in the lists of the variables that it waits for. Its fields are dropped in their order. Others have
+/// the addresses of places and of who waits: neither is in a `Box`, which would claim to be the only way to them.
+pub(crate) struct PolledWatch {
+    places: Vec<Standing>,
+    waiting: Rc<ChangeWaiter>,
+    variables: Variables,
+}
+
+// SAFETY: the places are touched under the locks of their lists, or by one who has this alone; the one `Rc` goes along;
+// handles go from thread to thread.
+unsafe impl Send for PolledWatch {}
+// SAFETY: by a shared reference it is only polled, under the lock of what waits.
+unsafe impl Sync for PolledWatch {}
+
+impl PolledWatch {
+    /// From now on, if all are what they were at `time`.
+    pub(crate) fn begin(variables: Variables, time: u64) -> Option<PolledWatch> {
+        let waiting = Rc::new(ChangeWaiter::Polled(PolledWaiter::default()));
+        // SAFETY: the places go first, see the order of the fields, and the waiting one does not move.
+        let places = unsafe { variables.places(&waiting) };
+        let mut watch = PolledWatch { places, waiting, variables };
+        // SAFETY: they stay in the vector's memory until they are dropped, which takes them out of the lists.
+        watch.places.iter_mut().all(|place| unsafe { place.stand(time) }).then_some(watch)
+    }
+
+    /// Whether one has changed. If not, the waker of `context` is called when one does.
+    pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
+        debug_assert!(!self.variables.is_empty(), "nothing would ever change");
+        match &*self.waiting {
+            ChangeWaiter::Polled(polled) => polled.poll(context),
+            ChangeWaiter::Parked(_) => unreachable!("it was made to be polled"),
+        }
     }
 }
 
@@ -95,14 +142,15 @@ impl Drop for Variables {
 }
 
 /// A node that stands in a variable's list until this goes.
-struct Standing<'h> {
-    head: &'h Head,
-    node: WatchNode<Waiter>,
+struct Standing {
+    head: HeadRef,
+    node: WatchNode<ChangeWaiter>,
 }
 
-impl<'h> Standing<'h> {
-    fn new(head: &'h Head, waiter: &Waiter) -> Standing<'h> {
-        Standing { head, node: WatchNode::new(waiter) }
+impl Standing {
+    fn head(&self) -> &Head {
+        // SAFETY: whoever has made this has a handle for as long.
+        unsafe { self.head.as_ref() }
     }
 
     /// # Safety
@@ -110,13 +158,14 @@ impl<'h> Standing<'h> {
     unsafe fn stand(&mut self, time: u64) -> bool {
         let node = &raw mut self.node;
         // SAFETY: the caller says so; and to drop it takes it out.
-        unsafe { self.head.watched.watch(self.head.stripe(), node, time) }
+        unsafe { self.head().watched.watch(self.head().stripe(), node, time) }
     }
 }
 
-impl Drop for Standing<'_> {
+impl Drop for Standing {
     fn drop(&mut self) {
+        let node = &raw mut self.node;
         // SAFETY: the variable's own stripe; the node is still where it was.
-        unsafe { self.head.watched.unwatch(self.head.stripe(), &raw mut self.node) };
+        unsafe { self.head().watched.unwatch(self.head().stripe(), node) };
     }
 }

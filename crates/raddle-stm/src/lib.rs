@@ -31,8 +31,12 @@
 //! | look at a value without a clone | [`Tx::with`] |
 //! | only read | [`read_only`], [`TVar::load`] |
 //! | wait until something has changed | [`Tx::retry`], [`Tx::check`]; at most until a time: [`atomically_until`] |
+//! | wait in a task | [`atomically_async`] |
 //! | try one thing, else another | [`Tx::or_else`] |
 //! | give up, with an error | [`atomically_or_err`], [`abort`]; for a part alone: [`Tx::nested`] |
+//! | a map, a set | [`TMap`], [`TSet`] |
+//! | hand values over | [`TQueue`]; to each of several: [`TChannel`] |
+//! | count permits, meet | [`TSemaphore`], [`TBarrier`] |
 //! | do what cannot be undone | [`Tx::on_commit`]; undo by hand: [`Tx::on_abort`] |
 //!
 //! # What holds
@@ -66,7 +70,7 @@
 //!
 //! Without it OS threads alone wait, on a futex, and no scheduler is linked. The crate `raddle` asks for it: then what
 //! waits leaves its worker to others, can be cancelled, and stands in reports of hangs, with the variables that it
-//! waits for. In a task a transaction may run, but not wait: `retry` panics there.
+//! waits for. In a task a transaction may run, but not wait: `retry` panics there; [`atomically_async`] waits.
 
 #![warn(clippy::disallowed_methods)]
 
@@ -74,7 +78,11 @@
 mod arena;
 #[cfg(not(loom))]
 mod atomically;
+#[cfg(not(loom))]
+mod awaits;
 mod chaos;
+#[cfg(not(loom))]
+mod collections;
 #[cfg(not(loom))]
 mod effort;
 #[cfg(not(loom))]
@@ -108,12 +116,18 @@ mod tx;
 mod value;
 #[cfg(not(loom))]
 mod variable;
+#[cfg(not(loom))]
+mod waiting;
 
 #[cfg(not(loom))]
 pub use atomically::{atomically, atomically_or_err, atomically_until, read_only};
+#[cfg(not(loom))]
+pub use awaits::{AtomicallyFuture, atomically_async};
+#[cfg(not(loom))]
+pub use collections::{Arrival, TBarrier, TChannel, TMap, TQueue, TReceiver, TSemaphore, TSet};
 #[cfg(not(loom))]
 pub use stop::{Expired, Stop, StopOr, Stops, abort};
 #[cfg(not(loom))]
 pub use tvar::TVar;
 #[cfg(not(loom))]
-pub use tx::{ReadTx, Tx};
+pub use tx::{ReadTx, Snapshot, Tx};

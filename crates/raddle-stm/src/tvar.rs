@@ -64,7 +64,12 @@ impl<T: Send + Sync + 'static> TVar<T> {
     /// A variable with this value.
     #[track_caller]
     pub fn new(value: T) -> TVar<T> {
-        let head = Head::new(Words::of(value), kind::<T>(), Location::caller(), CLOCK.now());
+        TVar::new_at(value, Location::caller())
+    }
+
+    /// As [`new`](Self::new); reports of hangs say that it was made at `site`.
+    pub(crate) fn new_at(value: T, site: &'static Location<'static>) -> TVar<T> {
+        let head = Head::new(Words::of(value), kind::<T>(), site, CLOCK.now());
         TVar { head, value: PhantomData }
     }
 }

@@ -1,10 +1,10 @@
 //! Owns: `Head`, a variable without its type; and the locks of all lists.
-//! May use: `host`, `protocol::watch`, `value`, `raddle-core`.
+//! May use: `protocol::watch`, `value`, `waiting`.
 //! Never: a transaction.
 
-use crate::host::Waiter;
 use crate::protocol::watch::{Stripe, Watched};
 use crate::value::{ValueCell, ValueKind, Words};
+use crate::waiting::ChangeWaiter;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 /// A variable, whatever its type. It is there as long as there is a handle of it, and as long as a transaction runs
 /// that may have had one.
 pub(crate) struct Head {
-    pub(crate) watched: Watched<Waiter>,
+    pub(crate) watched: Watched<ChangeWaiter>,
     pub(crate) value: ValueCell,
     pub(crate) kind: &'static ValueKind,
     handles: AtomicUsize,

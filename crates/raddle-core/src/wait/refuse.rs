@@ -15,6 +15,7 @@ const WAYS_OUT: &[(&str, &str)] = &[
     ("channel::select", "futures of `recv_async` and `send_async`, and `.await` the first"),
     ("Mutex::lock", "`task::Mutex` and `lock().await`"),
     ("Semaphore::acquire", "`acquire_async().await`"),
+    ("retry", "`stm::atomically_async(body).await`"),
     ("csp::sleep", "`task::sleep(duration).await`"),
     ("csp::yield_now", "`task::yield_now().await`"),
     ("thread::yield_now", "`task::yield_now().await`"),

@@ -6,8 +6,11 @@ mod attempt;
 mod hooks;
 mod nest;
 mod read_only;
+mod snapshot;
 
 pub use read_only::ReadTx;
+pub use snapshot::Snapshot;
+pub(crate) use snapshot::{WalkStep, sealed::Walks};
 
 use crate::log::{Log, Mark};
 use crate::protocol::slots::TxSlot;
@@ -16,6 +19,7 @@ use crate::tvar::TVar;
 use crate::value::{Words, kind};
 use hooks::Hooks;
 use std::marker::PhantomData;
+use std::ops::ControlFlow;
 
 /// A transaction that runs: what its body reads and writes by.
 ///
@@ -120,6 +124,35 @@ impl<'t> Tx<'t> {
         // SAFETY: the variable's words are those of a `T`. If it lies in a box, that is the log's, which nobody changes
         // while `self` is borrowed, or one that could be found at the snapshot's time, and is kept for us.
         Ok(f(unsafe { words.value::<T>() }))
+    }
+
+    /// Goes from variable to variable, each of which lies in the value of the one before: by the addresses alone, so
+    /// that those who walk the same way do not all count handles in the same places.
+    #[inline]
+    fn follow<T, R>(
+        &mut self,
+        from: &TVar<T>,
+        mut step: impl for<'a> FnMut(&'a TVar<T>, &'a T) -> WalkStep<'a, T, R>,
+    ) -> Result<R, Stop>
+    where
+        T: Send + Sync + 'static,
+    {
+        assert!(kind::<T>().free.is_some(), "a value that holds variables lies in a box");
+        let mut variable = std::ptr::from_ref(from);
+        loop {
+            // SAFETY: it is the caller's, or lies in the box of the last round; see below.
+            let here = unsafe { &*variable };
+            let words = self.look(here.head, kind::<T>())?;
+            // SAFETY: it is not inline.
+            let address = unsafe { words.address() };
+            // SAFETY: the words are those of a `T`. Its box is the log's, which nobody changes while `self` is
+            // borrowed, or one that could be found at the snapshot's time, and is kept until this transaction ends.
+            let value = unsafe { &*address.cast::<T>() };
+            match step(here, value) {
+                ControlFlow::Continue(next) => variable = next,
+                ControlFlow::Break(found) => return Ok(found),
+            }
+        }
     }
 
     /// Writes `value` to `variable`. Nobody else sees it before this transaction has committed.

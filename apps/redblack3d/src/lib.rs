@@ -75,12 +75,22 @@ impl Humps {
 
     #[inline(always)]
     fn at(&self, [x, y, z]: [usize; 3]) -> f64 {
-        self.0[0][x] * self.0[1][y] * self.0[2][z]
+        self.0[0][x] * self.of_row([y, z])
     }
 
     #[inline(always)]
-    fn relaxed(&self, cell: Seven<f64>) -> f64 {
-        cell.here + OMEGA * ((neighbours(&cell) + self.at(cell.at)) / 6.0 - cell.here)
+    fn of_row(&self, [y, z]: [usize; 2]) -> f64 {
+        self.0[1][y] * self.0[2][z]
+    }
+
+    /// What relaxes the cells of a row.
+    #[inline(always)]
+    fn relaxes(&self, row: [usize; 2]) -> impl Fn(Seven<f64>) -> f64 {
+        let (columns, of_row) = (&*self.0[0], self.of_row(row));
+        move |cell| {
+            let source = columns[cell.at[0]] * of_row;
+            cell.here + OMEGA * ((neighbours(&cell) + source) / 6.0 - cell.here)
+        }
     }
 }
 
@@ -92,7 +102,7 @@ fn neighbours(cell: &Seven<f64>) -> f64 {
 /// Sweeps planes of one colour.
 fn sweep(net: &Net, source: &Humps, planes: Vec<ColourPlane<'_, f64>>, by_workers: bool) {
     let one = |mut plane: ColourPlane<'_, f64>| {
-        plane.relax(|cell| source.relaxed(cell));
+        plane.relax_rows(|row| source.relaxes(row));
         net.point();
     };
     if by_workers {

@@ -29,7 +29,7 @@ fn alone() -> (f64, u64) {
     let place = |x: usize, y: usize, z: usize| x + (nx + 2) * (y + (ny + 2) * z);
     let mut u = vec![0.0_f64; (nx + 2) * (ny + 2) * (nz + 2)];
     let hump = |at: usize, n: usize| (at * (n + 1 - at)) as f64 / (n * n) as f64;
-    let source = |x, y, z| hump(x, nx) * hump(y, ny) * hump(z, nz);
+    let source = |x, y, z| hump(x, nx) * (hump(y, ny) * hump(z, nz));
     let around = |u: &[f64], x: usize, y: usize, z: usize| {
         (u[place(x - 1, y, z)] + u[place(x + 1, y, z)])
             + (u[place(x, y - 1, z)] + u[place(x, y + 1, z)])

@@ -63,12 +63,7 @@ pub struct Seven<T> {
 
 /// Cells of one colour, of one plane.
 pub struct ColourPlane<'a, T> {
-    base: *mut T,
-    /// The array's cells, ghosts included: all accesses are below it.
-    count: usize,
-    strides: [usize; 3],
-    /// What is to be added to a place here for one in the whole array; the ghost before its first cell is at -1.
-    offset: [usize; 3],
+    reach: Reach<T>,
     colour: Colour,
     plane: usize,
     columns: Range<usize>,
@@ -84,17 +79,31 @@ impl<T: Element> ColourPlane<'_, T> {
     /// Gives each of its cells a new value.
     #[inline]
     pub fn relax(&mut self, value: impl Fn(Seven<T>) -> T) {
-        for row in self.rows.clone() {
-            let sum =
-                row + self.offset[1] + self.plane + self.offset[2] + self.columns.start + self.offset[0];
+        self.relax_rows(|_| &value);
+    }
+
+    /// As [`relax`](Self::relax), for what is the same for a whole row: `row` is called once for each, with its places
+    /// along the second and the last axis of the whole array, and returns what gives its cells new values.
+    #[inline]
+    pub fn relax_rows<F: Fn(Seven<T>) -> T>(&mut self, mut row: impl FnMut([usize; 2]) -> F) {
+        // Copies: what is written might be fields of `self`, for all that the compiler knows, and each would be loaded
+        // anew for each cell.
+        let (reach, columns, plane) = (self.reach, self.columns.clone(), self.plane);
+        for y in self.rows.clone() {
+            let sum = y + reach.offset[1] + plane + reach.offset[2] + columns.start + reach.offset[0];
             // Places here are one too high along each axis: the first cell is at 1.
             let is_red = !(sum - 3).is_multiple_of(2);
             let skip = usize::from(is_red == (self.colour == Colour::Red));
-            let base = row * self.strides[1] + self.plane * self.strides[2];
-            for column in (self.columns.start + skip..self.columns.end).step_by(2) {
-                let place = base + column;
-                let new = value(self.seven(place, [column, row, self.plane]));
-                self.write(place, new);
+            let base = y * reach.strides[1] + plane * reach.strides[2];
+            let value = row([y + reach.offset[1] - 1, plane + reach.offset[2] - 1]);
+            for x in (columns.start + skip..columns.end).step_by(2) {
+                let place = base + x;
+                // SAFETY: boxes of cells are within the array without its ghosts, so that neighbours are within it; a
+                // cell of the other colour is not changed while planes of this one are there, and one of this colour
+                // by its own plane.
+                let cell = unsafe { reach.seven(place, [x, y, plane]) };
+                // SAFETY: as above; the cell is of this plane and of its colour.
+                unsafe { reach.base.wrapping_add(place).write(value(cell)) };
             }
         }
     }
@@ -103,37 +112,42 @@ impl<T: Element> ColourPlane<'_, T> {
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
+}
 
+/// Where the cells of an array lie, ghosts included.
+#[derive(Clone, Copy)]
+struct Reach<T> {
+    base: *mut T,
+    /// All accesses are below it.
+    count: usize,
+    strides: [usize; 3],
+    /// What is to be added to a place here for one in the whole array; the ghost before its first cell is at -1.
+    offset: [usize; 3],
+}
+
+impl<T: Element> Reach<T> {
     // PERF: by hand, not by `map` of an array, which is not inlined: apps/redblack3d took 27 ns a cell with it.
+    /// # Safety
+    /// The cell at `place` and its neighbours are in the array, and nobody changes them.
     #[inline(always)]
-    fn seven(&self, place: usize, [column, row, plane]: [usize; 3]) -> Seven<T> {
+    unsafe fn seven(self, place: usize, [column, row, plane]: [usize; 3]) -> Seven<T> {
         let [_, south, below] = self.strides;
         let [x, y, z] = self.offset;
+        let read = |place: usize| {
+            debug_assert!(place < self.count);
+            // SAFETY: the caller says so.
+            unsafe { self.base.wrapping_add(place).read() }
+        };
         Seven {
             at: [column + x - 1, row + y - 1, plane + z - 1],
-            here: self.read(place),
-            west: self.read(place - 1),
-            east: self.read(place + 1),
-            south: self.read(place - south),
-            north: self.read(place + south),
-            below: self.read(place - below),
-            above: self.read(place + below),
+            here: read(place),
+            west: read(place - 1),
+            east: read(place + 1),
+            south: read(place - south),
+            north: read(place + south),
+            below: read(place - below),
+            above: read(place + below),
         }
-    }
-
-    #[inline(always)]
-    fn read(&self, place: usize) -> T {
-        debug_assert!(place < self.count);
-        // SAFETY: boxes of cells are within the array without its ghosts, so that neighbours are within it; a cell of
-        // the other colour is not changed while planes of this one are there, and one of this colour by its own plane.
-        unsafe { self.base.wrapping_add(place).read() }
-    }
-
-    #[inline(always)]
-    fn write(&mut self, place: usize, value: T) {
-        debug_assert!(place < self.count);
-        // SAFETY: as above; the cell is of this plane and of its colour.
-        unsafe { self.base.wrapping_add(place).write(value) }
     }
 }
 
@@ -166,6 +180,7 @@ pub(crate) fn planes<'a, T: Element>(
     let CellBlock { cells, offset, length } = block;
     let strides = [1, length[0] + 2, (length[0] + 2) * (length[1] + 2)];
     let (count, base) = (cells.len(), cells.as_mut_ptr());
+    let reach = Reach { base, count, strides, offset };
     let mut planes = Vec::new();
     for part in boxes {
         let is_within =
@@ -176,10 +191,7 @@ pub(crate) fn planes<'a, T: Element>(
             continue;
         }
         planes.extend(deep.clone().map(|plane| ColourPlane {
-            base,
-            count,
-            strides,
-            offset,
+            reach,
             colour,
             plane,
             columns: columns.clone(),

@@ -279,6 +279,10 @@ mod pages {
 
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PORTING.md"))]
     mod porting {}
+
+    #[cfg(feature = "stm")]
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/STM.md"))]
+    mod transactions {}
 }
 
 /// For the code that `#[raddle::main]` expands to.

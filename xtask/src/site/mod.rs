@@ -42,7 +42,14 @@ const PAGES: &[(&str, &[&str])] = &[
     ),
     (
         "Programs in Rust",
-        &["docs/ASYNC.md", "docs/BLOCKING.md", "docs/NET.md", "docs/CANCEL.md", "docs/ALLOC.md"],
+        &[
+            "docs/ASYNC.md",
+            "docs/BLOCKING.md",
+            "docs/NET.md",
+            "docs/CANCEL.md",
+            "docs/STM.md",
+            "docs/ALLOC.md",
+        ],
     ),
     ("Programs as they are", &["docs/OPENMP.md", "docs/PTHREADS.md", "docs/MPI.md", "docs/C.md"]),
     ("Why?", &["docs/TRACE.md", "docs/HANGS.md", "docs/EXPLORE.md", "docs/LAB.md"]),

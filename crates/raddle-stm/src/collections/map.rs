@@ -7,9 +7,9 @@
 //! leaf, and with nobody else. (Bagwell: Ideal Hash Trees, 2001; as variables of transactions: Haskell's
 //! `stm-containers`.) A hash table that grows would be read and written whole by one transaction.
 //!
-//! PERF: of 64 numbers, on one core, in ns (of 16384): a look-up 39 (77), a change 157 (231), removed and inserted again
-//! 260 (347). With a variable for each value in the leaves a change took 70 (200), but the others 50 (130) and 450
-//! (600), since a leaf's copy counts the handles of all that are in it; with chains whose links are variables 115
+//! PERF: of 64 numbers, on one core, in ns (of 16384): a look-up 39 (77), a change 157 (231), removed and inserted
+//! again 260 (347). With a variable for each value in the leaves a change took 70 (200), but the others 50 (130) and
+//! 450 (600), since a leaf's copy counts the handles of all that are in it; with chains whose links are variables 115
 //! (300), 40 (110) and 370 (620): it is the making and the later end of a variable that costs most.
 
 use crate::stop::Stop;

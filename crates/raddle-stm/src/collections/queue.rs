@@ -21,8 +21,8 @@ const CHUNK: usize = 16;
 /// A first-in, first-out queue of any number of ends, unbounded or bounded.
 ///
 /// A handle, as a [`TVar`] is: a clone is another handle of the same queue. Each operation takes constant time. Who
-/// pushes and who pops write different variables: their transactions conflict only if the queue is empty, or seems full,
-/// and once in sixteen values.
+/// pushes and who pops write different variables: their transactions conflict only if the queue is empty, or seems
+/// full, and once in sixteen values.
 ///
 /// A value is `Clone`, since another transaction may still see it in its place; put what is dear to clone in an
 /// [`Arc`].

@@ -14,7 +14,7 @@ pub struct ByteText {
 /// The bytes of a string's inside, escapes replaced and line breaks between `*` and `*` removed.
 ///
 /// ```
-/// # use raddle_occam::lex::byte_text;
+/// # use raddle_occam_syntax::lex::byte_text;
 /// assert_eq!(byte_text("a*n*#7F*\n   *b").bytes, b"a\n\x7fb");
 /// assert_eq!(byte_text("a*z").bad_escape, Some(1));
 /// ```
@@ -74,7 +74,7 @@ pub fn parse_byte(inside: &str) -> Option<u8> {
 /// The value of a decimal or (after `#`) hexadecimal number, when 64 bits hold it.
 ///
 /// ```
-/// # use raddle_occam::lex::parse_integer;
+/// # use raddle_occam_syntax::lex::parse_integer;
 /// assert_eq!((parse_integer("#fF"), parse_integer("007")), (Some(255), Some(7)));
 /// ```
 pub fn parse_integer(text: &str) -> Option<u64> {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// The complaint as plain text, a line for each part.
 ///
 /// ```
-/// # use raddle_occam::{diag::{render, Code, Diagnostic}, source::{Sources, Span}};
+/// # use raddle_occam_syntax::{diag::{render, Code, Diagnostic}, source::{Sources, Span}};
 /// let mut sources = Sources::new();
 /// sources.add("a.occ", "x := {\n");
 /// let text = render(&Diagnostic::new(Code::BadCharacter, Span::new(5, 6), "`{` means nothing here"), &sources);

@@ -3,10 +3,10 @@
 //! Never: reads files; the texts are part of this crate.
 
 /// Routines that occam 2.1 predefines and that are written in occam themselves.
-pub(crate) const PREDEFINED: &str = include_str!("../library/predefined.occ");
+pub const PREDEFINED: &str = include_str!("../library/predefined.occ");
 
 /// The name under which places in it are shown.
-pub(crate) const PREDEFINED_NAME: &str = "predefined.occ (of raddle)";
+pub const PREDEFINED_NAME: &str = "predefined.occ (of raddle)";
 
 /// The course library: what programs for people to read and write to use most.
 const COURSE: &str = include_str!("../library/course.occ");
@@ -71,7 +71,7 @@ const PREDEFINED_LIBRARIES: &[&str] = &[
 ];
 
 /// The library of that name, and how to show it; for files that are found nowhere else.
-pub(crate) fn text(name: &str) -> Option<(&'static str, &'static str)> {
+pub fn text(name: &str) -> Option<(&'static str, &'static str)> {
     if let Some(&(_, shown, text)) = LIBRARIES.iter().find(|(names, ..)| names.contains(&name)) {
         return Some((shown, text));
     }
@@ -87,7 +87,7 @@ pub fn library_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The library to include for a name.
-pub(crate) fn that_declares(name: &str) -> Option<&'static str> {
+pub fn that_declares(name: &str) -> Option<&'static str> {
     let others = LIBRARIES.iter().map(|&(names, _, text)| (names[0], text));
     std::iter::once(("course.module", COURSE))
         .chain(others)
@@ -96,7 +96,7 @@ pub(crate) fn that_declares(name: &str) -> Option<&'static str> {
 }
 
 /// The names of what [`PREDEFINED`] declares.
-pub(crate) fn predefined_names() -> impl Iterator<Item = &'static str> {
+pub fn predefined_names() -> impl Iterator<Item = &'static str> {
     declared(PREDEFINED)
 }
 

@@ -57,7 +57,7 @@ impl Symbols {
     /// The number of a name, made on first sight.
     ///
     /// ```
-    /// # use raddle_occam::symbol::Symbols;
+    /// # use raddle_occam_syntax::symbol::Symbols;
     /// let mut symbols = Symbols::new();
     /// let out = symbols.intern("out.string");
     /// assert_eq!(symbols.intern("out.string"), out);

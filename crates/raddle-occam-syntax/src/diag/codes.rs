@@ -210,7 +210,7 @@ impl Code {
     /// The code that is written so, such as `O0703`.
     ///
     /// ```
-    /// # use raddle_occam::diag::Code;
+    /// # use raddle_occam_syntax::diag::Code;
     /// assert_eq!(Code::parse("O0703"), Some(Code::RaceElement));
     /// assert_eq!(Code::parse("E0703"), None);
     /// ```

@@ -27,10 +27,11 @@ macro_rules! dyadic {
         }
 
         impl Dyadic {
-            pub(crate) const ALL: &'static [Dyadic] = &[$(Dyadic::$name,)*];
+            /// Every one of them.
+            pub const ALL: &'static [Dyadic] = &[$(Dyadic::$name,)*];
 
             /// All about it.
-            pub(crate) const fn row(self) -> &'static DyadicRow {
+            pub const fn row(self) -> &'static DyadicRow {
                 match self {
                     $(Dyadic::$name => {
                         const ROW: DyadicRow = DyadicRow {
@@ -114,10 +115,11 @@ macro_rules! monadic {
         }
 
         impl Monadic {
-            pub(crate) const ALL: &'static [Monadic] = &[$(Monadic::$name,)*];
+            /// Every one of them.
+            pub const ALL: &'static [Monadic] = &[$(Monadic::$name,)*];
 
             /// All about it.
-            pub(crate) const fn row(self) -> &'static MonadicRow {
+            pub const fn row(self) -> &'static MonadicRow {
                 match self {
                     $(Monadic::$name => {
                         const ROW: MonadicRow = MonadicRow {

@@ -23,7 +23,7 @@ use rows::SourceRow;
 /// What is wrong with the text, if it is no program, and no part of one that another file includes.
 ///
 /// ```
-/// use raddle_occam::{format::format, pre::NoFiles, source::Sources};
+/// use raddle_occam_syntax::{format::format, pre::NoFiles, source::Sources};
 ///
 /// let mut sources = Sources::new();
 /// let file = sources.add("a.occ", "PROC p(VAL INT n,CHAN INT c !)   -- sends\n  c!n+1\n:\n").unwrap();

@@ -15,7 +15,7 @@ pub use render::render;
 use crate::source::Span;
 
 /// Of what has more complaints than this, the rest is not looked at: nobody reads them, and they take memory.
-pub(crate) const COMPLAINTS_MAX: usize = 1000;
+pub const COMPLAINTS_MAX: usize = 1000;
 
 /// How bad a complaint is. Only errors keep a program from running.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -25,7 +25,7 @@ impl Span {
     /// The smallest stretch that covers both.
     ///
     /// ```
-    /// # use raddle_occam::source::Span;
+    /// # use raddle_occam_syntax::source::Span;
     /// assert_eq!(Span::new(3, 5).to(Span::new(9, 10)), Span::new(3, 10));
     /// ```
     pub fn to(self, other: Self) -> Self {
@@ -144,7 +144,7 @@ impl Sources {
     /// The place of a position, or `None` when no text holds it.
     ///
     /// ```
-    /// # use raddle_occam::source::Sources;
+    /// # use raddle_occam_syntax::source::Sources;
     /// let mut sources = Sources::new();
     /// sources.add("a.occ", "SEQ\n  SKIP\n");
     /// let place = sources.place(6).unwrap();

@@ -44,7 +44,7 @@ pub struct Lexed {
 pub(crate) const COMPLAINTS_MAX: usize = 20_000;
 
 /// The reserved word that is spelt so.
-pub(crate) fn keyword(text: &str) -> Option<TokenKind> {
+pub fn keyword(text: &str) -> Option<TokenKind> {
     TokenKind::word(text)
 }
 
@@ -56,7 +56,7 @@ pub fn words() -> impl Iterator<Item = &'static str> {
 /// Reads a file into tokens.
 ///
 /// ```
-/// # use raddle_occam::{lex::{self, TokenKind}, source::Sources, symbol::Symbols};
+/// # use raddle_occam_syntax::{lex::{self, TokenKind}, source::Sources, symbol::Symbols};
 /// let (mut sources, mut symbols) = (Sources::new(), Symbols::new());
 /// let file = sources.add("a.occ", "SEQ\n  x := #2A -- the answer\n").unwrap();
 /// let lexed = lex::scan(&sources, file, &mut symbols);

@@ -67,7 +67,7 @@ const CONTINUED: u32 = 2 * STEP;
 /// Adds `Newline`, `Indent` and `Outdent`; the result ends with `End`.
 ///
 /// ```
-/// # use raddle_occam::{layout::{self, Lines}, lex::{self, TokenKind}, source::Sources, symbol::Symbols};
+/// # use raddle_occam_syntax::{layout::{self, Lines}, lex::{self, TokenKind}, source::Sources, symbol::Symbols};
 /// # let (mut sources, mut symbols, mut complaints) = (Sources::new(), Symbols::new(), Vec::new());
 /// let file = sources.add("a.occ", "SEQ\n  x := a +\n    b\nSKIP").unwrap();
 /// let lexed = lex::scan(&sources, file, &mut symbols);

@@ -10,7 +10,7 @@ mod basic;
 mod fold;
 mod table;
 
-pub(crate) use fold::{in_range, range, wrap};
+pub use fold::{in_range, range, wrap};
 pub use table::{Dyadic, Monadic};
 
 use crate::lex::TokenKind;
@@ -19,7 +19,7 @@ use raddle_bytecode::Op;
 
 /// What an operator takes. Two operands are of the same type, except for a shift.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operands {
+pub enum Operands {
     /// Values of any predefined type.
     Values,
     /// Whole or real numbers.
@@ -36,7 +36,7 @@ pub(crate) enum Operands {
 
 /// What the type of the result is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Gives {
+pub enum Gives {
     /// That of the (left) operand.
     Same,
     /// BOOL.
@@ -45,7 +45,7 @@ pub(crate) enum Gives {
 
 /// How a value of a type narrower than a slot stays in its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Narrow {
+pub enum Narrow {
     /// It cannot leave it.
     Keep,
     /// The program stops.
@@ -62,15 +62,17 @@ pub(crate) enum Narrow {
 
 /// An instruction that has one operand as a constant.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Immediate {
-    pub(crate) op: Op,
+#[allow(missing_docs, reason = "each is what its name says")]
+pub struct Immediate {
+    pub op: Op,
     /// The constant is the right operand, negated; else it may be either operand.
-    pub(crate) negated: bool,
+    pub negated: bool,
 }
 
 /// How a comparison orders its operands, once they are swapped if the row says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RelationKind {
+#[allow(missing_docs, reason = "each is what its name says")]
+pub enum RelationKind {
     Equal,
     NotEqual,
     Less,
@@ -79,22 +81,24 @@ pub(crate) enum RelationKind {
 
 /// A comparison as a condition.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Relation {
-    pub(crate) order: RelationKind,
+#[allow(missing_docs, reason = "each is what its name says")]
+pub struct Relation {
+    pub order: RelationKind,
     /// The comparison that holds where this one does not.
-    pub(crate) negation: Dyadic,
+    pub negation: Dyadic,
     /// Jumps if it holds.
-    pub(crate) jump: Op,
+    pub jump: Op,
     /// Jumps if it holds; the right operand is a constant, of which `constant_plus` is added.
-    pub(crate) jump_constant: Op,
-    pub(crate) constant_plus: i32,
+    pub jump_constant: Op,
+    pub constant_plus: i32,
     /// Jumps if it holds for a right operand of 0.
-    pub(crate) jump_zero: Option<Op>,
+    pub jump_zero: Option<Op>,
 }
 
 /// What the search for races makes of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Algebra {
+#[allow(missing_docs, reason = "each is what its name says")]
+pub enum Algebra {
     Sum,
     Difference,
     Product,
@@ -108,45 +112,49 @@ pub(crate) enum Algebra {
 
 /// The bytecode of an operator: `to := left operator right`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lowering {
-    pub(crate) word: Op,
-    pub(crate) long: Op,
+#[allow(missing_docs, reason = "each is what its name says")]
+pub struct Lowering {
+    pub word: Op,
+    pub long: Op,
     /// For REAL32 and REAL64.
-    pub(crate) reals: Option<(Op, Op)>,
-    pub(crate) narrow: Narrow,
+    pub reals: Option<(Op, Op)>,
+    pub narrow: Narrow,
     /// The instruction has the right operand first.
-    pub(crate) swapped: bool,
-    pub(crate) immediate: Option<Immediate>,
-    pub(crate) relation: Option<Relation>,
+    pub swapped: bool,
+    pub immediate: Option<Immediate>,
+    pub relation: Option<Relation>,
 }
 
 /// All about an operator between two operands.
-pub(crate) struct DyadicRow {
+#[allow(missing_docs, reason = "each is what its name says")]
+pub struct DyadicRow {
     /// What it is written as; messages and definitions by the program name the first.
-    pub(crate) written: &'static [TokenKind],
+    pub written: &'static [TokenKind],
     /// A chain of it needs no brackets.
-    pub(crate) associative: bool,
+    pub associative: bool,
     /// The left operand that decides the result, so that the right one is not looked at.
-    pub(crate) decided_by: Option<bool>,
-    pub(crate) operands: Operands,
-    pub(crate) gives: Gives,
-    pub(crate) fold: fn(i128, i128, Basic) -> Option<i64>,
-    pub(crate) lowering: Lowering,
-    pub(crate) algebra: Algebra,
+    pub decided_by: Option<bool>,
+    pub operands: Operands,
+    pub gives: Gives,
+    pub fold: fn(i128, i128, Basic) -> Option<i64>,
+    pub lowering: Lowering,
+    pub algebra: Algebra,
 }
 
 /// All about an operator before one operand.
-pub(crate) struct MonadicRow {
+#[allow(missing_docs, reason = "each is what its name says")]
+pub struct MonadicRow {
     /// What it is written as; messages and definitions by the program name the first.
-    pub(crate) written: &'static [TokenKind],
-    pub(crate) operands: Operands,
-    pub(crate) fold: fn(i128, Basic) -> Option<i64>,
-    pub(crate) lowering: MonadicLowering,
+    pub written: &'static [TokenKind],
+    pub operands: Operands,
+    pub fold: fn(i128, Basic) -> Option<i64>,
+    pub lowering: MonadicLowering,
 }
 
 /// The bytecode of an operator before one operand.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum MonadicLowering {
+#[allow(missing_docs, reason = "each is what its name says")]
+pub enum MonadicLowering {
     /// `to := operator value`.
     Direct { word: Op, long: Option<Op>, reals: Option<(Op, Op)>, narrow: Narrow },
     /// `to := 0 operator value`.
@@ -164,7 +172,7 @@ impl Dyadic {
     }
 
     /// The operator that a token between two operands is.
-    pub(crate) fn of(kind: TokenKind) -> Option<Dyadic> {
+    pub fn of(kind: TokenKind) -> Option<Dyadic> {
         const OF: [Option<Dyadic>; KINDS] = {
             let (mut of, mut at) = ([None; KINDS], 0);
             while at < Dyadic::ALL.len() {
@@ -182,17 +190,17 @@ impl Dyadic {
     }
 
     /// How it is written.
-    pub(crate) fn spelling(self) -> &'static str {
+    pub fn spelling(self) -> &'static str {
         self.row().written[0].spelling()
     }
 
     /// What it makes of two values of a type; `None` where it would stop the program.
-    pub(crate) fn fold(self, left: i64, right: i64, basic: Basic) -> Option<i64> {
+    pub fn fold(self, left: i64, right: i64, basic: Basic) -> Option<i64> {
         (self.row().fold)(i128::from(left), i128::from(right), basic)
     }
 
     /// Whether it compares, so that its result is no value of its operands' type.
-    pub(crate) fn compares(self) -> bool {
+    pub fn compares(self) -> bool {
         self.row().gives == Gives::Truth
     }
 }
@@ -204,17 +212,17 @@ impl Monadic {
     }
 
     /// The operator that a token before an operand is.
-    pub(crate) fn of(kind: TokenKind) -> Option<Monadic> {
+    pub fn of(kind: TokenKind) -> Option<Monadic> {
         Monadic::ALL.iter().copied().find(|operator| operator.row().written.contains(&kind))
     }
 
     /// How it is written.
-    pub(crate) fn spelling(self) -> &'static str {
+    pub fn spelling(self) -> &'static str {
         self.row().written[0].spelling()
     }
 
     /// What it makes of a value of a type; `None` where it would stop the program, or is no computation.
-    pub(crate) fn fold(self, value: i128, basic: Basic) -> Option<i64> {
+    pub fn fold(self, value: i128, basic: Basic) -> Option<i64> {
         (self.row().fold)(value, basic)
     }
 }

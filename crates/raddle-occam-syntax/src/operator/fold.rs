@@ -5,7 +5,7 @@
 use super::basic::Basic;
 
 /// The smallest and largest value of a whole-number type.
-pub(crate) fn range(basic: Basic) -> (i64, i64) {
+pub fn range(basic: Basic) -> (i64, i64) {
     match basic {
         Basic::Bool => (0, 1),
         Basic::Byte => (0, 255),
@@ -16,7 +16,7 @@ pub(crate) fn range(basic: Basic) -> (i64, i64) {
 }
 
 /// Brings a value into a type's range, as PLUS, MINUS and TIMES do.
-pub(crate) fn wrap(value: i128, basic: Basic) -> i64 {
+pub fn wrap(value: i128, basic: Basic) -> i64 {
     match basic {
         Basic::Bool => i64::from(value != 0),
         Basic::Byte => i64::from(value as u8),
@@ -27,7 +27,7 @@ pub(crate) fn wrap(value: i128, basic: Basic) -> i64 {
 }
 
 /// The value, if it is in the type's range.
-pub(crate) fn in_range(value: i128, basic: Basic) -> Option<i64> {
+pub fn in_range(value: i128, basic: Basic) -> Option<i64> {
     let (low, high) = range(basic);
     (i128::from(low)..=i128::from(high)).contains(&value).then_some(value as i64)
 }

@@ -386,6 +386,8 @@ pub enum ProcessKind {
     Sync(ExprId),
     /// `RESIGN barrier`, and what is done meanwhile.
     Resign { barrier: ExprId, body: ProcessId },
+    /// SUSPEND: a mobile process stops until it is activated again.
+    Suspend,
     /// FORKING, whose end is that of all processes forked in it.
     Forking(ProcessId),
     /// `FORK name (arguments)`.
@@ -456,6 +458,8 @@ pub struct Field {
 pub struct Form {
     /// The tag, for variants.
     pub tag: Option<Ident>,
+    /// The number that the tag is to have, if that is said.
+    pub value: Option<ExprId>,
     /// The types of the items.
     pub items: Vec<TypeNodeId>,
 }
@@ -507,8 +511,10 @@ pub enum SpecKind {
         renaming: Renaming,
         value: ExprId,
     },
-    /// PROC.
-    Proc { name: Ident, formals: Vec<Formal>, body: ProcessId, recursive: bool },
+    /// PROC; a MOBILE one says which PROC TYPE it implements.
+    Proc { name: Ident, formals: Vec<Formal>, body: ProcessId, recursive: bool, implements: Option<Ident> },
+    /// `PROC TYPE name IS (...):`, what mobile processes are given at each activation.
+    ProcType { name: Ident, formals: Vec<Formal> },
     /// FUNCTION; the body is a list of expressions, of which a VALOF is the only one.
     Function {
         name: Ident,
@@ -523,8 +529,8 @@ pub enum SpecKind {
     Record { name: Ident, fields: Vec<Field>, packed: bool, mobile: bool },
     /// `CHAN TYPE name` with a MOBILE RECORD.
     Bundle { name: Ident, fields: Vec<Field>, recursive: bool },
-    /// PROTOCOL; `variant` for PROTOCOL with CASE.
-    Protocol { name: Ident, variant: bool, forms: Vec<Form> },
+    /// PROTOCOL; `variant` for PROTOCOL with CASE, whose own tags are numbered from `first` on if that is said.
+    Protocol { name: Ident, variant: bool, extends: Vec<Ident>, first: Option<ExprId>, forms: Vec<Form> },
     /// PLACE, without effect.
     Place(Ident),
     /// `#PRAGMA`.

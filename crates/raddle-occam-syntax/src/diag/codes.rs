@@ -199,6 +199,11 @@ codes! {
     Extended 1004 Error "a channel used in the process of its extended input"
         "Rule U6: who outputs waits until the process of `c ?? x` has ended. Until then nobody uses `c`, at either \
          end, and there must be somebody: a timer or a port has none."
+    Suspend 1005 Error "a mobile process that cannot suspend, or move, here"
+        "SUSPEND belongs to a MOBILE PROC, or to a PROC that it calls, and stops all processes in it until whoever has \
+         it activates it again. What it was given then may be gone: so it does not suspend in a CLAIM, a RESIGN, a \
+         FORKING or the process of `??`, keeps no other name for a channel of a bundle that it was given, and uses \
+         nothing of its surroundings but what it is given."
 }
 
 impl Code {

@@ -3,29 +3,60 @@
 //! Never: reads a process itself.
 
 use super::{Parsed, Parser};
-use crate::ast::{ExprKind, Field, Form, Formal, Ident, Mode, SpecKind, TypeNodeId};
+use crate::ast::{ExprId, ExprKind, Field, Form, Formal, Ident, Mode, SpecKind, TypeNodeId};
 use crate::diag::Code;
 use crate::lex::TokenKind;
 
 impl Parser<'_> {
-    /// proc = PROC name "(" formals ")", below it a process, and ":"
-    pub(super) fn proc(&mut self, mut recursive: bool) -> Parsed<SpecKind> {
+    /// proc = PROC name "(" formals ")" [ IMPLEMENTS name ], below it a process, and ":"
+    ///
+    /// Only a mobile one says what it implements; MOBILE has been read.
+    pub(super) fn proc(&mut self, mut recursive: bool, mobile: bool) -> Parsed<SpecKind> {
         self.expect(TokenKind::Proc)?;
         while matches!(self.kind(), TokenKind::Rec | TokenKind::Recursive | TokenKind::Inline) {
             recursive |= self.bump().kind != TokenKind::Inline;
         }
         if self.kind() == TokenKind::Type {
-            return self.not_supported(self.span(), "PROC TYPE and mobile processes are");
+            return self.proc_type();
         }
         let name = self.ident("the PROC's name")?;
         let formals = self.formals()?;
+        let implements = self.implements(name, mobile)?;
         if matches!(self.kind(), TokenKind::Is | TokenKind::Name) {
-            return self.not_supported(self.span(), "renamed and mobile PROCs are");
+            return self.not_supported(self.span(), "renamed PROCs are");
         }
         self.expect(TokenKind::Newline)?;
         let body = self.body("PROC");
         self.end_of_body("PROC", name);
-        Ok(SpecKind::Proc { name, formals, body, recursive })
+        Ok(SpecKind::Proc { name, formals, body, recursive, implements })
+    }
+
+    /// [ IMPLEMENTS name ], which is no reserved word
+    fn implements(&mut self, name: Ident, mobile: bool) -> Parsed<Option<Ident>> {
+        let said = self.kind() == TokenKind::Name && self.sources.slice(self.span()) == "IMPLEMENTS";
+        if said && mobile {
+            self.bump();
+            return self.ident("the name of a PROC TYPE").map(Some);
+        }
+        if said || mobile {
+            let message = match mobile {
+                true => "a MOBILE PROC says which PROC TYPE it IMPLEMENTS",
+                false => "what IMPLEMENTS a PROC TYPE is a MOBILE PROC",
+            };
+            return self.fail(Code::Unexpected, name.span, message.to_owned());
+        }
+        Ok(None)
+    }
+
+    /// proc type = PROC TYPE name IS "(" formals ")" ":"
+    fn proc_type(&mut self) -> Parsed<SpecKind> {
+        self.bump();
+        let name = self.ident("the PROC TYPE's name")?;
+        self.declare_type(name);
+        self.expect(TokenKind::Is)?;
+        let formals = self.formals()?;
+        self.end_of_spec();
+        Ok(SpecKind::ProcType { name, formals })
     }
 
     /// function = types FUNCTION name "(" formals ")" ( IS expressions ":" | below it a VALOF, and ":" )
@@ -144,7 +175,7 @@ impl Parser<'_> {
         );
     }
 
-    /// protocol = PROTOCOL name ( IS items ":" | below it CASE with forms, and ":" )
+    /// protocol = PROTOCOL name ( IS items ":" | [ EXTENDS names ] ( ":" | below it CASE with forms, and ":" ) )
     pub(super) fn protocol(&mut self) -> Parsed<SpecKind> {
         self.bump();
         let name = self.ident("the PROTOCOL's name")?;
@@ -152,19 +183,32 @@ impl Parser<'_> {
         if self.eat(TokenKind::Is) {
             let items = self.items()?;
             self.end_of_spec();
-            let forms = vec![Form { tag: None, items }];
-            return Ok(SpecKind::Protocol { name, variant: false, forms });
+            let forms = vec![Form { tag: None, value: None, items }];
+            return Ok(SpecKind::Protocol { name, variant: false, extends: Vec::new(), first: None, forms });
         }
-        if self.kind() == TokenKind::Extends {
-            return self.not_supported(self.span(), "PROTOCOL EXTENDS is");
+        let mut extends = Vec::new();
+        if self.eat(TokenKind::Extends) {
+            extends.push(self.ident("the name of a PROTOCOL with CASE")?);
+            while self.eat(TokenKind::Comma) {
+                extends.push(self.ident("the name of another PROTOCOL with CASE")?);
+            }
+            self.twice(extends.clone().into_iter(), name.span);
         }
+        if !extends.is_empty() && self.kind() == TokenKind::Colon {
+            self.end_of_spec();
+            return Ok(SpecKind::Protocol { name, variant: true, extends, first: None, forms: Vec::new() });
+        }
+        let (first, forms) = self.tagged(name)?;
+        Ok(SpecKind::Protocol { name, variant: true, extends, first, forms })
+    }
+
+    /// CASE [ FROM number ], below it the forms, and ":"
+    fn tagged(&mut self, name: Ident) -> Parsed<(Option<ExprId>, Vec<Form>)> {
         self.expect(TokenKind::Newline)?;
         self.expect(TokenKind::Indent)?;
         let level = self.level;
         self.expect(TokenKind::Case)?;
-        if self.kind() == TokenKind::Extends {
-            return self.not_supported(self.span(), "PROTOCOL EXTENDS is");
-        }
+        let first = if self.eat(TokenKind::From) { Some(self.expr()?) } else { None };
         self.expect(TokenKind::Newline)?;
         let forms = if self.kind() == TokenKind::Indent { self.forms() } else { Vec::new() };
         while self.level >= level && self.kind() != TokenKind::End {
@@ -172,7 +216,7 @@ impl Parser<'_> {
         }
         self.end_of_body("PROTOCOL", name);
         self.twice(forms.iter().filter_map(|form| form.tag).collect::<Vec<_>>().into_iter(), name.span);
-        Ok(SpecKind::Protocol { name, variant: true, forms })
+        Ok((first, forms))
     }
 
     fn forms(&mut self) -> Vec<Form> {
@@ -189,12 +233,13 @@ impl Parser<'_> {
         forms
     }
 
-    /// form = tag { ";" item }
+    /// form = tag [ "=" number ] { ";" item }
     fn form(&mut self) -> Parsed<Form> {
         let tag = Some(self.ident("a tag")?);
+        let value = if self.eat(TokenKind::Equal) { Some(self.expr()?) } else { None };
         let items = if self.eat(TokenKind::Semi) { self.items()? } else { Vec::new() };
         self.expect(TokenKind::Newline)?;
-        Ok(Form { tag, items })
+        Ok(Form { tag, value, items })
     }
 
     fn items(&mut self) -> Parsed<Vec<TypeNodeId>> {

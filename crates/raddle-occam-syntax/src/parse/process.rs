@@ -137,7 +137,11 @@ impl Parser<'_> {
                 ProcessKind::Claim { end, body: self.body("CLAIM") }
             }
             TokenKind::Forking | TokenKind::Fork | TokenKind::Sync | TokenKind::Resign => self.dynamic()?,
-            TokenKind::Suspend => return self.not_supported(span, "mobile processes are"),
+            TokenKind::Suspend => {
+                self.bump();
+                self.end_of_line()?;
+                ProcessKind::Suspend
+            }
             TokenKind::Placed | TokenKind::Processor => self.placed()?,
             TokenKind::Asm | TokenKind::Guy => {
                 let message = "a transputer's assembly code is not run: Raddle has no registers of its kind";

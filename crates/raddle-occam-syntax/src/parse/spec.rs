@@ -96,7 +96,11 @@ impl Parser<'_> {
                 self.bump();
                 self.abbreviation(Mode::Result)
             }
-            TokenKind::Proc => self.proc(false),
+            TokenKind::Proc => self.proc(false, false),
+            TokenKind::Mobile if self.peek(1) == TokenKind::Proc => {
+                self.bump();
+                self.proc(false, true)
+            }
             TokenKind::Inline | TokenKind::Rec | TokenKind::Recursive => self.prefixed(),
             TokenKind::Protocol => self.protocol(),
             TokenKind::Data => self.data_type(false),
@@ -110,7 +114,11 @@ impl Parser<'_> {
     fn prefixed(&mut self) -> Parsed<SpecKind> {
         let recursive = self.bump().kind != TokenKind::Inline;
         match self.kind() {
-            TokenKind::Proc => self.proc(recursive),
+            TokenKind::Proc => self.proc(recursive, false),
+            TokenKind::Mobile if self.peek(1) == TokenKind::Proc => {
+                self.bump();
+                self.proc(recursive, true)
+            }
             TokenKind::Inline | TokenKind::Rec | TokenKind::Recursive => self.prefixed(),
             TokenKind::Data => self.data_type(recursive),
             TokenKind::Chan => self.bundle(recursive),

@@ -35,9 +35,6 @@ impl Parser<'_> {
             }
             TokenKind::Mobile => {
                 self.bump();
-                if self.kind() == TokenKind::Proc {
-                    return self.not_supported(start, "mobile processes are");
-                }
                 TypeKind::Mobile(self.ty()?)
             }
             TokenKind::Port => {

@@ -16,14 +16,16 @@ mod message;
 mod operator;
 mod predefined;
 mod process;
+mod protocol;
 mod routine;
 mod spec;
+mod suspend;
 mod target;
 mod types;
 
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};
-use crate::program::{Meaning, Mention, Name, NameId, NameKind, Program};
+use crate::program::{Meaning, Mention, Name, NameId, NameKind, Program, RoutineId};
 use crate::source::Span;
 use crate::symbol::{FastMap, Symbol, Symbols};
 use crate::types::{TypeId, Types};
@@ -36,6 +38,8 @@ struct RoutineFrame {
     communicates: bool,
     /// The first name that is declared in it.
     first_name: usize,
+    /// Where it suspends.
+    suspends: Option<Span>,
 }
 
 struct Checker<'a> {
@@ -50,12 +54,18 @@ struct Checker<'a> {
     given_up: bool,
     /// SHARED ends that are claimed here.
     claims: Vec<NameId>,
+    /// What is around, in its routine, in which nothing suspends.
+    steady: Vec<(&'static str, Span)>,
+    /// Where routines suspend.
+    suspended: Vec<(RoutineId, Span)>,
     /// Values of VAL names.
     values: FastMap<u32, i64>,
     /// Operators that the program defines, while in scope.
     operators: Vec<NameId>,
     /// CHAN TYPEs that are declared and not defined yet, with their places in `Types::bundles`.
     forwards: Vec<(NameId, u32)>,
+    /// The numbers of tags, by the protocol that declares them; with the place, those that the program says.
+    tags: FastMap<(u32, Symbol), (u8, Span)>,
     /// The literal behind a minus: `-2147483648` is an INT though `2147483648` is none.
     negated: Option<ExprId>,
     /// Function calls being computed for a constant.
@@ -78,6 +88,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         names: Vec::new(),
         routines: Vec::new(),
         forkings: FastMap::default(),
+        activations: FastMap::default(),
         mentions: Vec::new(),
         constants: FastMap::default(),
         values: FastMap::default(),
@@ -92,9 +103,12 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         frames: Vec::new(),
         given_up: false,
         claims: Vec::new(),
+        steady: Vec::new(),
+        suspended: Vec::new(),
         values: FastMap::default(),
         operators: Vec::new(),
         forwards: Vec::new(),
+        tags: FastMap::default(),
         negated: None,
         calls: 0,
         calls_total: 0,
@@ -104,9 +118,11 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         checker.spec(spec);
     }
     checker.end_of_forwards();
-    let mut program = checker.program;
+    checker.number_tags();
+    let (mut program, suspended) = (checker.program, checker.suspended);
     program.values = checker.values;
     program.ast = ast;
+    suspend::of_programs(&program, &suspended, diagnostics);
     program
 }
 

@@ -75,6 +75,8 @@ impl Checker<'_> {
             formals: list,
             results,
             body: Body::Predefined,
+            implements: None,
+            suspends: false,
             recursive: false,
             assigns_level: u32::MAX,
             // What the host does is known to nobody here.

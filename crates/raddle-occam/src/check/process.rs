@@ -51,9 +51,12 @@ impl Checker<'_> {
             ProcessKind::Assign { targets, values } => self.assign(targets, values, process.span),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind, process.span),
             ProcessKind::Extended { channel, kind, during, after } => {
+                let around = self.steady.len();
+                self.steady.push(("the process of `??`", process.span));
                 self.input(*channel, kind, process.span);
                 self.must_wait(*channel);
                 self.process_in_scope(*during);
+                self.steady.truncate(around);
                 after.iter().for_each(|&after| self.process_in_scope(after));
             }
             ProcessKind::Output { channel, items } => self.output(*channel, items, process.span),
@@ -72,11 +75,18 @@ impl Checker<'_> {
                 self.communicates(process.span);
                 let first = NameId(self.program.names.len() as u32);
                 self.program.forkings.insert(id.0, first);
-                self.process_in_scope(body);
+                self.steadily("a FORKING", process.span, body);
+            }
+            ProcessKind::Suspend => {
+                self.communicates(process.span);
+                self.suspends_here(process.span);
             }
             ProcessKind::Fork { name, arguments } => {
                 self.communicates(process.span);
+                self.steady.push(("a forked process", process.span));
                 self.proc_call(id, *name, arguments);
+                self.steady.pop();
+                self.not_forked(id, *name);
                 arguments.iter().for_each(|&argument| self.not_claimed(argument));
             }
         }
@@ -295,7 +305,7 @@ impl Checker<'_> {
         if let Some(root) = root {
             self.claims.push(root);
         }
-        self.process_in_scope(body);
+        self.steadily("a CLAIM", self.span(end), body);
         if root.is_some() {
             self.claims.pop();
         }

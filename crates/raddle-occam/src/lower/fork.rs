@@ -56,6 +56,9 @@ impl Lowerer<'_> {
         if self.program.routines[routine.0 as usize].body == Body::Predefined {
             return self.refuse(span, "a predefined PROC is called, not forked");
         }
+        if self.is_part_of_process(routine) {
+            return self.refuse(span, "a PROC that suspends is called, not forked");
+        }
         let Some(block) = self.f.forking else {
             return self.refuse(span, "nothing counts what is forked here");
         };

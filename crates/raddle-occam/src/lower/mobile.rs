@@ -164,6 +164,9 @@ impl Lowerer<'_> {
             return to;
         }
         match &ast.expr(expr).kind {
+            ExprKind::NewMobile(_) if self.program.types.process_type(own).is_some() => {
+                return self.new_process(expr);
+            }
             &ExprKind::NewMobile(node) => return self.new_mobile(node, own),
             &ExprKind::Clone(value) => return self.clone_of(value),
             &ExprKind::End(of, _) => return self.mobile_value(of, ty),

@@ -185,6 +185,9 @@ impl Lowerer<'_> {
                 let view = self.view(value);
                 Some(Home::View(self.typed(view, ty)))
             }
+            Shape::Chan(_) | Shape::Barrier if self.word_of(value).is_some() => {
+                self.word_of(value).map(Home::At)
+            }
             Shape::Chan(_) => {
                 let channel = self.channel(value);
                 Some(Home::Slot(channel))

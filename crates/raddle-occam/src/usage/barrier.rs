@@ -44,7 +44,9 @@ impl Walker<'_> {
     pub(crate) fn enroll(&mut self, barriers: &[ExprId], par: ProcessId) {
         let mut roots = Vec::new();
         for &barrier in barriers {
-            roots.extend(self.use_barrier(barrier));
+            let found = self.use_barrier(barrier);
+            self.enrolls_nothing_given(&found, self.ast.expr(barrier).span);
+            roots.extend(found);
         }
         self.enrolling = roots;
         self.process(par);

@@ -56,6 +56,11 @@ impl Forks {
         self.repeated.len() as u32
     }
 
+    /// The outer names that a routine uses, through calls too.
+    pub(super) fn outer_names(&self, routine: RoutineId) -> Vec<NameId> {
+        self.free.of(routine).keys().copied().collect()
+    }
+
     fn is_repeated(&self, fork: u32) -> bool {
         fork.checked_sub(1).is_some_and(|at| self.repeated[at as usize])
     }

@@ -35,6 +35,7 @@ mod size;
 mod solve;
 mod spec;
 mod state;
+mod suspend;
 mod table;
 mod terms;
 mod tried;

@@ -44,7 +44,10 @@ impl Walker<'_> {
             ExprKind::Table { elements, .. }
                 if self.program.types.is_channel_like(self.program.type_of(expr)) =>
             {
-                elements.iter().flat_map(|&element| self.places(element)).collect()
+                let places: Vec<AccessPath> =
+                    elements.iter().flat_map(|&element| self.places(element)).collect();
+                self.keeps_nothing_given(&places, ast.expr(expr).span);
+                places
             }
             _ => {
                 self.read(expr);
@@ -68,7 +71,7 @@ impl Walker<'_> {
             && self.aliases.get(&self.program.name_of(base)).is_some_and(|alias| alias.table)
     }
 
-    fn name_places(&self, name: NameId) -> Vec<AccessPath> {
+    pub(super) fn name_places(&self, name: NameId) -> Vec<AccessPath> {
         if name == NameId::NONE {
             return Vec::new();
         }

@@ -59,6 +59,7 @@ impl Walker<'_> {
             self.assigned.clear();
         }
         let summary = self.summarise(id);
+        self.takes_along(id, &summary);
         self.summaries.insert(id, Rc::new(summary));
     }
 
@@ -97,7 +98,7 @@ impl Walker<'_> {
                     list.iter().for_each(|&result| walker.read(result));
                     result = walker.result_of(list);
                 }
-                Body::Predefined | Body::Foreign => {}
+                Body::Predefined | Body::Foreign | Body::Interface => {}
             }
         });
         drop(outcome);

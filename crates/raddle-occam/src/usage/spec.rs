@@ -101,6 +101,7 @@ impl Walker<'_> {
             Mode::Reference | Mode::Result => {
                 let table = matches!(self.ast.expr(value).kind, ExprKind::Table { .. });
                 let mut places = self.places(value);
+                self.names_nothing_given(value);
                 let direction = direction.or(self.end_of(value));
                 let channel = self.program.types.is_channel_like(self.program.type_of(value));
                 for place in &mut places {

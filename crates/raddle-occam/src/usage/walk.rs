@@ -22,7 +22,7 @@ impl Walker<'_> {
         let ast = self.ast;
         let freezes = self.freezes.len();
         match &ast.process(id).kind {
-            ProcessKind::Skip | ProcessKind::Error => {}
+            ProcessKind::Skip | ProcessKind::Suspend | ProcessKind::Error => {}
             ProcessKind::Stop => self.dead = true,
             ProcessKind::Construct { order: ConstructKind::Seq, replicator, body } => match replicator {
                 None => body.iter().for_each(|&process| self.process(process)),
@@ -43,6 +43,7 @@ impl Walker<'_> {
             }
             ProcessKind::Output { channel, items } => self.output(*channel, items),
             ProcessKind::Call { name, arguments } => {
+                self.activate(id, name.span);
                 self.call(self.program.process_names[id.0 as usize], arguments, name.span);
             }
             ProcessKind::Block { specs, body } => {

@@ -55,6 +55,10 @@ impl GenProcess {
                 line(2, "FALSE & SKIP");
                 line(4, "STOP");
             }
+            Self::Extended(channel, to, during) => {
+                line(0, &format!("c{channel} ?? x{to}"));
+                body(during, indent + 2, text);
+            }
             Self::Each(array, index, value) => {
                 line(0, &format!("PAR i{index} = 0 FOR {SIZE}"));
                 line(2, &format!("a{array}[i{index}] := a{array}[i{index}] >< {}", value.text()));
@@ -95,6 +99,37 @@ impl GenProcess {
                 line!(2, "SEQ");
                 line!(4, "left := left - 1");
                 body(list, indent + 4, text);
+            }
+            Self::Meet(barrier, parts) => {
+                line!(0, "BARRIER b{barrier}:");
+                line!(0, "PAR ENROLL b{barrier}");
+                for branch in 0..2 {
+                    line!(2, "SEQ");
+                    for part in parts {
+                        body(&part[branch], indent + 4, text);
+                        line!(4, "SYNC b{barrier}");
+                    }
+                }
+            }
+            Self::Fork(by, variable, beside) => {
+                line!(0, "INITIAL INT by IS {}:", by.text());
+                line!(0, "FORKING");
+                line!(2, "SEQ");
+                line!(4, "FORK mix (by, x{variable})");
+                body(beside, indent + 4, text);
+            }
+            Self::Activate(to, values) => {
+                line!(0, "MOBILE STEPS process:");
+                line!(0, "SEQ");
+                line!(2, "process := MOBILE stepper");
+                for value in values {
+                    line!(2, "INITIAL INT sent IS {}:", value.text());
+                    line!(2, "CHAN INT to, from:");
+                    line!(2, "PAR");
+                    line!(4, "to ! sent");
+                    line!(4, "process (to?, from!)");
+                    line!(4, "from ? x{to}");
+                }
             }
             Self::Par(channel, sender, receiver) => {
                 line!(0, "CHAN INT c{channel}:");

@@ -56,6 +56,12 @@ fn blocks_of_a_product_are_multiplied_by_blas() {
 }
 
 #[test]
+fn a_matrix_is_factored_by_a_network_with_blas() {
+    let path = format!("{}/../../examples/lu.occ", env!("CARGO_MANIFEST_DIR"));
+    with_library("libblas", path.as_ref(), "6400 elements, wrong: 0\n");
+}
+
+#[test]
 fn equations_are_solved_by_lapack() {
     let program = "#INCLUDE \"course.module\"\n#INCLUDE \"lapack.module\"\nPROC main (CHAN BYTE screen!)\n\
                    \x20 INITIAL [4]REAL64 a IS [2.0(REAL64), 1.0(REAL64), 1.0(REAL64), 3.0(REAL64)]:\n\

@@ -25,6 +25,7 @@ mod induction;
 mod nearby;
 mod overlap;
 mod parallel;
+mod phase;
 mod place;
 mod poly;
 mod quick;
@@ -99,6 +100,11 @@ struct Walker<'a> {
     claims_made: u32,
     /// What the branches of the PAR that comes next are members of.
     enrolling: Vec<NameId>,
+    /// The barriers that the branches around are members of, and how far those have come; how many there have been.
+    phases: Vec<phase::Membership>,
+    memberships: u32,
+    /// Whether a process uses a barrier.
+    mentioned: FastMap<(ProcessId, NameId), bool>,
     /// Channels whose sender waits until the process in which the walk stands has ended.
     held_channels: Vec<(AccessPath, Span)>,
     /// Barriers that the walk stands in a RESIGN of.
@@ -162,6 +168,9 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         claims: Vec::new(),
         claims_made: 0,
         enrolling: Vec::new(),
+        phases: Vec::new(),
+        memberships: 0,
+        mentioned: FastMap::default(),
         held_channels: Vec::new(),
         resigned: Vec::new(),
         forks: fork::Forks::new(program),

@@ -210,7 +210,8 @@ impl Walker<'_> {
         span: Span,
         (facts, held): (PathId, Option<Held>),
     ) {
-        let access = Access { held, fork: self.forks.current, ..place.access(what, span, facts) };
+        let (fork, phases) = (self.forks.current, self.phases_now());
+        let access = Access { held, fork, phases, ..place.access(what, span, facts) };
         self.check_freezes(&access);
         if !self.held_channels.is_empty() {
             self.not_held(place, what, span);
@@ -250,6 +251,7 @@ impl Walker<'_> {
             && last.what == access.what
             && last.held == access.held
             && last.fork == access.fork
+            && last.phases == access.phases
             && last.path == access.path
             && self.paths.below(access.facts, last.facts)
             && last.facts == access.facts

@@ -78,6 +78,7 @@ impl Walker<'_> {
         };
         let outer = std::mem::replace(&mut self.frame, frame);
         let freezes = std::mem::take(&mut self.freezes);
+        let phases = std::mem::take(&mut self.phases);
         let (path, depth, dead) = (self.path, self.parallel_depth, self.dead);
         let collecting = self.collecting.take();
         (self.path, self.parallel_depth, self.dead) = (0, 0, false);
@@ -109,7 +110,7 @@ impl Walker<'_> {
         let accesses = self.accesses.split_off(first);
         self.segment = segment;
         let frame = std::mem::replace(&mut self.frame, outer);
-        self.freezes = freezes;
+        (self.freezes, self.phases) = (freezes, phases);
         (self.path, self.parallel_depth, self.dead) = (path, depth, dead);
         self.collecting = collecting;
         let mut inputs: Vec<(NameId, Sym)> =

@@ -87,10 +87,14 @@ impl Walker<'_> {
         let outer = self.collecting.replace(Vec::new());
         match mode {
             Mode::Val | Mode::Initial => {
-                if renaming == Renaming::Is {
-                    self.read(value);
-                } else {
-                    self.read_retyped(value);
+                let read = |walker: &mut Self| match renaming {
+                    Renaming::Is => walker.read(value),
+                    _ => walker.read_retyped(value),
+                };
+                match mode {
+                    // It may be looked at whenever its name is.
+                    Mode::Val => self.in_all_phases(read),
+                    _ => read(self),
                 }
                 let integer =
                     renaming == Renaming::Is && self.program.types.is_integer(self.program.name(name).ty);

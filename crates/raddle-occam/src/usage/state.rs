@@ -82,7 +82,9 @@ impl Walker<'_> {
     /// Runs `within` and takes back what it changed, which it returns.
     pub(crate) fn branch(&mut self, within: impl FnOnce(&mut Self)) -> BranchEnd {
         let (mark, path, dead) = (self.states.log.len(), self.path, self.dead);
+        let phases = self.phases_before();
         within(self);
+        self.put_phases_back(&phases);
         let changed = self.states.roll_back(mark);
         let end = std::mem::replace(&mut self.path, path);
         let outcome = BranchEnd { changed, dead: self.dead, path: end };

@@ -21,6 +21,7 @@ impl Walker<'_> {
         }
         let ast = self.ast;
         let freezes = self.freezes.len();
+        let behind = self.enter_phases(id);
         match &ast.process(id).kind {
             ProcessKind::Skip | ProcessKind::Suspend | ProcessKind::Error => {}
             ProcessKind::Stop => self.dead = true,
@@ -60,6 +61,7 @@ impl Walker<'_> {
             }
         }
         self.freezes.truncate(freezes);
+        self.leave_phases(id, &behind);
     }
 
     fn assign(&mut self, targets: &[ExprId], values: &[ExprId]) {

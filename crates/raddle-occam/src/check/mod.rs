@@ -235,8 +235,7 @@ impl Checker<'_> {
     /// The complaint of a name that is not in scope, with what may have been meant.
     fn undeclared(&self, name: Ident) -> Diagnostic {
         let text = self.program.symbols.text(name.symbol);
-        if text == "KERNEL.RUN" {
-            let message = "KERNEL.RUN runs a transputer's code, which no processor here has";
+        if let Some(message) = known_elsewhere(text) {
             return Diagnostic::new(Code::NotSupported, name.span, message);
         }
         let complaint =
@@ -298,6 +297,21 @@ impl Checker<'_> {
             self.spec(spec);
         }
     }
+}
+
+/// What other compilers of occam have under a name, and this one has not.
+fn known_elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "KERNEL.RUN" => "KERNEL.RUN runs a transputer's code, which no processor here has",
+        "UINT" | "UINT16" | "UINT32" | "UINT64" => {
+            "unsigned types are not supported yet; PLUS, MINUS and TIMES wrap around, and INT64 has more room"
+        }
+        "MOBILE.CHAN" => {
+            "MOBILE.CHAN is not supported yet; a PROTOCOL with CASE can carry ends of several CHAN TYPEs"
+        }
+        "GETPRI" | "SETPRI" => "priorities are not supported yet; where one input must win, use PRI ALT",
+        _ => return None,
+    })
 }
 
 fn one_letter_apart(left: &str, right: &str) -> bool {

@@ -1,5 +1,5 @@
 //! Owns: which outer names a routine or a process uses, which of them it may change, and who forks.
-//! May use: `ast`, `program`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: emits code.
 //!
 //! The checker numbers names in the order of the text, and every name is declared before it is used. So the names
@@ -309,17 +309,7 @@ impl Walk<'_> {
                     self.expr(item.value);
                 }
             }
-            ProcessKind::Call { arguments, .. } | ProcessKind::Fork { arguments, .. } => {
-                let callee = self.program.process_names[id.0 as usize];
-                if let Some(&process) = self.program.activations.get(&id.0) {
-                    self.mention(process, true);
-                }
-                if self.forking == 0 {
-                    self.found.forks |= matches!(self.program.ast.process(id).kind, ProcessKind::Fork { .. });
-                    self.found.outside.extend(self.program.routine_of(callee));
-                }
-                self.call(callee, arguments);
-            }
+            ProcessKind::Call { .. } | ProcessKind::Fork { .. } => self.calls(id),
             ProcessKind::Enroll { .. } | ProcessKind::Sync(_) | ProcessKind::Resign { .. } => {
                 self.barrier(id)
             }
@@ -337,6 +327,23 @@ impl Walk<'_> {
                 self.process(body);
             }
         }
+    }
+
+    fn calls(&mut self, id: ProcessId) {
+        let (ProcessKind::Call { arguments, .. } | ProcessKind::Fork { arguments, .. }) =
+            &self.program.ast.process(id).kind
+        else {
+            return;
+        };
+        let callee = self.program.process_names[id.0 as usize];
+        if let Some(&process) = self.program.activations.get(&id.0) {
+            self.mention(process, true);
+        }
+        if self.forking == 0 {
+            self.found.forks |= matches!(self.program.ast.process(id).kind, ProcessKind::Fork { .. });
+            self.found.outside.extend(self.program.routine_of(callee));
+        }
+        self.call(callee, arguments);
     }
 
     fn assignment(&mut self, targets: &[ExprId], values: &[ExprId]) {

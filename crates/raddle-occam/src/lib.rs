@@ -1,5 +1,5 @@
 //! Owns: occam 2.1 and occam-pi source to a checked program.
-//! May use: nothing.
+//! May use: `raddle-occam-syntax`.
 //! Never: reads or writes files, prints, or runs a program.
 //!
 //! The stages, each a pure function that returns what it understood together with its complaints:
@@ -18,10 +18,10 @@ pub mod usage;
 
 pub use checked::{Analysis, ChannelUse, Checked};
 use diag::{Code, Diagnostic, Severity};
-pub use raddle_occam_syntax::library::library_names;
-use raddle_occam_syntax::library;
-pub use raddle_occam_syntax::{ast, diag, format, layout, lex, operator, parse, pre, source, symbol};
 use pre::{Files, Preprocessor};
+use raddle_occam_syntax::library;
+pub use raddle_occam_syntax::library::library_names;
+pub use raddle_occam_syntax::{ast, diag, format, layout, lex, operator, parse, pre, source, symbol};
 use source::{FileId, Sources};
 use symbol::Symbols;
 

@@ -1,5 +1,5 @@
 //! Owns: what is known of a program once names and types are resolved.
-//! May use: `ast`, `source`, `symbol`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: changes after `check` has made it.
 //!
 //! Everything is reached by number: the type of an expression, the name that it mentions, the names that a

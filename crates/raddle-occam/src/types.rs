@@ -1,5 +1,5 @@
 //! Owns: the types of a program, each once.
-//! May use: `ast`, `operator::basic`, `symbol`.
+//! May use: `raddle-occam-syntax`.
 //! Never: looks at expressions.
 //!
 //! Equal types have equal numbers, so most comparisons are one. Records, bundles, protocols and DATA TYPEs are equal
@@ -243,9 +243,7 @@ impl Types {
     /// Whether a protocol has all tags of another by extending it.
     pub fn extends(&self, protocol: TypeId, base: TypeId) -> bool {
         match (self.get(protocol), self.get(base)) {
-            (Type::Protocol(at), Type::Protocol(base)) => {
-                self.protocols[at as usize].extends.contains(&base)
-            }
+            (Type::Protocol(at), Type::Protocol(base)) => self.protocols[at as usize].extends.contains(&base),
             _ => false,
         }
     }

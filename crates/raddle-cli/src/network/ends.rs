@@ -65,7 +65,8 @@ impl<'p> EndUses<'p> {
             }
             // What a mobile process may do is all in the directions.
             for &formal in routine.formals.iter().filter(|_| routine.body == Body::Interface) {
-                if let Type::Chan { direction: Some(direction), .. } = program.types.get(program.name(formal).ty)
+                if let Type::Chan { direction: Some(direction), .. } =
+                    program.types.get(program.name(formal).ty)
                 {
                     ends.note(formal, direction);
                 }

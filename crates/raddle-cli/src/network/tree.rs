@@ -101,17 +101,6 @@ pub(super) struct NetworkBuilder<'p> {
     uses: Vec<(usize, BoundEnds, Direction)>,
     /// The routines in whose bodies the walk is.
     stack: Vec<RoutineId>,
-    /// A call of which is known which ends it uses.
-    fn by_directions(&mut self, node: usize, callee: &Routine, arguments: &[ExprId], env: &Env) {
-        for (&formal, &argument) in callee.formals.iter().zip(arguments) {
-            let [input, output] = self.ends.directions(formal);
-            let both = [(input, Direction::Input), (output, Direction::Output)];
-            for (_, direction) in both.into_iter().filter(|it| it.0) {
-                self.used(node, argument, direction, env);
-            }
-        }
-    }
-
     /// Whether a routine has processes inside that are worth a box.
     unfolds: FastMap<RoutineId, bool>,
     steps: u32,
@@ -549,6 +538,17 @@ impl NetworkBuilder<'_> {
         self.stack.push(callee);
         self.walk(node, body, &mut inner, flat || self.is_library(program.name(routine.name).span));
         self.stack.pop();
+    }
+
+    /// A call of which is known which ends it uses.
+    fn by_directions(&mut self, node: usize, callee: &Routine, arguments: &[ExprId], env: &Env) {
+        for (&formal, &argument) in callee.formals.iter().zip(arguments) {
+            let [input, output] = self.ends.directions(formal);
+            let both = [(input, Direction::Input), (output, Direction::Output)];
+            for (_, direction) in both.into_iter().filter(|it| it.0) {
+                self.used(node, argument, direction, env);
+            }
+        }
     }
 
     /// Whether a routine has processes inside that are worth a box.

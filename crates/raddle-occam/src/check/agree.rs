@@ -1,5 +1,5 @@
 //! Owns: when a value of one type may stand where another is wanted.
-//! May use: `ast`, `diag`, `operator::basic`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: converts; occam does not.
 
 use super::Checker;

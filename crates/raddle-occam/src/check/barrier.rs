@@ -1,5 +1,5 @@
 //! Owns: barriers.
-//! May use: `ast`, `diag::codes`, `source`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: judges who is a member; `usage` does.
 
 use super::Checker;

@@ -1,5 +1,5 @@
 //! Owns: calls, and lists of values of which a call or VALOF may give several.
-//! May use: `ast`, `diag`, `operator::basic`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: looks into the called body; its heading says enough here.
 
 use super::Checker;

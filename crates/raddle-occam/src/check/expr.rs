@@ -1,5 +1,5 @@
 //! Owns: the types of expressions.
-//! May use: `ast`, `diag`, `operator::basic`, `operator::fold`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: leaves an expression without a type; `Error` is one.
 
 use super::{Checker, RoutineFrame};

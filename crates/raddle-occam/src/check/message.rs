@@ -1,5 +1,5 @@
 //! Owns: inputs and outputs against their protocols.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges which process may use the channel.
 
 use super::Checker;

@@ -1,5 +1,5 @@
 //! Owns: names and types.
-//! May use: `ast`, `diag`, `lex`, `library`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges what runs in parallel; `usage` does.
 //!
 //! One walk over the tree in the order of the text. A scope is a mark in an undo list: declaring a name overwrites
@@ -309,7 +309,6 @@ fn known_elsewhere(name: &str) -> Option<&'static str> {
         "MOBILE.CHAN" => {
             "MOBILE.CHAN is not supported yet; a PROTOCOL with CASE can carry ends of several CHAN TYPEs"
         }
-        "GETPRI" | "SETPRI" => "priorities are not supported yet; where one input must win, use PRI ALT",
         _ => return None,
     })
 }

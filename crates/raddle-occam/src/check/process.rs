@@ -1,10 +1,10 @@
 //! Owns: processes.
-//! May use: `ast`, `diag`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges parallel use.
 
 use super::Checker;
 use crate::ast::{
-    Alt, AlternativeKind, CaseOption, ChoiceKind, ConstructKind, ExprId, If, InputKind, ProcessId,
+    Alt, AlternativeKind, CaseOption, ChoiceKind, ConstructKind, ExprId, Ident, If, InputKind, ProcessId,
     ProcessKind, Replicator,
 };
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
@@ -51,13 +51,7 @@ impl Checker<'_> {
             ProcessKind::Assign { targets, values } => self.assign(targets, values, process.span),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind, process.span),
             ProcessKind::Extended { channel, kind, during, after } => {
-                let around = self.steady.len();
-                self.steady.push(("the process of `??`", process.span));
-                self.input(*channel, kind, process.span);
-                self.must_wait(*channel);
-                self.process_in_scope(*during);
-                self.steady.truncate(around);
-                after.iter().for_each(|&after| self.process_in_scope(after));
+                self.extended((*channel, kind), (*during, *after), process.span);
             }
             ProcessKind::Output { channel, items } => self.output(*channel, items, process.span),
             ProcessKind::Call { name, arguments } => self.proc_call(id, *name, arguments),
@@ -81,15 +75,33 @@ impl Checker<'_> {
                 self.communicates(process.span);
                 self.suspends_here(process.span);
             }
-            ProcessKind::Fork { name, arguments } => {
-                self.communicates(process.span);
-                self.steady.push(("a forked process", process.span));
-                self.proc_call(id, *name, arguments);
-                self.steady.pop();
-                self.not_forked(id, *name);
-                arguments.iter().for_each(|&argument| self.not_claimed(argument));
-            }
+            ProcessKind::Fork { name, arguments } => self.fork(id, *name, arguments, process.span),
         }
+    }
+
+    /// An extended input: nothing suspends while its sender waits.
+    fn extended(
+        &mut self,
+        (channel, kind): (ExprId, &InputKind),
+        (during, after): (ProcessId, Option<ProcessId>),
+        span: Span,
+    ) {
+        let around = self.steady.len();
+        self.steady.push(("the process of `??`", span));
+        self.input(channel, kind, span);
+        self.must_wait(channel);
+        self.process_in_scope(during);
+        self.steady.truncate(around);
+        after.iter().for_each(|&after| self.process_in_scope(after));
+    }
+
+    fn fork(&mut self, id: ProcessId, name: Ident, arguments: &[ExprId], span: Span) {
+        self.communicates(span);
+        self.steady.push(("a forked process", span));
+        self.proc_call(id, name, arguments);
+        self.steady.pop();
+        self.not_forked(id, name);
+        arguments.iter().for_each(|&argument| self.not_claimed(argument));
     }
 
     /// Whether so much is wrong that processes are no longer looked at, which is an error of its own.

@@ -1,5 +1,5 @@
 //! Owns: PROTOCOLs: their forms, those that they take over from others, and the numbers of tags.
-//! May use: `ast`, `diag`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: numbers a tag before all protocols that may share it are known.
 //!
 //! A tag has one number in all protocols that have it, since the two ends of a channel may see it by different ones. So
@@ -35,7 +35,8 @@ impl Checker<'_> {
         for form in forms {
             let items = form.items.iter().map(|&item| self.ty(item)).collect();
             let tag = form.tag.map(|tag| tag.symbol);
-            if let (Some(name), Some(before)) = (form.tag, made.forms[..taken].iter().position(|it| it.0 == tag))
+            if let (Some(name), Some(before)) =
+                (form.tag, made.forms[..taken].iter().position(|it| it.0 == tag))
             {
                 let origin = self.protocol_name(made.origins[before]);
                 let message = format!("the tag `{}` is taken over from `{origin}`", self.text(name.symbol));
@@ -65,7 +66,8 @@ impl Checker<'_> {
             (NameKind::Error, _) => return,
             (NameKind::Type, Type::Protocol(at)) if self.program.types.protocols[at as usize].variant => at,
             _ => {
-                let message = format!("`{}` is no PROTOCOL with CASE, and has no tags", self.text(base.symbol));
+                let message =
+                    format!("`{}` is no PROTOCOL with CASE, and has no tags", self.text(base.symbol));
                 return self.complain(Code::Protocol, base.span, message);
             }
         };
@@ -158,7 +160,8 @@ impl Checker<'_> {
                     let name = self.protocol_name(tag.0);
                     let span = self.program.names.iter().find(|name| self.is_protocol(name.ty, tag.0));
                     let span = span.map_or(Span::default(), |name| name.span);
-                    let message = format!("`{name}`, with the protocols that extend it, has more than 256 tags");
+                    let message =
+                        format!("`{name}`, with the protocols that extend it, has more than 256 tags");
                     self.complain(Code::Protocol, span, message);
                     break;
                 };

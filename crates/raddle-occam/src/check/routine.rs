@@ -1,5 +1,5 @@
 //! Owns: PROCs and FUNCTIONs: headings, bodies, results.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: walks a body twice.
 
 use super::{Checker, RoutineFrame};

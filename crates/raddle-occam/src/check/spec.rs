@@ -1,5 +1,5 @@
 //! Owns: specifications.
-//! May use: `ast`, `diag::codes`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: leaves a failed declaration's name unknown; that would cost a message at every use.
 
 use super::Checker;

@@ -1,5 +1,5 @@
 //! Owns: PROC TYPEs, MOBILE PROCs, activations, and where SUSPEND may stand.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges what a mobile process takes along; `usage` does.
 //!
 //! A PROC TYPE has a routine without a body, which stands for any process of the type: a call of a variable with such a
@@ -61,7 +61,9 @@ impl Checker<'_> {
             Type::Chan { direction: Some(_), .. } | Type::End { .. } | Type::Barrier | Type::Error => {
                 match kind {
                     NameKind::Formal(Mode::Reference) => return,
-                    _ => "what a process is given at an activation is lent: leave out the word before its type",
+                    _ => {
+                        "what a process is given at an activation is lent: leave out the word before its type"
+                    }
                 }
             }
             Type::Chan { .. } => "a channel that a process is given says which end it is: `?` or `!`",
@@ -134,7 +136,8 @@ impl Checker<'_> {
                 Some(self.program.types.intern(Type::Mobile(process)))
             }
             (NameKind::Type, Type::Process(_)) => {
-                let message = format!("`{text}` says what is common to many; name the MOBILE PROC that is to run");
+                let message =
+                    format!("`{text}` says what is common to many; name the MOBILE PROC that is to run");
                 self.complain(Code::WrongKind, name.span, message);
                 Some(Types::ERROR)
             }
@@ -146,7 +149,9 @@ impl Checker<'_> {
     pub(super) fn not_mobile(&mut self, routine: RoutineId, name: Ident) {
         if self.program.routines[routine.0 as usize].implements.is_some() {
             let text = self.text(name.symbol);
-            let message = format!("`{text}` is a MOBILE PROC: `x := MOBILE {text}` makes a process, `x (...)` activates it");
+            let message = format!(
+                "`{text}` is a MOBILE PROC: `x := MOBILE {text}` makes a process, `x (...)` activates it"
+            );
             self.complain(Code::WrongKind, name.span, message);
         }
     }
@@ -180,7 +185,8 @@ impl Checker<'_> {
     pub(super) fn not_forked(&mut self, call: ProcessId, name: Ident) {
         if self.program.activations.contains_key(&call.0) {
             let text = self.text(name.symbol);
-            let message = format!("`{text}` is activated by whoever has it: fork a PROC that is given the process");
+            let message =
+                format!("`{text}` is activated by whoever has it: fork a PROC that is given the process");
             self.complain(Code::WrongKind, name.span, message);
         }
     }
@@ -188,7 +194,11 @@ impl Checker<'_> {
     /// A process is no value that could be read by several.
     pub(super) fn no_process_value(&mut self, mode: Mode, ty: TypeId, span: Span) {
         if mode == Mode::Val && self.program.types.holds_process(ty) {
-            self.complain(Code::TypeMismatch, span, "a process moves, and is no VAL: leave out the word, or write INITIAL");
+            self.complain(
+                Code::TypeMismatch,
+                span,
+                "a process moves, and is no VAL: leave out the word, or write INITIAL",
+            );
         }
     }
 
@@ -197,7 +207,11 @@ impl Checker<'_> {
         if let Some(&(what, around)) = self.steady.last() {
             let message = format!("a mobile process does not suspend in {what}");
             let complaint = Diagnostic::new(Code::Suspend, span, message);
-            self.diagnostics.push(if around == span { complaint } else { complaint.also(around, "this one") });
+            self.diagnostics.push(if around == span {
+                complaint
+            } else {
+                complaint.also(around, "this one")
+            });
         }
         if let Some(frame) = self.frames.last_mut() {
             frame.suspends.get_or_insert(span);

@@ -1,5 +1,5 @@
 //! Owns: written types to types.
-//! May use: `ast`, `diag::codes`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: accepts a size that is not constant, unless the caller may have one.
 
 use super::Checker;

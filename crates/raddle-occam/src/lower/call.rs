@@ -1,5 +1,5 @@
 //! Owns: calls of PROCs and FUNCTIONs: windows, parameters, results.
-//! May use: `ast`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: lowers a routine; `routine` does.
 //!
 //! A callee's slots begin at `base` of the caller. From slot 2 on stand the addresses for results that lie in memory,

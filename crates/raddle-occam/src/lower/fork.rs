@@ -1,5 +1,5 @@
 //! Owns: FORKING and FORK.
-//! May use: `ast`, `program`, `source`, `types`, `raddle-bytecode`.
+//! May use: `program`, `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: gives a forked process what may be gone before it; the checker has seen to that.
 //!
 //! A forked process begins in a function of its own, whose frame comes from the heap: it calls the PROC, gives back

@@ -1,5 +1,5 @@
 //! Owns: the function being made: its slots, and where names live in it.
-//! May use: `diag`, `program`, `source`, `symbol`, `raddle-bytecode`.
+//! May use: `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: knows occam.
 
 use raddle_bytecode::build::{Code, FunctionId, Label};

@@ -1,5 +1,5 @@
 //! Owns: inputs and outputs; timers.
-//! May use: `ast`, `symbol`, `types`, `raddle-bytecode`.
+//! May use: `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: knows what an ALT is.
 //!
 //! A message is sent item by item. That of a variant protocol begins with a byte, the number of the tag; a counted

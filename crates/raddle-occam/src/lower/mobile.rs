@@ -1,5 +1,5 @@
 //! Owns: mobiles and ends of bundles: making, moving, cloning, giving back.
-//! May use: `ast`, `types`, `raddle-bytecode`.
+//! May use: `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: looks at who owns what over calls; a reference to the variable is passed.
 //!
 //! A mobile is the address of its own memory, 0 when undefined. An array's memory begins with the size of each

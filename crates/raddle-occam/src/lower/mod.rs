@@ -1,5 +1,5 @@
 //! Owns: checked programs to bytecode.
-//! May use: `ast`, `checked`, `diag`, `free`, `program`, `source`, `symbol`, `raddle-bytecode`.
+//! May use: `checked`, `free`, `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: judges a program; the checker has, as [`Checked`] proves. What it cannot lower yet it says with a place.
 //!
 //! One walk in the order of the text. A PROC or FUNCTION becomes a function of the bytecode, and the names from

@@ -1,5 +1,5 @@
 //! Owns: PAR.
-//! May use: `ast`, `program`, `source`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: gives two branches the same slots.
 //!
 //! The branches of a PAR work in the frame of the function around; each begins behind the most that those before it

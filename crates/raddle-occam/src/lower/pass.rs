@@ -1,5 +1,5 @@
 //! Owns: how parameters and outer names are passed: not at all, by value, by address, as a view.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: evaluates an argument; `call` does.
 
 use super::function::{Dim, Home, View};

@@ -1,5 +1,5 @@
 //! Owns: SEQ, WHILE, assignment, blocks, replicators, VALOF.
-//! May use: `ast`, `types`, `raddle-bytecode`.
+//! May use: `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: leaves slots taken at the end of a process.
 //!
 //! It uses every other kind of process by its module.

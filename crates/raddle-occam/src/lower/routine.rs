@@ -1,5 +1,5 @@
 //! Owns: PROCs and FUNCTIONs as functions of the bytecode.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: lowers what nobody calls.
 
 use super::function::{Dim, Home, Owned, View};

@@ -1,5 +1,5 @@
 //! Owns: specifications: variables, channels, abbreviations, RETYPES.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: emits anything for a name that is constant.
 
 use super::Lowerer;

@@ -1,5 +1,5 @@
 //! Owns: mobile processes: making them, activating them, SUSPEND, and giving them up.
-//! May use: `ast`, `program`, `types`, `raddle-bytecode`.
+//! May use: `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: an instruction of its own: barriers and forked processes do all of it.
 //!
 //! The process is forked where it is made, and waits. Its variable has the address of a block in the heap:
@@ -10,10 +10,10 @@
 //! | 3 | 0; 1: it is given up; 2: it has ended |
 //! | from 4 on | what it is given at an activation: a channel's, a bundle's or a barrier's address each |
 //!
-//! **An activation** fills the words and comes to the barrier twice: the first time all in the process go on, the second
-//! time all of them have suspended, or it has ended. SUSPEND is the other side of that: it comes twice, too. A PAR in the
-//! process makes its branches members (see `barrier`), and a branch that ends leaves; so the process has suspended when
-//! all in it have that still run.
+//! **An activation** fills the words and comes to the barrier twice: the first time all in the process go on, the
+//! second time all of them have suspended, or it has ended. SUSPEND is the other side of that: it comes twice, too. A
+//! PAR in the process makes its branches members (see `barrier`), and a branch that ends leaves; so the process has
+//! suspended when all in it have that still run.
 //!
 //! **What it is given** is read from the words at each use. PROCs that suspend, or call one that does, are passed the
 //! place of the word, and not the channel; so they find what the next activation has brought. Others have returned by
@@ -21,8 +21,8 @@
 //!
 //! **Giving it up.** Who has the process at the end of its scope sets word 3 and lets it go on. All of it stands at a
 //! SUSPEND, which sees the word, gives back what its branch or routine owns, and goes to its end; whoever waits for it
-//! sees the word, too. So a process that is given up gives everything back. The block is freed by whoever has the process:
-//! it comes to the barrier a second time when it is the only member left.
+//! sees the word, too. So a process that is given up gives everything back. The block is freed by whoever has the
+//! process: it comes to the barrier a second time when it is the only member left.
 
 use super::function::{Home, Mark};
 use super::place::Storage;

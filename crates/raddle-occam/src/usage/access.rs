@@ -1,5 +1,5 @@
 //! Owns: places in variables, and the record of who touches them.
-//! May use: `program`, `source`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: compares; `overlap` does.
 
 use super::claim::Held;

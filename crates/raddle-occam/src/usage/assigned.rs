@@ -1,5 +1,5 @@
 //! Owns: which variables a loop's body may change.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: walks a body twice; the answer for each loop is kept.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: rule U6 of barriers: who may use one in parallel, and in which state.
-//! May use: `ast`, `diag`, `program`, `source`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: counts members; the machine does.
 //!
 //! Whoever can name a barrier is a member of it: the declaration makes one, who gets it as a parameter acts for its

@@ -1,5 +1,5 @@
 //! Owns: a call: the callee's summary in the caller's terms, and rule A3.
-//! May use: `ast`, `diag`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: walks the callee again.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: FORKING and FORK: rule U5.
-//! May use: `ast`, `diag`, `free`, `program`, `source`, `types`.
+//! May use: `free`, `program`, `types`, `raddle-occam-syntax`.
 //! Never: takes a forked process for over before its FORKING is.
 //!
 //! A forked process runs beside all that its FORKING does, what came before the FORK included, and beside all others

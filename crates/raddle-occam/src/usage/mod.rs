@@ -1,5 +1,5 @@
 //! Owns: what may run in parallel: rules U1-U6, A1-A4, and values that are undefined.
-//! May use: `ast`, `checked`, `diag`, `pre`, `program`, `source`, `symbol`.
+//! May use: `checked`, `program`, `raddle-occam-syntax`.
 //! Never: accepts what it cannot prove disjoint.
 //!
 //! One walk in the order of execution. It knows, for each whole-number variable, a polynomial over symbols that it

@@ -1,5 +1,5 @@
 //! Owns: PAR: the branches' accesses against each other (U1, U2, U3).
-//! May use: `ast`, `program`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: compares accesses that only read.
 
 use super::Walker;
@@ -132,13 +132,7 @@ impl Walker<'_> {
         channel && access.held.is_none() && self.is_shared(self.program.name(access.root).ty, access.what)
     }
 
-    fn compare(
-        &mut self,
-        (start, claims): (usize, u32),
-        ends: &[usize],
-        enrolled: &[NameId],
-        first: u32,
-    ) {
+    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize], enrolled: &[NameId], first: u32) {
         let branch = |at: usize| ends.partition_point(|&end| end <= at);
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {

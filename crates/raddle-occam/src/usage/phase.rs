@@ -1,5 +1,5 @@
 //! Owns: the phases of a barrier: which accesses of its members a SYNC keeps apart.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: counts a SYNC of which it is not certain that the branch makes it once.
 //!
 //! The branches of a PAR that enrolls them are members from its beginning. While one is a member, the barrier passes as
@@ -19,7 +19,9 @@ use super::Walker;
 use super::access::Access;
 use super::poly::Poly;
 use super::state::Defined;
-use crate::ast::{Alt, AlternativeKind, ChoiceKind, ConstructKind, If, InputKind, ProcessId, ProcessKind, SpecKind};
+use crate::ast::{
+    Alt, AlternativeKind, ChoiceKind, ConstructKind, If, InputKind, ProcessId, ProcessKind, SpecKind,
+};
 use crate::program::NameId;
 use crate::types::{Type, TypeId};
 use std::rc::Rc;
@@ -90,8 +92,10 @@ impl Walker<'_> {
         if barriers.is_empty() {
             return;
         }
-        let changed: Vec<NameId> =
-            others.iter().flat_map(|&other| self.changed_in(other).iter().copied().collect::<Vec<_>>()).collect();
+        let changed: Vec<NameId> = others
+            .iter()
+            .flat_map(|&other| self.changed_in(other).iter().copied().collect::<Vec<_>>())
+            .collect();
         let others: Rc<[NameId]> = changed.into();
         for (number, &barrier) in (first..).zip(barriers) {
             self.phases.push(Membership { number, barrier, phase: Phase::FIRST, others: Rc::clone(&others) });
@@ -313,7 +317,10 @@ impl Walker<'_> {
             match &alternative.kind {
                 &AlternativeKind::Guarded { input, body, .. } => {
                     match input.map(|input| &self.ast.process(input).kind) {
-                        None | Some(ProcessKind::Input { kind: InputKind::Items(_) | InputKind::After(_), .. }) => {}
+                        None
+                        | Some(ProcessKind::Input {
+                            kind: InputKind::Items(_) | InputKind::After(_), ..
+                        }) => {}
                         _ => return None,
                     }
                     bodies.push(body);

@@ -1,5 +1,5 @@
 //! Owns: which places an expression names and reads.
-//! May use: `ast`, `diag`, `operator::table`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: compares accesses.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: the walk over a routine's body, and the summary that its calls use.
-//! May use: `ast`, `program`, `source`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: keeps what happens to a routine's own variables.
 
 use super::access::{Access, Use};

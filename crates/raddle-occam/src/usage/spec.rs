@@ -1,5 +1,5 @@
 //! Owns: specifications in the walk: what is undefined, what is abbreviated.
-//! May use: `ast`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: checks types.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: what is known of each variable at the point of the walk, and how that is undone and joined.
-//! May use: `ast`, `program`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: forgets how to go back; every change is logged until its branch ends.
 
 use super::Walker;

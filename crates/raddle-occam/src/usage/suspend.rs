@@ -1,10 +1,11 @@
 //! Owns: mobile processes: what an activation uses, what a process takes along, and what it must not keep.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges where SUSPEND stands; `check` does.
 //!
 //! What a process is given, it has until it suspends; at the next activation the same parameters are other channels. So
-//! parameters are looked up anew at each use, through PROCs that suspend, too. What cannot be looked up anew is refused:
-//! a channel of a given bundle under another name, or in a table, and a given barrier that a PAR enrolls its branches in.
+//! parameters are looked up anew at each use, through PROCs that suspend, too. What cannot be looked up anew is
+//! refused: a channel of a given bundle under another name, or in a table, and a given barrier that a PAR enrolls its
+//! branches in.
 
 use super::Walker;
 use super::access::{Access, AccessPath, Step, Use};
@@ -82,8 +83,8 @@ impl Walker<'_> {
     fn is_constant(&self, name: NameId) -> bool {
         let declared = self.program.name(name);
         let timer = self.program.types.innermost(declared.ty) == Types::TIMER;
-        let outermost = declared.level == 0
-            && matches!(declared.kind, NameKind::Abbreviation { mode: Mode::Val, .. });
+        let outermost =
+            declared.level == 0 && matches!(declared.kind, NameKind::Abbreviation { mode: Mode::Val, .. });
         timer || outermost || self.program.values.contains_key(&name.0)
     }
 
@@ -115,7 +116,12 @@ impl Walker<'_> {
         }
         let given = |ty| matches!(ty, Type::Chan { .. } | Type::End { .. });
         if let Some(root) = places.iter().map(|place| place.root).find(|&root| self.is_given(root, given)) {
-            self.keeps(root, span, "and the table would have the old one", "name the channel itself where it is used");
+            self.keeps(
+                root,
+                span,
+                "and the table would have the old one",
+                "name the channel itself where it is used",
+            );
         }
     }
 

@@ -1,5 +1,5 @@
 //! Owns: the walk over processes in the order of execution.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: compares branches; `parallel` does.
 
 use super::Walker;

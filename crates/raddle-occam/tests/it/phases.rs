@@ -294,8 +294,8 @@ fn what_is_accepted_has_no_race_between_two_syncs() {
 fn a_sync_tells_apart_what_would_be_a_race() {
     let body = |sync: &str| {
         format!(
-            "PROC p ([8]INT a, b)\n  BARRIER c:\n  PAR i = 0 FOR 8 ENROLL c\n    SEQ round = 0 FOR 10\n      SEQ\n        \
-             b[i] := a[(i + 1) \\ 8]\n        SYNC c\n        a[i] := b[(i + 7) \\ 8]\n        {sync}\n:\n\
+            "PROC p ([8]INT a, b)\n  BARRIER c:\n  PAR i = 0 FOR 8 ENROLL c\n    SEQ round = 0 FOR 10\n      \
+             SEQ\n        b[i] := a[(i + 1) \\ 8]\n        SYNC c\n        a[i] := b[(i + 7) \\ 8]\n        {sync}\n:\n\
              PROC main ()\n  SKIP\n:\n"
         )
     };

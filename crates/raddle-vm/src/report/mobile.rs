@@ -28,7 +28,8 @@ impl<L: Default> Machine<L> {
                 let frames = self.frames(self.stands_at(process), process.fp.get());
                 return self.memory.load_w(frames.last()?.1.wrapping_add(8));
             }
-            process = self.processes.get(process.parent.get()).filter(|parent| parent.id() != process.id())?;
+            process =
+                self.processes.get(process.parent.get()).filter(|parent| parent.id() != process.id())?;
         }
         None
     }

@@ -113,6 +113,19 @@ impl GeneratorState {
                 self.variables[*to] = self.channels[*channel].pop_front().expect("as many were sent");
                 self.all(during)?;
             }
+            GenProcess::Each(array, index, value) => {
+                for at in 0..SIZE {
+                    self.indices[*index] = at as i32;
+                    self.arrays[*array][at] ^= value.value(self)?;
+                }
+            }
+            _ => self.dynamic(process)?,
+        }
+        Some(())
+    }
+
+    fn dynamic(&mut self, process: &GenProcess) -> Option<()> {
+        match process {
             GenProcess::Meet(_, parts) => {
                 parts.iter().flatten().try_for_each(|part| self.all(part))?;
             }
@@ -128,12 +141,7 @@ impl GeneratorState {
                     self.variables[*to] = total;
                 }
             }
-            GenProcess::Each(array, index, value) => {
-                for at in 0..SIZE {
-                    self.indices[*index] = at as i32;
-                    self.arrays[*array][at] ^= value.value(self)?;
-                }
-            }
+            _ => {}
         }
         Some(())
     }

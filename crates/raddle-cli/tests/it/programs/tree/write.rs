@@ -100,6 +100,24 @@ impl GenProcess {
                 line!(4, "left := left - 1");
                 body(list, indent + 4, text);
             }
+            Self::Par(channel, sender, receiver) => {
+                line!(0, "CHAN INT c{channel}:");
+                line!(0, "PAR");
+                body(sender, indent + 2, text);
+                body(receiver, indent + 2, text);
+            }
+            _ => self.write_dynamic(indent, text),
+        }
+    }
+
+    fn write_dynamic(&self, indent: usize, text: &mut String) {
+        macro_rules! line {
+            ($offset:expr, $($content:tt)*) => {{
+                let _ = write!(text, "{:width$}", "", width = indent + $offset);
+                let _ = writeln!(text, $($content)*);
+            }};
+        }
+        match self {
             Self::Meet(barrier, parts) => {
                 line!(0, "BARRIER b{barrier}:");
                 line!(0, "PAR ENROLL b{barrier}");
@@ -130,12 +148,6 @@ impl GenProcess {
                     line!(4, "process (to?, from!)");
                     line!(4, "from ? x{to}");
                 }
-            }
-            Self::Par(channel, sender, receiver) => {
-                line!(0, "CHAN INT c{channel}:");
-                line!(0, "PAR");
-                body(sender, indent + 2, text);
-                body(receiver, indent + 2, text);
             }
             _ => {}
         }

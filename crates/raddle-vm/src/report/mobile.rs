@@ -3,7 +3,7 @@
 //! Never: an instruction of their own: they are forked processes, suspended at a barrier.
 //!
 //! A mobile process is counted in words of the module's data, where no other one is; the address of its block, which
-//! begins with the barrier, stands in slot 2 of its outermost frame (`raddle-occam`, `lower/suspend.rs`).
+//! begins with the barrier, stands in slot 2 of its outermost frame (`crates/raddle-occam/src/lower/suspend.rs`).
 
 use super::look::Needs;
 use crate::machine::Machine;

@@ -95,6 +95,13 @@ const QEMU_BOARDS: Need = Need {
 const CHROMIUM: Need =
     Need { tool: "Chromium", probe: "command -v chromium", packages: &["chromium"], otherwise: "" };
 
+const MATRICES: Need = Need {
+    tool: "BLAS and LAPACK",
+    probe: "ls /usr/lib/*/libblas.so.3 && ls /usr/lib/*/liblapack.so.3",
+    packages: &["libblas3", "liblapack3"],
+    otherwise: "",
+};
+
 const PIP: Need = Need {
     tool: "pip, which installs Python packages",
     probe: "python3 -m pip --version",
@@ -461,6 +468,12 @@ const GROUPS: &[Group] = &[
             "cargo build --workspace --bin raddle",
             "boards/tests.sh target/debug/raddle",
         ],
+    },
+    Group {
+        name: "matrices",
+        what: "occam's matrices: networks of processes that call BLAS and LAPACK compute what is computed plainly",
+        needs: &[MATRICES],
+        steps: &["cargo test --no-fail-fast --package raddle-cli --test it -- pages::"],
     },
     Group {
         name: "playground",

@@ -1,5 +1,5 @@
 //! Owns: what the front end found out about a program, and the proof that nothing was wrong with it.
-//! May use: `diag`, `program`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: a program that was refused, as one that was checked.
 
 use crate::diag::Diagnostic;

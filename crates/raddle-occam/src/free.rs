@@ -1,5 +1,5 @@
 //! Owns: which outer names a routine or a process uses, which of them it may change, and who forks.
-//! May use: `ast`, `program`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: emits code.
 //!
 //! The checker numbers names in the order of the text, and every name is declared before it is used. So the names
@@ -128,7 +128,7 @@ fn of_body(program: &Program, body: &Body) -> Found {
     match body {
         &Body::Process(process) => walk.process(process),
         Body::Results(results) => walk.exprs(results),
-        Body::Predefined | Body::Foreign => {}
+        Body::Predefined | Body::Foreign | Body::Interface => {}
     }
     walk.found
 }
@@ -189,7 +189,11 @@ impl Walk<'_> {
             }
             ExprKind::Call { arguments, .. } => self.call(self.program.name_of(id), arguments),
             ExprKind::Valof(valof) => self.valof(valof),
-            &ExprKind::NewMobile(ty) | &ExprKind::SizeOfType(ty) | &ExprKind::BytesInType(ty) => self.ty(ty),
+            &ExprKind::NewMobile(ty) => {
+                self.mention(self.program.name_of(id), false);
+                self.ty(ty);
+            }
+            &ExprKind::SizeOfType(ty) | &ExprKind::BytesInType(ty) => self.ty(ty),
             _ => {}
         }
     }
@@ -265,7 +269,7 @@ impl Walk<'_> {
 
     fn process(&mut self, id: ProcessId) {
         match &self.program.ast.process(id).kind {
-            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error => {}
+            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Suspend | ProcessKind::Error => {}
             ProcessKind::Construct { replicator, body, .. } => {
                 replicator.iter().for_each(|replicator| self.replicator(replicator));
                 body.iter().for_each(|&process| self.process(process));
@@ -305,14 +309,7 @@ impl Walk<'_> {
                     self.expr(item.value);
                 }
             }
-            ProcessKind::Call { arguments, .. } | ProcessKind::Fork { arguments, .. } => {
-                let callee = self.program.process_names[id.0 as usize];
-                if self.forking == 0 {
-                    self.found.forks |= matches!(self.program.ast.process(id).kind, ProcessKind::Fork { .. });
-                    self.found.outside.extend(self.program.routine_of(callee));
-                }
-                self.call(callee, arguments);
-            }
+            ProcessKind::Call { .. } | ProcessKind::Fork { .. } => self.calls(id),
             ProcessKind::Enroll { .. } | ProcessKind::Sync(_) | ProcessKind::Resign { .. } => {
                 self.barrier(id)
             }
@@ -330,6 +327,23 @@ impl Walk<'_> {
                 self.process(body);
             }
         }
+    }
+
+    fn calls(&mut self, id: ProcessId) {
+        let (ProcessKind::Call { arguments, .. } | ProcessKind::Fork { arguments, .. }) =
+            &self.program.ast.process(id).kind
+        else {
+            return;
+        };
+        let callee = self.program.process_names[id.0 as usize];
+        if let Some(&process) = self.program.activations.get(&id.0) {
+            self.mention(process, true);
+        }
+        if self.forking == 0 {
+            self.found.forks |= matches!(self.program.ast.process(id).kind, ProcessKind::Fork { .. });
+            self.found.outside.extend(self.program.routine_of(callee));
+        }
+        self.call(callee, arguments);
     }
 
     fn assignment(&mut self, targets: &[ExprId], values: &[ExprId]) {

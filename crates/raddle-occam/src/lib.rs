@@ -1,5 +1,5 @@
 //! Owns: occam 2.1 and occam-pi source to a checked program.
-//! May use: nothing.
+//! May use: `raddle-occam-syntax`.
 //! Never: reads or writes files, prints, or runs a program.
 //!
 //! The stages, each a pure function that returns what it understood together with its complaints:
@@ -8,30 +8,20 @@
 //! texts -> lex -> pre (#INCLUDE, #IF) -> layout -> parse -> check (names, types) -> usage (races, aliases) -> Checked
 //! ```
 
-pub mod ast;
 pub mod check;
 mod checked;
-mod condition;
-pub mod diag;
-pub mod format;
 mod free;
-pub mod layout;
-pub mod lex;
-mod library;
 pub mod lower;
-pub mod operator;
-pub mod parse;
-pub mod pre;
 pub mod program;
-pub mod source;
-pub mod symbol;
 pub mod types;
 pub mod usage;
 
 pub use checked::{Analysis, ChannelUse, Checked};
 use diag::{Code, Diagnostic, Severity};
-pub use library::library_names;
 use pre::{Files, Preprocessor};
+use raddle_occam_syntax::library;
+pub use raddle_occam_syntax::library::library_names;
+pub use raddle_occam_syntax::{ast, diag, format, layout, lex, operator, parse, pre, source, symbol};
 use source::{FileId, Sources};
 use symbol::Symbols;
 

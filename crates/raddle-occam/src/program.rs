@@ -1,5 +1,5 @@
 //! Owns: what is known of a program once names and types are resolved.
-//! May use: `ast`, `source`, `symbol`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: changes after `check` has made it.
 //!
 //! Everything is reached by number: the type of an expression, the name that it mentions, the names that a
@@ -73,6 +73,8 @@ pub enum Body {
     Foreign,
     /// The language brings it along, under this name.
     Predefined,
+    /// It stands for an activation of a mobile process of some PROC TYPE.
+    Interface,
 }
 
 /// A PROC or FUNCTION.
@@ -92,6 +94,10 @@ pub struct Routine {
     pub assigns_level: u32,
     /// Whether it communicates or uses PAR or ALT.
     pub communicates: bool,
+    /// The PROC TYPE that a MOBILE PROC implements, by its place in [`Types::processes`].
+    pub implements: Option<u32>,
+    /// Whether it suspends the mobile process that it is, or belongs to.
+    pub suspends: bool,
 }
 
 /// What a word of the text means, where it is not a reserved one.
@@ -130,8 +136,10 @@ pub struct Program {
     pub expr_types: Vec<TypeId>,
     /// The name that a `Name` or `Call` expression mentions.
     pub expr_names: Vec<NameId>,
-    /// The PROC that a `Call` process calls.
+    /// The PROC that a `Call` process calls; of an activation, what stands for its PROC TYPE.
     pub process_names: Vec<NameId>,
+    /// The mobile process that a `Call` process activates.
+    pub activations: crate::symbol::FastMap<u32, NameId>,
     /// The first name that a specification declares; the others follow it.
     pub spec_names: Vec<NameId>,
     /// The index of each replicator.

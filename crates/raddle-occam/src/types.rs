@@ -1,5 +1,5 @@
 //! Owns: the types of a program, each once.
-//! May use: `ast`, `operator::basic`, `symbol`.
+//! May use: `raddle-occam-syntax`.
 //! Never: looks at expressions.
 //!
 //! Equal types have equal numbers, so most comparisons are one. Records, bundles, protocols and DATA TYPEs are equal
@@ -44,6 +44,8 @@ pub enum Type {
     Barrier,
     /// A mobile.
     Mobile(TypeId),
+    /// What is mobile of that kind is a process, by its place in [`Types::processes`].
+    Process(u32),
 }
 
 /// A field of a record or bundle.
@@ -84,6 +86,21 @@ pub struct ProtocolType {
     pub variant: bool,
     /// The forms; one without tag if it is no variant protocol.
     pub forms: Vec<(Option<Symbol>, Vec<TypeId>)>,
+    /// For each form, the protocol that declares it: this one, or one that it extends.
+    pub origins: Vec<u32>,
+    /// For each form, the number of its tag.
+    pub numbers: Vec<u8>,
+    /// The protocols that it extends, those that they extend included.
+    pub extends: Vec<u32>,
+}
+
+/// A PROC TYPE.
+#[derive(Clone, Debug)]
+pub struct ProcessType {
+    /// Its name.
+    pub name: Symbol,
+    /// The number of a routine without a body that has its parameters.
+    pub routine: u32,
 }
 
 /// All types of a program.
@@ -99,6 +116,8 @@ pub struct Types {
     pub named: Vec<NamedType>,
     /// Protocols.
     pub protocols: Vec<ProtocolType>,
+    /// PROC TYPEs.
+    pub processes: Vec<ProcessType>,
 }
 
 macro_rules! basic_ids {
@@ -135,6 +154,7 @@ impl Default for Types {
             bundles: Vec::new(),
             named: Vec::new(),
             protocols: Vec::new(),
+            processes: Vec::new(),
         };
         for &ty in Self::FIRST {
             types.intern(ty);
@@ -220,9 +240,35 @@ impl Types {
         matches!(self.basic(id), Some(Basic::Real32 | Basic::Real64))
     }
 
+    /// Whether a protocol has all tags of another by extending it.
+    pub fn extends(&self, protocol: TypeId, base: TypeId) -> bool {
+        match (self.get(protocol), self.get(base)) {
+            (Type::Protocol(at), Type::Protocol(base)) => self.protocols[at as usize].extends.contains(&base),
+            _ => false,
+        }
+    }
+
     /// Whether it is a barrier, MOBILE or not.
     pub fn is_barrier(&self, id: TypeId) -> bool {
         matches!(self.get(self.immobile(id)), Type::Barrier)
+    }
+
+    /// The PROC TYPE of a mobile process, if it is one.
+    pub fn process_type(&self, id: TypeId) -> Option<&ProcessType> {
+        match self.get(self.immobile(id)) {
+            Type::Process(at) => Some(&self.processes[at as usize]),
+            _ => None,
+        }
+    }
+
+    /// Whether there is a mobile process in values of that type.
+    pub fn holds_process(&self, id: TypeId) -> bool {
+        match self.get(self.plain(id)) {
+            Type::Process(_) => true,
+            Type::Array { element, .. } => self.holds_process(element),
+            Type::Record(at) => self.records[at as usize].fields.iter().any(|it| self.holds_process(it.ty)),
+            _ => false,
+        }
     }
 
     /// Whether it is a channel, a port, timer or barrier, or an array of such.
@@ -298,6 +344,7 @@ impl Types {
             Type::Timer => "TIMER".to_owned(),
             Type::Barrier => "BARRIER".to_owned(),
             Type::Mobile(of) => format!("MOBILE {}", show(of)),
+            Type::Process(at) => symbols.text(self.processes[at as usize].name).to_owned(),
         }
     }
 }

@@ -15,6 +15,7 @@ mod absint;
 mod draw;
 mod front;
 mod look;
+mod mobile;
 mod name;
 mod race;
 mod values;

@@ -69,7 +69,9 @@ fn kind(spec: &SpecKind) -> Option<(Ident, u32)> {
             (name, 12)
         }
         SpecKind::DataType { name, .. } | SpecKind::Record { name, .. } => (name, 23),
-        SpecKind::Protocol { name, .. } | SpecKind::Bundle { name, .. } => (name, 11),
+        SpecKind::Protocol { name, .. } | SpecKind::Bundle { name, .. } | SpecKind::ProcType { name, .. } => {
+            (name, 11)
+        }
         _ => return None,
     })
 }

@@ -63,6 +63,14 @@ impl<'p> EndUses<'p> {
             if let Body::Process(body) = routine.body {
                 ends.process(RoutineId(at as u32), body);
             }
+            // What a mobile process may do is all in the directions.
+            for &formal in routine.formals.iter().filter(|_| routine.body == Body::Interface) {
+                if let Type::Chan { direction: Some(direction), .. } =
+                    program.types.get(program.name(formal).ty)
+                {
+                    ends.note(formal, direction);
+                }
+            }
         }
         for used in ends.uses.clone() {
             ends.note(used.channel, used.direction);

@@ -14,7 +14,7 @@ use raddle_occam::ast::{
     Alt, AlternativeKind, ChoiceKind, ConstructKind, Direction, ExprId, ExprKind, If, InputKind, ProcessId,
     ProcessKind, Replicator, SpecId, SpecKind,
 };
-use raddle_occam::program::{Body, NameId, NameKind, Program, RoutineId};
+use raddle_occam::program::{Body, NameId, NameKind, Program, Routine, RoutineId};
 use raddle_occam::source::{Sources, Span};
 use raddle_occam::symbol::FastMap;
 use raddle_occam::types::Type;
@@ -516,17 +516,12 @@ impl NetworkBuilder<'_> {
             return;
         };
         let routine = &program.routines[callee.0 as usize];
-        let Body::Process(body) = routine.body else { return };
-        if self.stack.contains(&callee) || self.stack.len() > 60 {
-            for (&formal, &argument) in routine.formals.iter().zip(arguments) {
-                let [input, output] = self.ends.directions(formal);
-                let both = [(input, Direction::Input), (output, Direction::Output)];
-                for (_, direction) in both.into_iter().filter(|it| it.0) {
-                    self.used(node, argument, direction, env);
-                }
-            }
-            return;
-        }
+        let body = match routine.body {
+            Body::Process(body) if !self.stack.contains(&callee) && self.stack.len() <= 60 => body,
+            // A mobile process, of which only that is known.
+            Body::Process(_) | Body::Interface => return self.by_directions(node, routine, arguments, env),
+            _ => return,
+        };
         let mut inner = env.clone();
         for (&formal, &argument) in routine.formals.iter().zip(arguments) {
             inner.remove(&formal);
@@ -543,6 +538,17 @@ impl NetworkBuilder<'_> {
         self.stack.push(callee);
         self.walk(node, body, &mut inner, flat || self.is_library(program.name(routine.name).span));
         self.stack.pop();
+    }
+
+    /// A call of which is known which ends it uses.
+    fn by_directions(&mut self, node: usize, callee: &Routine, arguments: &[ExprId], env: &Env) {
+        for (&formal, &argument) in callee.formals.iter().zip(arguments) {
+            let [input, output] = self.ends.directions(formal);
+            let both = [(input, Direction::Input), (output, Direction::Output)];
+            for (_, direction) in both.into_iter().filter(|it| it.0) {
+                self.used(node, argument, direction, env);
+            }
+        }
     }
 
     /// Whether a routine has processes inside that are worth a box.

@@ -56,6 +56,26 @@ fn blocks_of_a_product_are_multiplied_by_blas() {
 }
 
 #[test]
+fn a_matrix_is_factored_by_a_network_with_blas() {
+    let path = format!("{}/../../examples/lu.occ", env!("CARGO_MANIFEST_DIR"));
+    with_library("libblas", path.as_ref(), "6400 elements, wrong: 0\n");
+}
+
+#[test]
+fn a_glider_glides_by_the_phases_of_a_barrier() {
+    let path = format!("{}/../../examples/life.occ", env!("CARGO_MANIFEST_DIR"));
+    let cells = [(3, 4), (4, 5), (5, 3), (5, 4), (5, 5)];
+    let row = |i: usize| -> String {
+        (0..16).map(|j| if cells.contains(&(i, j)) { '#' } else { '.' }).chain(['\n']).collect()
+    };
+    let wanted: String = (0..16).map(row).collect();
+    for options in [&["--workers", "1"][..], &["--workers", "2"], &["--seed", "3"], &["--debug=all"]] {
+        let output = raddle().arg("run").args(options).arg(&path).output().expect("it starts");
+        assert_eq!(text(&output.stdout), wanted, "{options:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn equations_are_solved_by_lapack() {
     let program = "#INCLUDE \"course.module\"\n#INCLUDE \"lapack.module\"\nPROC main (CHAN BYTE screen!)\n\
                    \x20 INITIAL [4]REAL64 a IS [2.0(REAL64), 1.0(REAL64), 1.0(REAL64), 3.0(REAL64)]:\n\

@@ -1,9 +1,9 @@
 //! Owns: when a value of one type may stand where another is wanted.
-//! May use: `ast`, `diag`, `operator::basic`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: converts; occam does not.
 
 use super::Checker;
-use crate::ast::{Basic, ExprId, ExprKind, SharedEnds};
+use crate::ast::{Basic, Direction, ExprId, ExprKind, SharedEnds};
 use crate::diag::{Code, Diagnostic};
 use crate::types::{Type, TypeId, Types};
 
@@ -157,7 +157,13 @@ pub(super) fn agree(types: &Types, want: TypeId, got: TypeId) -> bool {
             // A claimed end may be lent as one that is not SHARED; one that is not has no lock to claim.
             let locks = want_shared == SharedEnds::No || got_shared != SharedEnds::No;
             let same = agree(types, want, got) && equally_shared(types, want, got);
-            ends && locks && (same || want == Types::ANY || got == Types::ANY)
+            // Who only writes may know fewer tags than who reads, and who only reads may know more.
+            let extended = match want_end {
+                Some(Direction::Output) => types.extends(got, want),
+                Some(Direction::Input) => types.extends(want, got),
+                None => false,
+            };
+            ends && locks && (same || extended || want == Types::ANY || got == Types::ANY)
         }
         (
             Type::End { bundle: want, direction: want_end, .. },

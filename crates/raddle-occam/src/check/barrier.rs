@@ -1,5 +1,5 @@
 //! Owns: barriers.
-//! May use: `ast`, `diag::codes`, `source`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: judges who is a member; `usage` does.
 
 use super::Checker;
@@ -34,7 +34,7 @@ impl Checker<'_> {
 
     pub(super) fn resign(&mut self, barrier: ExprId, body: ProcessId, span: Span) {
         self.sync(barrier, span);
-        self.process_in_scope(body);
+        self.steadily("a RESIGN", span, body);
     }
 
     pub(super) fn enroll(&mut self, barriers: &[ExprId], par: ProcessId) {

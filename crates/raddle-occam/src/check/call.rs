@@ -1,5 +1,5 @@
 //! Owns: calls, and lists of values of which a call or VALOF may give several.
-//! May use: `ast`, `diag`, `operator::basic`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: looks into the called body; its heading says enough here.
 
 use super::Checker;
@@ -83,6 +83,7 @@ impl Checker<'_> {
         let declared = self.program.name(found);
         let (kind, span) = (declared.kind, declared.span);
         if let NameKind::Routine(routine) = kind {
+            self.not_mobile(routine, name);
             return Some(routine);
         }
         if kind != NameKind::Error {
@@ -103,10 +104,15 @@ impl Checker<'_> {
 
     pub(super) fn proc_call(&mut self, id: ProcessId, name: Ident, arguments: &[ExprId]) {
         let found = self.lookup(name);
+        let found = self.activated(id, found);
         self.program.process_names[id.0 as usize] = found;
         let Some(routine) = self.callee(found, name, arguments) else { return };
         let callee = &self.program.routines[routine.0 as usize];
         let (level, communicates) = (callee.assigns_level, callee.communicates);
+        if callee.suspends {
+            self.suspends_here(name.span);
+        }
+        let callee = &self.program.routines[routine.0 as usize];
         if !callee.results.is_empty() {
             let text = self.text(name.symbol);
             self.complain(

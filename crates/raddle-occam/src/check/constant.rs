@@ -1,5 +1,5 @@
 //! Owns: constant expressions over whole numbers and BOOL.
-//! May use: `ast`, `diag::codes`, `operator`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: wraps silently; what would stop a program is a fault here.
 
 use super::Checker;

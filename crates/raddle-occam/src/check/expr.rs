@@ -1,5 +1,5 @@
 //! Owns: the types of expressions.
-//! May use: `ast`, `diag`, `operator::basic`, `operator::fold`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: leaves an expression without a type; `Error` is one.
 
 use super::{Checker, RoutineFrame};
@@ -76,13 +76,16 @@ impl Checker<'_> {
                 self.expr(value, None);
                 Types::BOOL
             }
-            &ExprKind::NewMobile(node) => self.new_mobile(node),
+            &ExprKind::NewMobile(node) => self.new_mobile(id, node),
             ExprKind::Error => Types::ERROR,
         }
     }
 
     fn clone_of(&mut self, value: ExprId, want: Option<TypeId>) -> TypeId {
         let ty = self.expr(value, want);
+        if self.program.types.holds_process(ty) {
+            self.complain(Code::TypeMismatch, self.span(value), "a process moves, and cannot be copied");
+        }
         if matches!(self.program.types.get(ty), Type::End { shared: false, .. }) {
             let message = format!("there is one {} only; ends that are SHARED can be copied", self.show(ty));
             self.complain(Code::TypeMismatch, self.span(value), message);
@@ -368,8 +371,11 @@ impl Checker<'_> {
         self.directed(ty, direction, here)
     }
 
-    fn new_mobile(&mut self, node: TypeNodeId) -> TypeId {
+    fn new_mobile(&mut self, id: ExprId, node: TypeNodeId) -> TypeId {
         let ast = self.ast;
+        if let Some(process) = self.new_process(id, node) {
+            return process;
+        }
         if let crate::ast::TypeKind::Named(name) = ast.ty(node).kind
             && let Some(id) = self.find(name.symbol)
             && matches!(self.program.types.get(self.program.name(id).ty), Type::End { .. })
@@ -391,6 +397,7 @@ impl Checker<'_> {
             assigns_level: u32::MAX,
             communicates: false,
             first_name: self.program.names.len(),
+            suspends: None,
         });
         let types = self.scope(|checker| {
             checker.specs(&valof.specs);

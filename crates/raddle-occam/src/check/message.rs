@@ -1,5 +1,5 @@
 //! Owns: inputs and outputs against their protocols.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges which process may use the channel.
 
 use super::Checker;
@@ -135,18 +135,20 @@ impl Checker<'_> {
         let found = match self.program.types.get(protocol) {
             Type::Error => return None,
             Type::Protocol(at) => {
-                let forms = &self.program.types.protocols[at as usize].forms;
-                forms.iter().find(|(name, _)| *name == Some(tag.symbol)).map(|(_, items)| items.clone())
+                let known = &self.program.types.protocols[at as usize];
+                let at = known.forms.iter().position(|(name, _)| *name == Some(tag.symbol));
+                at.map(|at| (known.forms[at].1.clone(), known.origins[at]))
             }
             _ => None,
         };
-        if found.is_none() {
+        let Some((items, origin)) = found else {
             let message = format!("`{}` is no tag of {}", self.text(tag.symbol), self.show(protocol));
             self.complain(Code::Protocol, tag.span, message);
-        } else {
-            self.mention(tag.span, Meaning::Member(protocol, tag.symbol), false);
-        }
-        found
+            return None;
+        };
+        let declares = self.program.types.intern(Type::Protocol(origin));
+        self.mention(tag.span, Meaning::Member(declares, tag.symbol), false);
+        Some(items)
     }
 
     fn count_of_items(&mut self, wanted: usize, got: usize, span: Span) {

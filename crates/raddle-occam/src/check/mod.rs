@@ -1,5 +1,5 @@
 //! Owns: names and types.
-//! May use: `ast`, `diag`, `lex`, `library`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges what runs in parallel; `usage` does.
 //!
 //! One walk over the tree in the order of the text. A scope is a mark in an undo list: declaring a name overwrites
@@ -16,14 +16,16 @@ mod message;
 mod operator;
 mod predefined;
 mod process;
+mod protocol;
 mod routine;
 mod spec;
+mod suspend;
 mod target;
 mod types;
 
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};
-use crate::program::{Meaning, Mention, Name, NameId, NameKind, Program};
+use crate::program::{Meaning, Mention, Name, NameId, NameKind, Program, RoutineId};
 use crate::source::Span;
 use crate::symbol::{FastMap, Symbol, Symbols};
 use crate::types::{TypeId, Types};
@@ -36,6 +38,8 @@ struct RoutineFrame {
     communicates: bool,
     /// The first name that is declared in it.
     first_name: usize,
+    /// Where it suspends.
+    suspends: Option<Span>,
 }
 
 struct Checker<'a> {
@@ -50,12 +54,18 @@ struct Checker<'a> {
     given_up: bool,
     /// SHARED ends that are claimed here.
     claims: Vec<NameId>,
+    /// What is around, in its routine, in which nothing suspends.
+    steady: Vec<(&'static str, Span)>,
+    /// Where routines suspend.
+    suspended: Vec<(RoutineId, Span)>,
     /// Values of VAL names.
     values: FastMap<u32, i64>,
     /// Operators that the program defines, while in scope.
     operators: Vec<NameId>,
     /// CHAN TYPEs that are declared and not defined yet, with their places in `Types::bundles`.
     forwards: Vec<(NameId, u32)>,
+    /// The numbers of tags, by the protocol that declares them; with the place, those that the program says.
+    tags: FastMap<(u32, Symbol), (u8, Span)>,
     /// The literal behind a minus: `-2147483648` is an INT though `2147483648` is none.
     negated: Option<ExprId>,
     /// Function calls being computed for a constant.
@@ -78,6 +88,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         names: Vec::new(),
         routines: Vec::new(),
         forkings: FastMap::default(),
+        activations: FastMap::default(),
         mentions: Vec::new(),
         constants: FastMap::default(),
         values: FastMap::default(),
@@ -92,9 +103,12 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         frames: Vec::new(),
         given_up: false,
         claims: Vec::new(),
+        steady: Vec::new(),
+        suspended: Vec::new(),
         values: FastMap::default(),
         operators: Vec::new(),
         forwards: Vec::new(),
+        tags: FastMap::default(),
         negated: None,
         calls: 0,
         calls_total: 0,
@@ -104,9 +118,11 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         checker.spec(spec);
     }
     checker.end_of_forwards();
-    let mut program = checker.program;
+    checker.number_tags();
+    let (mut program, suspended) = (checker.program, checker.suspended);
     program.values = checker.values;
     program.ast = ast;
+    suspend::of_programs(&program, &suspended, diagnostics);
     program
 }
 
@@ -219,8 +235,7 @@ impl Checker<'_> {
     /// The complaint of a name that is not in scope, with what may have been meant.
     fn undeclared(&self, name: Ident) -> Diagnostic {
         let text = self.program.symbols.text(name.symbol);
-        if text == "KERNEL.RUN" {
-            let message = "KERNEL.RUN runs a transputer's code, which no processor here has";
+        if let Some(message) = known_elsewhere(text) {
             return Diagnostic::new(Code::NotSupported, name.span, message);
         }
         let complaint =
@@ -282,6 +297,20 @@ impl Checker<'_> {
             self.spec(spec);
         }
     }
+}
+
+/// What other compilers of occam have under a name, and this one has not.
+fn known_elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "KERNEL.RUN" => "KERNEL.RUN runs a transputer's code, which no processor here has",
+        "UINT" | "UINT16" | "UINT32" | "UINT64" => {
+            "unsigned types are not supported yet; PLUS, MINUS and TIMES wrap around, and INT64 has more room"
+        }
+        "MOBILE.CHAN" => {
+            "MOBILE.CHAN is not supported yet; a PROTOCOL with CASE can carry ends of several CHAN TYPEs"
+        }
+        _ => return None,
+    })
 }
 
 fn one_letter_apart(left: &str, right: &str) -> bool {

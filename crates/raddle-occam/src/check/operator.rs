@@ -1,5 +1,5 @@
 //! Owns: the types of operators, predefined and the program's own.
-//! May use: `ast`, `diag::codes`, `operator`, `program`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: computes; `constant` does.
 
 use super::Checker;

@@ -1,5 +1,5 @@
 //! Owns: the routines that the language brings along.
-//! May use: `ast`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: says what they compute; the VM does, by the same names.
 //!
 //! A signature is a letter for each type: B BOOL, Y BYTE, I INT, i INT32, L INT64, R REAL32, D REAL64,
@@ -75,6 +75,8 @@ impl Checker<'_> {
             formals: list,
             results,
             body: Body::Predefined,
+            implements: None,
+            suspends: false,
             recursive: false,
             assigns_level: u32::MAX,
             // What the host does is known to nobody here.

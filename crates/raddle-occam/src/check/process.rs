@@ -1,10 +1,10 @@
 //! Owns: processes.
-//! May use: `ast`, `diag`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges parallel use.
 
 use super::Checker;
 use crate::ast::{
-    Alt, AlternativeKind, CaseOption, ChoiceKind, ConstructKind, ExprId, If, InputKind, ProcessId,
+    Alt, AlternativeKind, CaseOption, ChoiceKind, ConstructKind, ExprId, Ident, If, InputKind, ProcessId,
     ProcessKind, Replicator,
 };
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
@@ -51,10 +51,7 @@ impl Checker<'_> {
             ProcessKind::Assign { targets, values } => self.assign(targets, values, process.span),
             ProcessKind::Input { channel, kind } => self.input(*channel, kind, process.span),
             ProcessKind::Extended { channel, kind, during, after } => {
-                self.input(*channel, kind, process.span);
-                self.must_wait(*channel);
-                self.process_in_scope(*during);
-                after.iter().for_each(|&after| self.process_in_scope(after));
+                self.extended((*channel, kind), (*during, *after), process.span);
             }
             ProcessKind::Output { channel, items } => self.output(*channel, items, process.span),
             ProcessKind::Call { name, arguments } => self.proc_call(id, *name, arguments),
@@ -72,14 +69,39 @@ impl Checker<'_> {
                 self.communicates(process.span);
                 let first = NameId(self.program.names.len() as u32);
                 self.program.forkings.insert(id.0, first);
-                self.process_in_scope(body);
+                self.steadily("a FORKING", process.span, body);
             }
-            ProcessKind::Fork { name, arguments } => {
+            ProcessKind::Suspend => {
                 self.communicates(process.span);
-                self.proc_call(id, *name, arguments);
-                arguments.iter().for_each(|&argument| self.not_claimed(argument));
+                self.suspends_here(process.span);
             }
+            ProcessKind::Fork { name, arguments } => self.fork(id, *name, arguments, process.span),
         }
+    }
+
+    /// An extended input: nothing suspends while its sender waits.
+    fn extended(
+        &mut self,
+        (channel, kind): (ExprId, &InputKind),
+        (during, after): (ProcessId, Option<ProcessId>),
+        span: Span,
+    ) {
+        let around = self.steady.len();
+        self.steady.push(("the process of `??`", span));
+        self.input(channel, kind, span);
+        self.must_wait(channel);
+        self.process_in_scope(during);
+        self.steady.truncate(around);
+        after.iter().for_each(|&after| self.process_in_scope(after));
+    }
+
+    fn fork(&mut self, id: ProcessId, name: Ident, arguments: &[ExprId], span: Span) {
+        self.communicates(span);
+        self.steady.push(("a forked process", span));
+        self.proc_call(id, name, arguments);
+        self.steady.pop();
+        self.not_forked(id, name);
+        arguments.iter().for_each(|&argument| self.not_claimed(argument));
     }
 
     /// Whether so much is wrong that processes are no longer looked at, which is an error of its own.
@@ -295,7 +317,7 @@ impl Checker<'_> {
         if let Some(root) = root {
             self.claims.push(root);
         }
-        self.process_in_scope(body);
+        self.steadily("a CLAIM", self.span(end), body);
         if root.is_some() {
             self.claims.pop();
         }

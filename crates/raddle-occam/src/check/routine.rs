@@ -1,5 +1,5 @@
 //! Owns: PROCs and FUNCTIONs: headings, bodies, results.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: walks a body twice.
 
 use super::{Checker, RoutineFrame};
@@ -17,6 +17,8 @@ pub(super) struct Heading<'a> {
     pub(super) results: Vec<TypeId>,
     pub(super) recursive: bool,
     pub(super) function: bool,
+    /// The PROC TYPE that it implements.
+    pub(super) implements: Option<u32>,
 }
 
 impl Checker<'_> {
@@ -31,8 +33,11 @@ impl Checker<'_> {
             recursive: heading.recursive,
             assigns_level: u32::MAX,
             communicates: false,
+            implements: heading.implements,
+            suspends: false,
         });
         let types = self.formal_types(heading);
+        let steady = std::mem::take(&mut self.steady);
         self.scope(|checker| {
             if heading.recursive {
                 checker.bind(name);
@@ -42,6 +47,7 @@ impl Checker<'_> {
                 assigns_level: u32::MAX,
                 communicates: false,
                 first_name: checker.program.names.len(),
+                suspends: None,
             });
             let formals = heading.formals.iter().zip(types);
             let list =
@@ -52,8 +58,11 @@ impl Checker<'_> {
                 let routine = &mut checker.program.routines[id.0 as usize];
                 routine.assigns_level = frame.assigns_level;
                 routine.communicates = frame.communicates;
+                routine.suspends = frame.suspends.is_some();
+                checker.suspended.extend(frame.suspends.map(|span| (id, span)));
             }
         });
+        self.steady = steady;
         self.program.spec_names[heading.spec.0 as usize] = name;
         self.bind(name);
         if self.program.symbols.text(heading.name.symbol).starts_with('"') {
@@ -100,6 +109,7 @@ impl Checker<'_> {
                 self.diagnostics.push(complaint.fix("write VAL", Span::new(at, at), "VAL "));
             }
             self.no_barrier_value(formal.mode, ty, formal.name.span);
+            self.no_process_value(formal.mode, ty, formal.name.span);
             list.push(match formal.direction {
                 Some(direction) => self.directed(ty, direction, formal.name),
                 None => ty,
@@ -112,7 +122,7 @@ impl Checker<'_> {
         match body {
             &Body::Process(process) => self.process_in_scope(process),
             Body::Results(list) => self.results(list, results),
-            Body::Predefined | Body::Foreign => {}
+            Body::Predefined | Body::Foreign | Body::Interface => {}
         }
     }
 

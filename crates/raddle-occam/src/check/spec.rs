@@ -1,15 +1,15 @@
 //! Owns: specifications.
-//! May use: `ast`, `diag::codes`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: leaves a failed declaration's name unknown; that would cost a message at every use.
 
 use super::Checker;
 use super::routine::Heading;
 use crate::ast::{Direction, Pragma};
-use crate::ast::{Field, Form, Ident, Mode, Renaming, SpecId, SpecKind, TypeNodeId};
+use crate::ast::{Field, Ident, Mode, Renaming, SpecId, SpecKind, TypeNodeId};
 use crate::diag::Code;
 use crate::program::{Body, Meaning, NameId, NameKind};
 use crate::source::Span;
-use crate::types::{FieldType, Fields, NamedType, ProtocolType, Type, TypeId, Types};
+use crate::types::{FieldType, Fields, NamedType, Type, TypeId, Types};
 
 impl Checker<'_> {
     /// Checks a specification and brings its names into scope.
@@ -19,7 +19,8 @@ impl Checker<'_> {
         let first = match &spec.kind {
             SpecKind::Declare { ty, names } => self.declare_variables(*ty, names),
             SpecKind::Abbreviate { .. } => self.abbreviate(&spec.kind, spec.span),
-            SpecKind::Proc { name, formals, body, recursive } => {
+            SpecKind::ProcType { name, formals } => self.proc_type(id, *name, formals),
+            SpecKind::Proc { name, formals, body, recursive, implements } => {
                 let heading = Heading {
                     spec: id,
                     name: *name,
@@ -27,8 +28,11 @@ impl Checker<'_> {
                     results: Vec::new(),
                     recursive: *recursive,
                     function: false,
+                    implements: implements.and_then(|name| self.implemented(name)),
                 };
-                self.routine(&heading, Body::Process(*body))
+                let id = self.routine(&heading, Body::Process(*body));
+                self.must_implement(&heading, id);
+                id
             }
             SpecKind::Function { name, results, formals, body, recursive } => {
                 let results = results.iter().map(|&ty| self.ty_at_run_time(ty)).collect();
@@ -39,6 +43,7 @@ impl Checker<'_> {
                     results,
                     recursive: *recursive,
                     function: true,
+                    implements: None,
                 };
                 self.routine(&heading, Body::Results(body.clone()))
             }
@@ -50,6 +55,7 @@ impl Checker<'_> {
                     results: Vec::new(),
                     recursive: false,
                     function: false,
+                    implements: None,
                 };
                 self.foreign(&heading)
             }
@@ -63,7 +69,7 @@ impl Checker<'_> {
             SpecKind::Record { name, fields, packed, mobile } => self.record(*name, fields, *packed, *mobile),
             &SpecKind::Forward(name) => self.forward(name),
             SpecKind::Bundle { name, fields, recursive } => self.bundle(*name, fields, *recursive),
-            SpecKind::Protocol { name, variant, forms } => self.protocol(*name, *variant, forms),
+            SpecKind::Protocol { .. } => self.protocol(&spec.kind),
             &SpecKind::Place(name) => {
                 self.lookup(name);
                 return;
@@ -122,6 +128,7 @@ impl Checker<'_> {
         }
         if mode == Mode::Val || mode == Mode::Initial {
             let barrier = mode == Mode::Val && self.program.types.is_barrier(got);
+            self.no_process_value(mode, got, self.span(value));
             if barrier || self.program.types.is_channel_like(got) {
                 self.complain(Code::TypeMismatch, self.span(value), "a channel or timer is no value");
             }
@@ -285,20 +292,6 @@ impl Checker<'_> {
         self.members(self.program.name(id).ty, fields.iter().map(|field| field.name));
         self.bind(id);
         id
-    }
-
-    fn protocol(&mut self, name: Ident, variant: bool, forms: &[Form]) -> NameId {
-        let tags: Vec<Ident> = forms.iter().filter_map(|form| form.tag).collect();
-        let list = forms.iter().map(|form| {
-            let items = form.items.iter().map(|&item| self.ty(item)).collect();
-            (form.tag.map(|tag| tag.symbol), items)
-        });
-        let forms = list.collect();
-        let at = self.program.types.protocols.len() as u32;
-        self.program.types.protocols.push(ProtocolType { name: name.symbol, variant, forms });
-        let ty = self.program.types.intern(Type::Protocol(at));
-        self.members(ty, tags.into_iter());
-        self.declare(name, NameKind::Type, ty)
     }
 
     fn pragma(&mut self, what: Pragma, names: &[Ident]) {

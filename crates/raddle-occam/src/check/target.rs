@@ -1,5 +1,5 @@
 //! Owns: what may be assigned, input to, or named by reference.
-//! May use: `ast`, `diag`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: judges aliases.
 
 use super::Checker;

@@ -1,5 +1,5 @@
 //! Owns: written types to types.
-//! May use: `ast`, `diag::codes`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: accepts a size that is not constant, unless the caller may have one.
 
 use super::Checker;
@@ -80,6 +80,12 @@ impl Checker<'_> {
     /// A type of values or channels, not what channels carry only.
     pub(super) fn data(&mut self, node: TypeNodeId, run_time: bool) -> TypeId {
         let ty = self.resolve(node, run_time);
+        if matches!(self.program.types.get(ty), Type::Process(_)) {
+            let message = format!("a process is MOBILE: write `MOBILE {}`", self.show(ty));
+            let span = self.ast.ty(node).span;
+            self.complain(Code::WrongKind, span, message);
+            return Types::ERROR;
+        }
         if !matches!(self.program.types.get(ty), Type::Protocol(_) | Type::Any | Type::Counted { .. }) {
             return ty;
         }

@@ -1,5 +1,5 @@
 //! Owns: ALT and PRI ALT.
-//! May use: `ast`, `source`, `types`, `raddle-bytecode`.
+//! May use: `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: performs an input before its guard is chosen.
 //!
 //! Guards are enabled one after the other, then the process waits, then they are disabled with the same numbers in the

@@ -1,5 +1,5 @@
 //! Owns: elements, rows and slices of arrays; copying them.
-//! May use: `ast`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: makes arrays; `table` does.
 
 use super::function::{Dim, View};

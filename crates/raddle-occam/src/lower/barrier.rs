@@ -1,5 +1,5 @@
 //! Owns: barriers: their words, SYNC, RESIGN, and who is a member in a PAR.
-//! May use: `ast`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: lets the last branch of a PAR leave: its membership is the parent's again.
 //!
 //! The branches of a PAR take over the membership of the process that begins them, and are all members but one more.

@@ -1,5 +1,5 @@
 //! Owns: conditions that choose a way.
-//! May use: `ast`, `operator`, `program`, `raddle-bytecode`.
+//! May use: `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: computes a BOOL where a jump will do.
 
 use super::Lowerer;

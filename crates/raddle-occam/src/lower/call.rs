@@ -1,5 +1,5 @@
 //! Owns: calls of PROCs and FUNCTIONs: windows, parameters, results.
-//! May use: `ast`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: lowers a routine; `routine` does.
 //!
 //! A callee's slots begin at `base` of the caller. From slot 2 on stand the addresses for results that lie in memory,
@@ -30,7 +30,7 @@ impl Lowerer<'_> {
     pub(super) fn window(&mut self, routine: RoutineId) -> Slot {
         let known = &self.program.routines[routine.0 as usize];
         let (formals, results) = (known.formals.clone(), known.results.clone());
-        let mut count = 2 + u32::from(self.free.forks(routine));
+        let mut count = 2 + u32::from(self.free.forks(routine)) + u32::from(self.is_part_of_process(routine));
         count += results.iter().filter(|&&ty| self.results_by_address(routine, ty)).count() as u32;
         for (name, changed) in self.free.of(routine).clone() {
             count += self.pass_outer(name, changed).slots();
@@ -47,6 +47,9 @@ impl Lowerer<'_> {
         let (ty, initial) = (name.ty, name.kind == NameKind::Formal(Mode::Initial));
         match (&pass, self.shape(ty)) {
             (Pass::Nothing, _) => Argument::Nothing,
+            (Pass::Address, Shape::Chan(_) | Shape::Barrier) => {
+                Argument::Slot(self.lent_word(argument), Class::Word)
+            }
             (_, Shape::Chan(_)) => Argument::Slot(self.channel(argument), Class::Word),
             (_, Shape::Barrier) => Argument::Slot(self.barrier(argument), Class::Word),
             (Pass::Value(_), Shape::Mobile(_) | Shape::End(_)) => {
@@ -110,6 +113,9 @@ impl Lowerer<'_> {
         let base = self.prepare(routine, arguments, &[]);
         self.call_function(routine, base);
         self.release(mark);
+        if self.is_part_of_process(routine) {
+            self.go_on_unless_given_up();
+        }
     }
 
     /// Fills a window: addresses for results, outer names, arguments.

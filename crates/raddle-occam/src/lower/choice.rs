@@ -1,5 +1,5 @@
 //! Owns: IF and CASE.
-//! May use: `ast`, `operator::table`, `source`, `raddle-bytecode`.
+//! May use: `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: falls through; without a way there is a trap.
 
 use super::Lowerer;

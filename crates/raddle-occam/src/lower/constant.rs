@@ -1,5 +1,5 @@
 //! Owns: what is constant: values, tables and texts that stand in the module's data.
-//! May use: `ast`, `operator`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: complains; what would trap is left to do so when it runs.
 
 use super::function::{Dim, View};

@@ -1,5 +1,5 @@
 //! Owns: conversions between the predefined types.
-//! May use: `ast`.
+//! May use: `raddle-occam-syntax`.
 //! Never: changes what a RETYPES keeps; that is `spec`'s.
 
 use super::shape::Class;

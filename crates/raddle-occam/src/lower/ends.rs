@@ -1,5 +1,5 @@
 //! Owns: what the module says of who uses which end of what channel, for the report of a deadlock.
-//! May use: `ast`, `program`, `symbol`, `types`, `raddle-bytecode`.
+//! May use: `program`, `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: emits an instruction.
 
 use super::function::Home;

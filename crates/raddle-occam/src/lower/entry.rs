@@ -1,5 +1,5 @@
 //! Owns: which of the host's channels each parameter of the program is.
-//! May use: `ast`, `checked`, `diag`, `program`, `types`.
+//! May use: `checked`, `program`, `types`, `raddle-occam-syntax`.
 //! Never: goes by the position of a parameter where its direction, its use or its name says more.
 //!
 //! A direction that is not written follows from the use. Then the names that say which channel it is have their choice,

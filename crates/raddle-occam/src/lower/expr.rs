@@ -1,5 +1,5 @@
 //! Owns: values of expressions, into slots.
-//! May use: `ast`, `operator::table`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: changes the slot that a name lives in.
 
 use super::function::{Home, View};

@@ -1,5 +1,5 @@
 //! Owns: FORKING and FORK.
-//! May use: `ast`, `program`, `source`, `types`, `raddle-bytecode`.
+//! May use: `program`, `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: gives a forked process what may be gone before it; the checker has seen to that.
 //!
 //! A forked process begins in a function of its own, whose frame comes from the heap: it calls the PROC, gives back
@@ -55,6 +55,9 @@ impl Lowerer<'_> {
         let Some(routine) = self.program.routine_of(callee) else { return };
         if self.program.routines[routine.0 as usize].body == Body::Predefined {
             return self.refuse(span, "a predefined PROC is called, not forked");
+        }
+        if self.is_part_of_process(routine) {
+            return self.refuse(span, "a PROC that suspends is called, not forked");
         }
         let Some(block) = self.f.forking else {
             return self.refuse(span, "nothing counts what is forked here");

@@ -1,8 +1,8 @@
 //! Owns: the function being made: its slots, and where names live in it.
-//! May use: `diag`, `program`, `source`, `symbol`, `raddle-bytecode`.
+//! May use: `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: knows occam.
 
-use raddle_bytecode::build::{Code, FunctionId};
+use raddle_bytecode::build::{Code, FunctionId, Label};
 
 use super::ends::UsedEnd;
 use super::{Lowerer, Slot};
@@ -65,6 +65,10 @@ pub(super) struct Function {
     pub(super) enrolling: Vec<Slot>,
     /// The slot with the address of the block that counts what is forked here.
     pub(super) forking: Option<Slot>,
+    /// The slot with the address of the mobile process that this is part of, and may suspend.
+    pub(super) instance: Option<Slot>,
+    /// Where a mobile process goes that is given up: the end of the branch or function, and what is given back before.
+    pub(super) exit: Option<(Mark, Label)>,
 }
 
 /// Something that a scope gives back at its end.
@@ -120,7 +124,7 @@ impl Lowerer<'_> {
     }
 
     /// Gives back what was taken since and goes there; code that goes another way still has it.
-    pub(super) fn leave(&mut self, mark: Mark, label: raddle_bytecode::build::Label) {
+    pub(super) fn leave(&mut self, mark: Mark, label: Label) {
         let owned: Vec<Owned> = self.f.owned[mark.owned..].to_vec();
         for owned in owned.into_iter().rev() {
             self.give_back(owned);

@@ -1,5 +1,5 @@
 //! Owns: inputs and outputs; timers.
-//! May use: `ast`, `symbol`, `types`, `raddle-bytecode`.
+//! May use: `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: knows what an ALT is.
 //!
 //! A message is sent item by item. That of a variant protocol begins with a byte, the number of the tag; a counted
@@ -21,9 +21,11 @@ impl Lowerer<'_> {
         };
         match self.program.types.get(protocol) {
             Type::Protocol(at) => {
-                let forms = &self.program.types.protocols[at as usize].forms;
-                let found = forms.iter().position(|(name, _)| *name == tag).unwrap_or(0);
-                (found as i32, forms.get(found).map(|(_, items)| items.clone()).unwrap_or_default())
+                let known = &self.program.types.protocols[at as usize];
+                let found = known.forms.iter().position(|(name, _)| *name == tag).unwrap_or(0);
+                let number = known.numbers.get(found).copied().unwrap_or(0);
+                let items = known.forms.get(found).map(|(_, items)| items.clone());
+                (i32::from(number), items.unwrap_or_default())
             }
             _ => (0, vec![protocol]),
         }

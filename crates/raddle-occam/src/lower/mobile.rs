@@ -1,5 +1,5 @@
 //! Owns: mobiles and ends of bundles: making, moving, cloning, giving back.
-//! May use: `ast`, `types`, `raddle-bytecode`.
+//! May use: `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: looks at who owns what over calls; a reference to the variable is passed.
 //!
 //! A mobile is the address of its own memory, 0 when undefined. An array's memory begins with the size of each
@@ -164,6 +164,9 @@ impl Lowerer<'_> {
             return to;
         }
         match &ast.expr(expr).kind {
+            ExprKind::NewMobile(_) if self.program.types.process_type(own).is_some() => {
+                return self.new_process(expr);
+            }
             &ExprKind::NewMobile(node) => return self.new_mobile(node, own),
             &ExprKind::Clone(value) => return self.clone_of(value),
             &ExprKind::End(of, _) => return self.mobile_value(of, ty),

@@ -1,5 +1,5 @@
 //! Owns: checked programs to bytecode.
-//! May use: `ast`, `checked`, `diag`, `free`, `program`, `source`, `symbol`, `raddle-bytecode`.
+//! May use: `checked`, `free`, `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: judges a program; the checker has, as [`Checked`] proves. What it cannot lower yet it says with a place.
 //!
 //! One walk in the order of the text. A PROC or FUNCTION becomes a function of the bytecode, and the names from
@@ -38,6 +38,7 @@ mod retype;
 mod routine;
 mod shape;
 mod spec;
+mod suspend;
 mod table;
 mod watch;
 
@@ -72,6 +73,10 @@ struct Lowerer<'a> {
     data: FastMap<Vec<u8>, i32>,
     files: FastMap<String, u32>,
     watched: Watch,
+    /// The place of the words that count mobile processes, if there are any.
+    process_count: Option<i32>,
+    /// The parameters of routines that suspend, once somebody has asked.
+    lent: std::cell::OnceCell<std::collections::BTreeSet<NameId>>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -155,6 +160,8 @@ fn lower_from(
         data: FastMap::default(),
         files: FastMap::default(),
         watched: watch,
+        process_count: None,
+        lent: std::cell::OnceCell::new(),
         diagnostics: Vec::new(),
     };
     lowerer.whole(entry, entry.map_or(&[], |entry| checked.uses_of(entry)));

@@ -1,5 +1,5 @@
 //! Owns: the instructions of operators.
-//! May use: `ast`, `library`, `operator`, `program`, `raddle-bytecode`.
+//! May use: `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: lowers comparisons that only choose a way; `branch` does.
 
 use super::shape::Class;

@@ -1,5 +1,5 @@
 //! Owns: PAR.
-//! May use: `ast`, `program`, `source`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: gives two branches the same slots.
 //!
 //! The branches of a PAR work in the frame of the function around; each begins behind the most that those before it
@@ -24,6 +24,7 @@ impl Lowerer<'_> {
             self.f.enrolling.clear();
             return self.process(first);
         }
+        self.enroll_in_process();
         let members = self.members(Err(1 + others.len() as u32));
         let join = self.slot();
         self.f.code.par(join, others.len() as i32);
@@ -46,13 +47,16 @@ impl Lowerer<'_> {
         self.f.code.bind(done);
         self.f.top = top;
         self.f.peak = peak.max(highest);
+        self.go_on_unless_given_up();
     }
 
     /// A branch; the next one begins behind all its slots.
     fn branch_process(&mut self, process: ProcessId, members: Option<&Members>) -> u32 {
         self.f.peak = self.f.top;
         let (from, around) = (self.f.code.here(), std::mem::take(&mut self.f.ends));
+        let exit = self.begin_exit();
         self.process(process);
+        self.end_exit(exit);
         self.leave_members(members);
         self.tell_ends(from, around);
         self.f.top = self.f.peak.min(65_000);
@@ -71,6 +75,7 @@ impl Lowerer<'_> {
             None => self.f.code.ldi(state + 3, 1),
         }
         self.f.code.chk_count(state + 2);
+        self.enroll_in_process();
         let members = self.members(Ok(state + 2));
         let mut homes = Vec::new();
         for (name, changed) in names {
@@ -81,7 +86,8 @@ impl Lowerer<'_> {
         }
         self.f.code.forkn(state, routine.0 as i32);
         self.f.code.joinn(state);
-        let block = self.f.forking;
+        self.go_on_unless_given_up();
+        let (block, instance) = (self.f.forking, self.f.instance);
         let around = self.begin_function(alts);
         if let Some(&first) = body.first() {
             self.at(self.ast.process(first).span);
@@ -97,8 +103,15 @@ impl Lowerer<'_> {
             self.load_at(1, u32::from(slot) * 4, Class::Word, own);
             self.f.forking = Some(own);
         }
+        if let Some(slot) = instance {
+            let own = self.slot();
+            self.load_at(1, u32::from(slot) * 4, Class::Word, own);
+            self.f.instance = Some(own);
+        }
         self.reserve_alts(alts);
+        let exit = self.begin_exit();
         body.iter().for_each(|&process| self.process(process));
+        self.end_exit(exit);
         self.leave_members(members.as_ref());
         self.f.code.end();
         self.finish_function(routine);

@@ -1,5 +1,5 @@
 //! Owns: how parameters and outer names are passed: not at all, by value, by address, as a view.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: evaluates an argument; `call` does.
 
 use super::function::{Dim, Home, View};
@@ -51,6 +51,9 @@ impl Lowerer<'_> {
 
     /// How a parameter is passed.
     pub(super) fn pass_formal(&self, formal: NameId) -> Pass {
+        if self.is_lent(formal) {
+            return Pass::Address;
+        }
         let name = self.program.name(formal);
         let by_value = matches!(name.kind, NameKind::Formal(Mode::Val | Mode::Initial));
         self.pass(name.ty, by_value)
@@ -58,11 +61,14 @@ impl Lowerer<'_> {
 
     /// How a routine gets at an outer name.
     pub(super) fn pass_outer(&mut self, name: NameId, changed: bool) -> Pass {
-        let declared = self.program.name(name);
-        let (ty, index) = (declared.ty, declared.kind == NameKind::Index);
         if self.program.values.contains_key(&name.0) || self.constant_of(name).is_some() {
             return Pass::Nothing;
         }
+        if self.is_lent(name) {
+            return Pass::Address;
+        }
+        let declared = self.program.name(name);
+        let (ty, index) = (declared.ty, declared.kind == NameKind::Index);
         let scalar = matches!(self.shape(ty), Shape::Scalar(_));
         self.pass(ty, scalar && (!changed || index))
     }
@@ -81,6 +87,13 @@ impl Lowerer<'_> {
                 None => {
                     self.refuse(self.program.name(self.name_of(routine)).span, "nothing counts what it forks")
                 }
+            }
+            at += 1;
+        }
+        if self.is_part_of_process(routine) {
+            match self.f.instance {
+                Some(instance) => self.f.code.mov(at, instance),
+                None => self.refuse(self.program.name(self.name_of(routine)).span, "nothing suspends here"),
             }
             at += 1;
         }

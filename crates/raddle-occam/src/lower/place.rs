@@ -1,5 +1,5 @@
 //! Owns: where expressions that name something find it: loading, storing, addresses.
-//! May use: `ast`, `program`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: evaluates operators.
 
 use super::constant::Constant;

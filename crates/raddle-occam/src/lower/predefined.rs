@@ -1,5 +1,5 @@
 //! Owns: the routines that the language brings along, as instructions.
-//! May use: `ast`, `operator::table`, `program`, `source`, `types`, `raddle-bytecode`.
+//! May use: `program`, `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: what is written in occam itself; that is the library `predefined.occ`.
 
 use super::place::Storage;

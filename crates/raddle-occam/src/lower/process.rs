@@ -1,5 +1,5 @@
 //! Owns: SEQ, WHILE, assignment, blocks, replicators, VALOF.
-//! May use: `ast`, `types`, `raddle-bytecode`.
+//! May use: `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: leaves slots taken at the end of a process.
 //!
 //! It uses every other kind of process by its module.
@@ -56,6 +56,10 @@ impl Lowerer<'_> {
                 self.extended(*channel, kind, *during, *after)
             }
             ProcessKind::Output { channel, items } => self.output(*channel, items),
+            ProcessKind::Suspend => self.suspend(),
+            ProcessKind::Call { arguments, .. } if self.program.activations.contains_key(&id.0) => {
+                self.activate(id, arguments);
+            }
             ProcessKind::Call { arguments, .. } => {
                 self.call_proc(self.program.process_names[id.0 as usize], arguments, process.span);
             }

@@ -76,6 +76,9 @@ impl Lowerer<'_> {
         if self.is_mobile_barrier(ty) {
             return self.drop_barrier(slot);
         }
+        if self.program.types.process_type(ty).is_some() {
+            return self.drop_process(slot);
+        }
         let none = self.f.code.label();
         match self.shape(ty) {
             Shape::Mobile(of) => {

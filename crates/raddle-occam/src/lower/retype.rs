@@ -1,5 +1,5 @@
 //! Owns: RETYPES and RESHAPES: the same bytes as another type.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: a size that was not compared: of what the types do not tell, the machine compares the bytes.
 
 use super::function::{Dim, Home, View};

@@ -1,5 +1,5 @@
 //! Owns: PROCs and FUNCTIONs as functions of the bytecode.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: lowers what nobody calls.
 
 use super::function::{Dim, Home, Owned, View};
@@ -17,6 +17,9 @@ impl Lowerer<'_> {
         }
         let program = self.program;
         let routine = &program.routines[id.0 as usize];
+        if routine.implements.is_some() {
+            return self.mobile_routine(id);
+        }
         let name = program.spelling(routine.name);
         let function = self.module.declare(name);
         self.functions.insert(id, function);
@@ -34,6 +37,10 @@ impl Lowerer<'_> {
             self.f.forking = Some(at);
             at += 1;
         }
+        if self.is_part_of_process(id) {
+            self.f.instance = Some(at);
+            at += 1;
+        }
         for (name, changed) in self.free.of(id).clone() {
             let pass = self.pass_outer(name, changed);
             self.bind_passed(name, &pass, at);
@@ -48,6 +55,7 @@ impl Lowerer<'_> {
         self.slots(u32::from(taken));
         self.reserve_alts(alts);
         let mark = self.mark();
+        let exit = self.begin_exit();
         for &formal in &routine.formals {
             if program.name(formal).kind == NameKind::Formal(Mode::Initial) {
                 self.own_initial(formal);
@@ -58,9 +66,10 @@ impl Lowerer<'_> {
             &Body::Process(process) => self.process(process),
             Body::Results(results) => self.function_results(id, results),
             Body::Foreign => self.foreign(id),
-            Body::Predefined => {}
+            Body::Predefined | Body::Interface => {}
         }
         self.release(mark);
+        self.end_exit(exit);
         self.f.code.ret();
         self.finish_function(function);
         self.f = around;

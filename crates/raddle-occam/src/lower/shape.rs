@@ -1,5 +1,5 @@
 //! Owns: how values of each type lie in slots and in memory.
-//! May use: `ast`, `operator::basic`, `symbol`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: emits code.
 
 use super::Lowerer;

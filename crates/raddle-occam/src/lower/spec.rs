@@ -1,5 +1,5 @@
 //! Owns: specifications: variables, channels, abbreviations, RETYPES.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: emits anything for a name that is constant.
 
 use super::Lowerer;
@@ -184,6 +184,9 @@ impl Lowerer<'_> {
             Shape::Array | Shape::Record(_) => {
                 let view = self.view(value);
                 Some(Home::View(self.typed(view, ty)))
+            }
+            Shape::Chan(_) | Shape::Barrier if self.word_of(value).is_some() => {
+                self.word_of(value).map(Home::At)
             }
             Shape::Chan(_) => {
                 let channel = self.channel(value);

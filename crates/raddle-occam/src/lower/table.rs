@@ -1,5 +1,5 @@
 //! Owns: arrays and records that expressions make: tables, texts, constructors, results of calls.
-//! May use: `ast`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: leaves memory from the heap unowned.
 
 use super::Slot;

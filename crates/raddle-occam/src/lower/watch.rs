@@ -1,5 +1,5 @@
 //! Owns: what a debug build watches: the names under `#PRAGMA SHARED` and PERMITALIASES.
-//! May use: `ast`, `program`, `raddle-bytecode`.
+//! May use: `program`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: anything in another build.
 //!
 //! What is watched lies in memory, never in slots that instructions name: the machine looks at accesses by address.

@@ -1,8 +1,9 @@
 //! Owns: places in variables, and the record of who touches them.
-//! May use: `program`, `source`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: compares; `overlap` does.
 
 use super::claim::Held;
+use super::phase::Phases;
 use super::poly::{Fact, Poly};
 use super::table::SymTable;
 use crate::program::NameId;
@@ -126,6 +127,8 @@ pub(crate) struct Access {
     pub(crate) held: Option<Held>,
     /// The number of the FORK whose process does it; 0 if the walked one does itself.
     pub(crate) fork: u32,
+    /// The phases of barriers at which it may be made.
+    pub(crate) phases: Phases,
 }
 
 impl Extent {
@@ -212,7 +215,7 @@ impl AccessPath {
     /// A use of the place.
     pub(crate) fn access(&self, what: Use, span: Span, facts: PathId) -> Access {
         let (path, via) = (self.path.as_slice().into(), self.via.as_slice().into());
-        Access { root: self.root, path, what, span, facts, via, held: None, fork: 0 }
+        Access { root: self.root, path, what, span, facts, via, held: None, fork: 0, phases: None }
     }
 
     pub(crate) fn whole(root: NameId) -> Self {

@@ -1,5 +1,5 @@
 //! Owns: abbreviations: what they name, and what may not be used meanwhile (A1, A2, A4).
-//! May use: `ast`, `diag`, `program`, `source`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: looks at PAR.
 
 use super::Walker;

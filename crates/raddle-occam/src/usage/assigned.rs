@@ -1,5 +1,5 @@
 //! Owns: which variables a loop's body may change.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: walks a body twice; the answer for each loop is kept.
 
 use super::Walker;
@@ -29,7 +29,11 @@ impl Walker<'_> {
     fn collect(&mut self, id: ProcessId, names: &mut Vec<NameId>) {
         let ast = self.ast;
         match &ast.process(id).kind {
-            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error | ProcessKind::Sync(_) => {}
+            ProcessKind::Skip
+            | ProcessKind::Stop
+            | ProcessKind::Suspend
+            | ProcessKind::Error
+            | ProcessKind::Sync(_) => {}
             ProcessKind::Construct { replicator, body, .. } => {
                 if replicator.is_some() {
                     for &process in body {
@@ -59,6 +63,7 @@ impl Walker<'_> {
                 items.iter().for_each(|item| self.collect_moved(item.value, names))
             }
             ProcessKind::Call { arguments, .. } => {
+                names.extend(self.activated_roots(id));
                 self.collect_call(self.program.process_names[id.0 as usize], arguments, names);
             }
             ProcessKind::Block { body, .. }

@@ -1,5 +1,5 @@
 //! Owns: rule U6 of barriers: who may use one in parallel, and in which state.
-//! May use: `ast`, `diag`, `program`, `source`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: counts members; the machine does.
 //!
 //! Whoever can name a barrier is a member of it: the declaration makes one, who gets it as a parameter acts for its
@@ -44,7 +44,9 @@ impl Walker<'_> {
     pub(crate) fn enroll(&mut self, barriers: &[ExprId], par: ProcessId) {
         let mut roots = Vec::new();
         for &barrier in barriers {
-            roots.extend(self.use_barrier(barrier));
+            let found = self.use_barrier(barrier);
+            self.enrolls_nothing_given(&found, self.ast.expr(barrier).span);
+            roots.extend(found);
         }
         self.enrolling = roots;
         self.process(par);

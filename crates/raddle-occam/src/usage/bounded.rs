@@ -1,5 +1,5 @@
 //! Owns: how many complaints about parallel use, aliases and values are kept.
-//! May use: `diag`, `source`.
+//! May use: `raddle-occam-syntax`.
 //! Never: a program that is accepted because of an error that was not kept.
 //!
 //! A program may be wrong in each of its lines. Past [`COMPLAINTS_MAX`] errors the walk looks at no further process and

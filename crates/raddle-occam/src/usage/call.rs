@@ -1,5 +1,5 @@
 //! Owns: a call: the callee's summary in the caller's terms, and rule A3.
-//! May use: `ast`, `diag`, `program`, `source`, `symbol`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: walks the callee again.
 
 use super::Walker;
@@ -43,6 +43,9 @@ impl Walker<'_> {
         let summary = self.routine_summary(routine).unwrap_or_else(|| self.unknown_summary(routine));
         self.argument_aliases(&actuals, &summary);
         self.check_ends(&actuals, &summary);
+        if self.program.routines[routine.0 as usize].suspends {
+            self.lends_nothing_given(&actuals);
+        }
         self.perform(&actuals, &summary, span);
         self.pass_escapes(&actuals, &summary, span);
     }
@@ -100,6 +103,9 @@ impl Walker<'_> {
         if routine.body != Body::Predefined {
             for &formal in &routine.formals {
                 let name = program.name(formal);
+                if routine.body == Body::Interface && self.given(formal, &mut accesses) {
+                    continue;
+                }
                 if matches!(name.kind, NameKind::Formal(Mode::Reference | Mode::Result)) {
                     for &what in self.uses_of(name.ty) {
                         let held = self.held_by_callee(formal, what);

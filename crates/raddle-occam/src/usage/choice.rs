@@ -1,5 +1,5 @@
 //! Owns: the walk over IF, ALT and CASE.
-//! May use: `ast`.
+//! May use: `raddle-occam-syntax`.
 //! Never: forgets that an IF without a true condition stops.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: rule U6: which uses of SHARED ends lie within a CLAIM, and within which.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: takes the CLAIM of one end for that of another.
 //!
 //! Claims are numbered in the order in which the walk comes by, a callee's anew at each call. So two branches of a PAR

@@ -1,5 +1,5 @@
 //! Owns: values that come from others, but not as sums.
-//! May use: `operator::basic`, `operator::table`, `program`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: known to the solver, which is linear; `witness` and `tried` compute them.
 
 use super::poly::Poly;

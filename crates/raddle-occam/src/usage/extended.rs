@@ -1,5 +1,5 @@
 //! Owns: rule U6 of the extended rendezvous: what may not be done before who outputs goes on.
-//! May use: `ast`, `diag`, `source`, `types`.
+//! May use: `types`, `raddle-occam-syntax`.
 //! Never: judges a channel that cannot be the same.
 //!
 //! Who outputs stands in its output until the input's process ends. So in that process nobody comes to either end of

@@ -1,5 +1,5 @@
 //! Owns: FORKING and FORK: rule U5.
-//! May use: `ast`, `diag`, `free`, `program`, `source`, `types`.
+//! May use: `free`, `program`, `types`, `raddle-occam-syntax`.
 //! Never: takes a forked process for over before its FORKING is.
 //!
 //! A forked process runs beside all that its FORKING does, what came before the FORK included, and beside all others
@@ -54,6 +54,17 @@ impl Forks {
     fn next(&mut self, repeated: bool) -> u32 {
         self.repeated.push(repeated);
         self.repeated.len() as u32
+    }
+
+    /// The names that a process uses, through calls too.
+    pub(super) fn names_in(&self, program: &Program, process: ProcessId) -> Vec<NameId> {
+        let (names, _) = self.free.of_processes(program, &[process], NameId::NONE);
+        names.into_keys().collect()
+    }
+
+    /// The outer names that a routine uses, through calls too.
+    pub(super) fn outer_names(&self, routine: RoutineId) -> Vec<NameId> {
+        self.free.of(routine).keys().copied().collect()
     }
 
     fn is_repeated(&self, fork: u32) -> bool {
@@ -138,8 +149,9 @@ impl Walker<'_> {
         let around = std::mem::replace(&mut self.forks.current, number);
         // The claims of who forks are not those of the forked process.
         let claims = std::mem::take(&mut self.claims);
+        let phases = std::mem::take(&mut self.phases);
         self.perform(&actuals, &summary, span);
-        self.claims = claims;
+        (self.claims, self.phases) = (claims, phases);
         self.forks.current = around;
         self.pass_escapes(&actuals, &summary, span);
     }

@@ -1,5 +1,5 @@
 //! Owns: variables that a loop moves on by the same amount in each round.
-//! May use: `ast`, `operator`, `program`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: takes one for such of which a round could do anything else with it.
 //!
 //! A body that is a SEQ, one of whose processes is `k := k + c`, while none of the others changes `k`, and nothing

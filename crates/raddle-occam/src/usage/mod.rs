@@ -1,5 +1,5 @@
 //! Owns: what may run in parallel: rules U1-U6, A1-A4, and values that are undefined.
-//! May use: `ast`, `checked`, `diag`, `pre`, `program`, `source`, `symbol`.
+//! May use: `checked`, `program`, `raddle-occam-syntax`.
 //! Never: accepts what it cannot prove disjoint.
 //!
 //! One walk in the order of execution. It knows, for each whole-number variable, a polynomial over symbols that it
@@ -25,6 +25,7 @@ mod induction;
 mod nearby;
 mod overlap;
 mod parallel;
+mod phase;
 mod place;
 mod poly;
 mod quick;
@@ -35,6 +36,7 @@ mod size;
 mod solve;
 mod spec;
 mod state;
+mod suspend;
 mod table;
 mod terms;
 mod tried;
@@ -98,6 +100,11 @@ struct Walker<'a> {
     claims_made: u32,
     /// What the branches of the PAR that comes next are members of.
     enrolling: Vec<NameId>,
+    /// The barriers that the branches around are members of, and how far those have come; how many there have been.
+    phases: Vec<phase::Membership>,
+    memberships: u32,
+    /// Whether a process uses a barrier.
+    mentioned: FastMap<(ProcessId, NameId), bool>,
     /// Channels whose sender waits until the process in which the walk stands has ended.
     held_channels: Vec<(AccessPath, Span)>,
     /// Barriers that the walk stands in a RESIGN of.
@@ -161,6 +168,9 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         claims: Vec::new(),
         claims_made: 0,
         enrolling: Vec::new(),
+        phases: Vec::new(),
+        memberships: 0,
+        mentioned: FastMap::default(),
         held_channels: Vec::new(),
         resigned: Vec::new(),
         forks: fork::Forks::new(program),

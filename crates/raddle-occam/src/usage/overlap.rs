@@ -1,5 +1,5 @@
 //! Owns: whether two places can be the same memory.
-//! May use: `symbol`.
+//! May use: `raddle-occam-syntax`.
 //! Never: answers "apart" without proof.
 
 use super::Walker;

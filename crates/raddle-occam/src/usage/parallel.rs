@@ -1,5 +1,5 @@
 //! Owns: PAR: the branches' accesses against each other (U1, U2, U3).
-//! May use: `ast`, `program`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: compares accesses that only read.
 
 use super::Walker;
@@ -19,18 +19,24 @@ impl Walker<'_> {
     pub(crate) fn par(&mut self, body: &[ProcessId]) {
         let (start, claims) = (self.accesses.len(), self.claims_made);
         let enrolled = std::mem::take(&mut self.enrolling);
+        let (first, members) = (self.number_memberships(&enrolled), self.phases.len());
         let mut ends = Vec::new();
         let mut outcomes = Vec::new();
         self.parallel_depth += 1;
         let segment = self.segment;
         for &process in body {
             self.segment = self.accesses.len();
-            outcomes.push(self.branch(|walker| walker.process(process)));
+            let others: Vec<ProcessId> = body.iter().copied().filter(|&it| it != process).collect();
+            outcomes.push(self.branch(|walker| {
+                walker.become_member(first, &enrolled, &others);
+                walker.process(process);
+                walker.phases.truncate(members);
+            }));
             ends.push(self.accesses.len());
         }
         self.parallel_depth -= 1;
         self.segment = segment;
-        self.compare((start, claims), &ends, &enrolled);
+        self.compare((start, claims), &ends, &enrolled, first);
         self.forget_own(start);
         self.join_all(outcomes);
     }
@@ -42,6 +48,7 @@ impl Walker<'_> {
         let (start, claims) = (self.accesses.len(), self.claims_made);
         let mark = self.table.next();
         let enrolled = std::mem::take(&mut self.enrolling);
+        let (first, members) = (self.number_memberships(&enrolled), self.phases.len());
         let mut number = None;
         self.parallel_depth += 1;
         let segment = std::mem::replace(&mut self.segment, start);
@@ -49,7 +56,9 @@ impl Walker<'_> {
         let outcome = self.branch(|walker| {
             walker.some_rounds(&count);
             number = Some(walker.bind_index(replicator, &base, &count, &step));
+            walker.become_member(first, &enrolled, body);
             body.iter().for_each(|&process| walker.process(process));
+            walker.phases.truncate(members);
         });
         self.forks.replicated -= 1;
         self.parallel_depth -= 1;
@@ -58,7 +67,7 @@ impl Walker<'_> {
         let alone = count.as_constant().is_some_and(|count| count <= 1);
         match number {
             Some(number) if !alone && index != NameId::NONE => {
-                self.compare_instances((start, claims), index, (mark, number), &enrolled)
+                self.compare_instances((start, claims), index, (mark, number), (&enrolled, first))
             }
             _ => {}
         }
@@ -123,7 +132,7 @@ impl Walker<'_> {
         channel && access.held.is_none() && self.is_shared(self.program.name(access.root).ty, access.what)
     }
 
-    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize], enrolled: &[NameId]) {
+    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize], enrolled: &[NameId], first: u32) {
         let branch = |at: usize| ends.partition_point(|&end| end <= at);
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
@@ -134,7 +143,7 @@ impl Walker<'_> {
             let apart = |one: usize, two: usize| {
                 branch(one) != branch(two) && !(members.contains_key(&one) && members.contains_key(&two))
             };
-            self.compare_group(group, claims, apart, &Instances::Same);
+            self.compare_group(group, (claims, (first, enrolled.len())), apart, &Instances::Same);
         }
     }
 
@@ -143,7 +152,7 @@ impl Walker<'_> {
         (start, claims): (usize, u32),
         index: NameId,
         (mark, number): (u32, Sym),
-        enrolled: &[NameId],
+        (enrolled, first): (&[NameId], u32),
     ) {
         let instances = Instances::Different { mark, number };
         let groups = self.groups(start);
@@ -154,7 +163,7 @@ impl Walker<'_> {
             }
             let members = self.members_in(group, enrolled);
             let apart = |one: usize, two: usize| !(members.contains_key(&one) && members.contains_key(&two));
-            self.compare_group(group, claims, apart, &instances);
+            self.compare_group(group, (claims, (first, enrolled.len())), apart, &instances);
         }
     }
 
@@ -171,7 +180,7 @@ impl Walker<'_> {
     fn compare_group(
         &mut self,
         group: &[(NameId, usize)],
-        claims: u32,
+        (claims, members): (u32, (u32, usize)),
         apart: impl Fn(usize, usize) -> bool,
         how: &Instances,
     ) {
@@ -202,6 +211,9 @@ impl Walker<'_> {
                 }
                 if self.both_claimed(claims, one, two) || self.told_unclaimed(one) || self.told_unclaimed(two)
                 {
+                    continue;
+                }
+                if self.kept_apart(&self.accesses[one], &self.accesses[two], members) {
                     continue;
                 }
                 let (one, two): (Access, Access) = (self.accesses[one].clone(), self.accesses[two].clone());

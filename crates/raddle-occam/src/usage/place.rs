@@ -1,5 +1,5 @@
 //! Owns: which places an expression names and reads.
-//! May use: `ast`, `diag`, `operator::table`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: compares accesses.
 
 use super::Walker;
@@ -44,7 +44,10 @@ impl Walker<'_> {
             ExprKind::Table { elements, .. }
                 if self.program.types.is_channel_like(self.program.type_of(expr)) =>
             {
-                elements.iter().flat_map(|&element| self.places(element)).collect()
+                let places: Vec<AccessPath> =
+                    elements.iter().flat_map(|&element| self.places(element)).collect();
+                self.keeps_nothing_given(&places, ast.expr(expr).span);
+                places
             }
             _ => {
                 self.read(expr);
@@ -68,7 +71,7 @@ impl Walker<'_> {
             && self.aliases.get(&self.program.name_of(base)).is_some_and(|alias| alias.table)
     }
 
-    fn name_places(&self, name: NameId) -> Vec<AccessPath> {
+    pub(super) fn name_places(&self, name: NameId) -> Vec<AccessPath> {
         if name == NameId::NONE {
             return Vec::new();
         }
@@ -207,7 +210,8 @@ impl Walker<'_> {
         span: Span,
         (facts, held): (PathId, Option<Held>),
     ) {
-        let access = Access { held, fork: self.forks.current, ..place.access(what, span, facts) };
+        let (fork, phases) = (self.forks.current, self.phases_now());
+        let access = Access { held, fork, phases, ..place.access(what, span, facts) };
         self.check_freezes(&access);
         if !self.held_channels.is_empty() {
             self.not_held(place, what, span);
@@ -247,6 +251,7 @@ impl Walker<'_> {
             && last.what == access.what
             && last.held == access.held
             && last.fork == access.fork
+            && last.phases == access.phases
             && last.path == access.path
             && self.paths.below(access.facts, last.facts)
             && last.facts == access.facts

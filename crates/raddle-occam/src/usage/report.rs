@@ -1,5 +1,5 @@
 //! Owns: the messages about races, with witnesses.
-//! May use: `diag`, `symbol`.
+//! May use: `raddle-occam-syntax`.
 //! Never: decides.
 
 use super::Walker;

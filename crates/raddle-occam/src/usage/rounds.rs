@@ -1,5 +1,5 @@
 //! Owns: loops: what is known in a round, and behind the last one.
-//! May use: `ast`, `program`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: walks a body twice.
 //!
 //! A body is walked once, as its first round, with values that an earlier round may have changed unknown. What had no

@@ -1,5 +1,5 @@
 //! Owns: the walk over a routine's body, and the summary that its calls use.
-//! May use: `ast`, `program`, `source`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: keeps what happens to a routine's own variables.
 
 use super::access::{Access, Use};
@@ -59,6 +59,7 @@ impl Walker<'_> {
             self.assigned.clear();
         }
         let summary = self.summarise(id);
+        self.takes_along(id, &summary);
         self.summaries.insert(id, Rc::new(summary));
     }
 
@@ -77,6 +78,7 @@ impl Walker<'_> {
         };
         let outer = std::mem::replace(&mut self.frame, frame);
         let freezes = std::mem::take(&mut self.freezes);
+        let phases = std::mem::take(&mut self.phases);
         let (path, depth, dead) = (self.path, self.parallel_depth, self.dead);
         let collecting = self.collecting.take();
         (self.path, self.parallel_depth, self.dead) = (0, 0, false);
@@ -97,7 +99,7 @@ impl Walker<'_> {
                     list.iter().for_each(|&result| walker.read(result));
                     result = walker.result_of(list);
                 }
-                Body::Predefined | Body::Foreign => {}
+                Body::Predefined | Body::Foreign | Body::Interface => {}
             }
         });
         drop(outcome);
@@ -108,7 +110,7 @@ impl Walker<'_> {
         let accesses = self.accesses.split_off(first);
         self.segment = segment;
         let frame = std::mem::replace(&mut self.frame, outer);
-        self.freezes = freezes;
+        (self.freezes, self.phases) = (freezes, phases);
         (self.path, self.parallel_depth, self.dead) = (path, depth, dead);
         self.collecting = collecting;
         let mut inputs: Vec<(NameId, Sym)> =

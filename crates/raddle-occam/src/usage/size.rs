@@ -1,5 +1,5 @@
 //! Owns: the sizes of arrays whose type does not tell them.
-//! May use: `ast`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: a size for a MOBILE: it changes with each assignment.
 //!
 //! An open dimension gets its size where its name is declared, once, so that the size is as old as the name: within a

@@ -1,5 +1,5 @@
 //! Owns: specifications in the walk: what is undefined, what is abbreviated.
-//! May use: `ast`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: checks types.
 
 use super::Walker;
@@ -87,10 +87,14 @@ impl Walker<'_> {
         let outer = self.collecting.replace(Vec::new());
         match mode {
             Mode::Val | Mode::Initial => {
-                if renaming == Renaming::Is {
-                    self.read(value);
-                } else {
-                    self.read_retyped(value);
+                let read = |walker: &mut Self| match renaming {
+                    Renaming::Is => walker.read(value),
+                    _ => walker.read_retyped(value),
+                };
+                match mode {
+                    // It may be looked at whenever its name is.
+                    Mode::Val => self.in_all_phases(read),
+                    _ => read(self),
                 }
                 let integer =
                     renaming == Renaming::Is && self.program.types.is_integer(self.program.name(name).ty);
@@ -101,6 +105,7 @@ impl Walker<'_> {
             Mode::Reference | Mode::Result => {
                 let table = matches!(self.ast.expr(value).kind, ExprKind::Table { .. });
                 let mut places = self.places(value);
+                self.names_nothing_given(value);
                 let direction = direction.or(self.end_of(value));
                 let channel = self.program.types.is_channel_like(self.program.type_of(value));
                 for place in &mut places {

@@ -1,5 +1,5 @@
 //! Owns: what is known of each variable at the point of the walk, and how that is undone and joined.
-//! May use: `ast`, `program`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: forgets how to go back; every change is logged until its branch ends.
 
 use super::Walker;
@@ -82,7 +82,9 @@ impl Walker<'_> {
     /// Runs `within` and takes back what it changed, which it returns.
     pub(crate) fn branch(&mut self, within: impl FnOnce(&mut Self)) -> BranchEnd {
         let (mark, path, dead) = (self.states.log.len(), self.path, self.dead);
+        let phases = self.phases_before();
         within(self);
+        self.put_phases_back(&phases);
         let changed = self.states.roll_back(mark);
         let end = std::mem::replace(&mut self.path, path);
         let outcome = BranchEnd { changed, dead: self.dead, path: end };

@@ -1,5 +1,5 @@
 //! Owns: what is known of each symbol: its age, its factors, the facts that define it.
-//! May use: `operator::basic`, `operator::table`, `program`, `symbol`.
+//! May use: `program`, `raddle-occam-syntax`.
 //! Never: solves.
 //!
 //! The age decides what differs between two instances of a replicated PAR: a symbol born inside the PAR's body

@@ -1,5 +1,5 @@
 //! Owns: subscripts whose values can all be computed, tried one by one.
-//! May use: `symbol`.
+//! May use: `raddle-occam-syntax`.
 //! Never: tries more than some ten thousand; conditions are left out, so it may miss that two places are apart.
 //!
 //! The solver is linear. A hypercube's `i >< (1 << d)` or the neighbours of a cell by a table of offsets are beyond

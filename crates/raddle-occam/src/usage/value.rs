@@ -1,5 +1,5 @@
 //! Owns: the values of whole-number expressions, and what conditions say.
-//! May use: `ast`, `operator`, `program`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: records accesses; `place` does.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: the walk over processes in the order of execution.
-//! May use: `ast`, `diag`, `program`, `source`, `types`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: compares branches; `parallel` does.
 
 use super::Walker;
@@ -21,8 +21,9 @@ impl Walker<'_> {
         }
         let ast = self.ast;
         let freezes = self.freezes.len();
+        let behind = self.enter_phases(id);
         match &ast.process(id).kind {
-            ProcessKind::Skip | ProcessKind::Error => {}
+            ProcessKind::Skip | ProcessKind::Suspend | ProcessKind::Error => {}
             ProcessKind::Stop => self.dead = true,
             ProcessKind::Construct { order: ConstructKind::Seq, replicator, body } => match replicator {
                 None => body.iter().for_each(|&process| self.process(process)),
@@ -43,6 +44,7 @@ impl Walker<'_> {
             }
             ProcessKind::Output { channel, items } => self.output(*channel, items),
             ProcessKind::Call { name, arguments } => {
+                self.activate(id, name.span);
                 self.call(self.program.process_names[id.0 as usize], arguments, name.span);
             }
             ProcessKind::Block { specs, body } => {
@@ -59,6 +61,7 @@ impl Walker<'_> {
             }
         }
         self.freezes.truncate(freezes);
+        self.leave_phases(id, &behind);
     }
 
     fn assign(&mut self, targets: &[ExprId], values: &[ExprId]) {

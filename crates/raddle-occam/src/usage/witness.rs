@@ -1,5 +1,5 @@
 //! Owns: small numbers that make all facts true, to show an author.
-//! May use: `symbol`.
+//! May use: `raddle-occam-syntax`.
 //! Never: calls a search complete that left something out; a complete one without a find is a proof.
 //!
 //! The search gives one symbol after the other a value within the bounds that the facts leave. Where every symbol

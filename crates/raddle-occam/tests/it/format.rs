@@ -15,7 +15,7 @@ fn all() -> Vec<PathBuf> {
         root.join("corpus"),
         root.join("examples"),
         root.join("bench"),
-        root.join("crates/raddle-occam/library"),
+        root.join("crates/raddle-occam-syntax/library"),
     ];
     let mut list = Vec::new();
     while let Some(folder) = folders.pop() {

@@ -10,6 +10,7 @@ mod corpus;
 mod format;
 mod fuzz;
 mod generated;
+mod phases;
 mod recipes;
 mod stages;
 mod wide;

@@ -23,7 +23,7 @@ const ELEMENTS_MAX: u32 = 4096;
 const STEPS_MAX: u32 = 5_000_000;
 
 /// What a process needs of others.
-enum Needs {
+pub(super) enum Needs {
     /// That one of these ends is used: (channel, whether to output).
     Ends(Vec<(u32, bool)>),
     /// A lock.
@@ -99,7 +99,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// The instruction at which it stands or which failed.
-    fn stands_at(&self, process: &Process<L>) -> u32 {
+    pub(super) fn stands_at(&self, process: &Process<L>) -> u32 {
         let ip = process.ip.get();
         let again = self
             .code()
@@ -116,7 +116,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// Instruction and frame of a process and of what has called it, from the inside out.
-    fn frames(&self, at: u32, fp: u32) -> Vec<(u32, u32)> {
+    pub(super) fn frames(&self, at: u32, fp: u32) -> Vec<(u32, u32)> {
         let mut frames = vec![(at, fp)];
         let mut fp = fp;
         while frames.len() < CALLS_MAX {
@@ -289,6 +289,9 @@ impl<L: Default> Machine<L> {
                 (what.to_string(), Needs::Children(channel))
             }
             _ if self.code().get(at as usize).is_some_and(|insn| insn.op.effect() == Effect::Sync) => {
+                if let Some(mobile) = self.at_mobile(process, channel) {
+                    return mobile;
+                }
                 let word = |number: u32| self.memory.load_w(channel.wrapping_add(4 * number)).unwrap_or(0);
                 let (enrolled, left) = (word(0), word(1));
                 let (come, name) = (enrolled.wrapping_sub(left), name(channel));
@@ -328,8 +331,12 @@ impl<L: Default> Machine<L> {
                 };
                 summaries[at] =
                     interpreter.summary_of(process.ip.get(), process.fp.get(), pending, &below.places);
+                // What it finds after its next activation is written by whoever activates it.
+                summaries[at].unknown |= self.mobile_around(process).is_some();
             }
-            if let Some(&parent) = place_of.get(&process.parent.get()) {
+            if let Some(&parent) = place_of.get(&process.parent.get())
+                && !self.is_mobile(process)
+            {
                 written[parent].anywhere |= summaries[at].unknown;
                 let own = self.own_frame(process);
                 let places = summaries[at].writes.iter().filter(|&&(lo, hi)| lo < own.0 || own.1 < hi);

@@ -29,6 +29,17 @@ INT FUNCTION distance (VAL INT x, y)
 PROC mix (VAL INT by, INT x)
   x := (x >< by) PLUS 1
 :
+PROC TYPE STEPS IS (CHAN INT in?, out!):
+MOBILE PROC stepper (CHAN INT in?, out!) IMPLEMENTS STEPS
+  INITIAL INT total IS 1:
+  WHILE TRUE
+    INT v:
+    SEQ
+      in ? v
+      total := (total >< v) PLUS 1
+      out ! total
+      SUSPEND
+:
 PROC show (VAL INT number, CHAN BYTE screen!)
   [20]BYTE text:
   INT length:
@@ -84,6 +95,14 @@ enum GenProcess {
     Par(usize, Vec<GenProcess>, Vec<GenProcess>),
     Send(usize, Expr),
     Receive(usize, usize, bool),
+    /// By `??`, with what is done while the sender waits.
+    Extended(usize, usize, Vec<GenProcess>),
+    /// The number of a barrier at which two meet behind each of their parts.
+    Meet(usize, Vec<[Vec<GenProcess>; 2]>),
+    /// `mix` in a forked process, beside something that leaves its variable alone.
+    Fork(Expr, usize, Vec<GenProcess>),
+    /// A mobile process that is activated with each of these; the variable gets what it says.
+    Activate(usize, Vec<Expr>),
     /// Each element by itself, in parallel.
     Each(usize, usize, Expr),
 }
@@ -156,7 +175,7 @@ impl Maker {
 
     fn process(&mut self, scope: &GenScope, depth: u32) -> GenProcess {
         let to = self.random.of(&scope.variables);
-        let deep = if depth == 0 { 4 } else { 11 };
+        let deep = if depth == 0 { 4 } else { 15 };
         match self.random.below(deep) {
             0 => GenProcess::Mix(self.expr(scope, 1), to),
             1 if !scope.arrays.is_empty() => {
@@ -190,13 +209,22 @@ impl Maker {
                 GenProcess::Each(array, index, self.expr(&inner, 2))
             }
             9 | 10 if scope.variables.len() > 1 => self.par(scope, depth - 1),
+            11 if scope.variables.len() > 1 => self.meet(scope, depth - 1),
+            12 if scope.variables.len() > 1 => {
+                let mut inner = scope.clone();
+                inner.variables.retain(|&variable| variable != to);
+                GenProcess::Fork(self.expr(scope, 1), to, self.some(&inner, depth - 1))
+            }
+            13 => {
+                let count = self.random.below(4);
+                GenProcess::Activate(to, (0..count).map(|_| self.expr(scope, 1)).collect())
+            }
             _ => GenProcess::Assign(to, self.expr(scope, 2)),
         }
     }
 
-    fn par(&mut self, scope: &GenScope, depth: u32) -> GenProcess {
-        let channel = self.channels;
-        self.channels += 1;
+    /// What the two branches of a PAR may use.
+    fn halves(scope: &GenScope) -> (GenScope, GenScope) {
         let (one, two) = scope.variables.split_at(scope.variables.len() / 2);
         let (first, second) = scope.arrays.split_at(scope.arrays.len() / 2);
         let part = |variables: &[usize], arrays: &[usize]| GenScope {
@@ -204,13 +232,31 @@ impl Maker {
             arrays: arrays.to_vec(),
             indices: scope.indices.clone(),
         };
-        let (one, two) = (part(one, first), part(two, second));
+        (part(one, first), part(two, second))
+    }
+
+    fn meet(&mut self, scope: &GenScope, depth: u32) -> GenProcess {
+        let barrier = self.channels;
+        self.channels += 1;
+        let (one, two) = Self::halves(scope);
+        let count = self.random.below(3) + 1;
+        let parts = (0..count).map(|_| [self.some(&one, depth.min(1)), self.some(&two, depth.min(1))]);
+        GenProcess::Meet(barrier, parts.collect())
+    }
+
+    fn par(&mut self, scope: &GenScope, depth: u32) -> GenProcess {
+        let channel = self.channels;
+        self.channels += 1;
+        let (one, two) = Self::halves(scope);
         let (mut sender, mut receiver) = (self.some(&one, depth), self.some(&two, depth));
         for _ in 0..self.random.below(4) {
             sender.push(GenProcess::Send(channel, self.expr(&one, 1)));
             sender.push(self.process(&one, 0));
             let to = self.random.of(&two.variables);
-            receiver.push(GenProcess::Receive(channel, to, self.random.below(2) == 0));
+            receiver.push(match self.random.below(3) {
+                0 => GenProcess::Extended(channel, to, vec![self.process(&two, 0)]),
+                kind => GenProcess::Receive(channel, to, kind == 1),
+            });
             receiver.push(self.process(&two, 0));
         }
         GenProcess::Par(channel, sender, receiver)

@@ -109,12 +109,39 @@ impl GeneratorState {
             GenProcess::Receive(channel, to, _) => {
                 self.variables[*to] = self.channels[*channel].pop_front().expect("as many were sent");
             }
+            GenProcess::Extended(channel, to, during) => {
+                self.variables[*to] = self.channels[*channel].pop_front().expect("as many were sent");
+                self.all(during)?;
+            }
             GenProcess::Each(array, index, value) => {
                 for at in 0..SIZE {
                     self.indices[*index] = at as i32;
                     self.arrays[*array][at] ^= value.value(self)?;
                 }
             }
+            _ => self.dynamic(process)?,
+        }
+        Some(())
+    }
+
+    fn dynamic(&mut self, process: &GenProcess) -> Option<()> {
+        match process {
+            GenProcess::Meet(_, parts) => {
+                parts.iter().flatten().try_for_each(|part| self.all(part))?;
+            }
+            GenProcess::Fork(by, variable, beside) => {
+                let by = by.value(self)?;
+                self.variables[*variable] = (self.variables[*variable] ^ by).wrapping_add(1);
+                self.all(beside)?;
+            }
+            GenProcess::Activate(to, values) => {
+                let mut total = 1_i32;
+                for value in values {
+                    total = (total ^ value.value(self)?).wrapping_add(1);
+                    self.variables[*to] = total;
+                }
+            }
+            _ => {}
         }
         Some(())
     }

@@ -55,6 +55,10 @@ impl GenProcess {
                 line(2, "FALSE & SKIP");
                 line(4, "STOP");
             }
+            Self::Extended(channel, to, during) => {
+                line(0, &format!("c{channel} ?? x{to}"));
+                body(during, indent + 2, text);
+            }
             Self::Each(array, index, value) => {
                 line(0, &format!("PAR i{index} = 0 FOR {SIZE}"));
                 line(2, &format!("a{array}[i{index}] := a{array}[i{index}] >< {}", value.text()));
@@ -101,6 +105,49 @@ impl GenProcess {
                 line!(0, "PAR");
                 body(sender, indent + 2, text);
                 body(receiver, indent + 2, text);
+            }
+            _ => self.write_dynamic(indent, text),
+        }
+    }
+
+    fn write_dynamic(&self, indent: usize, text: &mut String) {
+        macro_rules! line {
+            ($offset:expr, $($content:tt)*) => {{
+                let _ = write!(text, "{:width$}", "", width = indent + $offset);
+                let _ = writeln!(text, $($content)*);
+            }};
+        }
+        match self {
+            Self::Meet(barrier, parts) => {
+                line!(0, "BARRIER b{barrier}:");
+                line!(0, "PAR ENROLL b{barrier}");
+                for branch in 0..2 {
+                    line!(2, "SEQ");
+                    for part in parts {
+                        body(&part[branch], indent + 4, text);
+                        line!(4, "SYNC b{barrier}");
+                    }
+                }
+            }
+            Self::Fork(by, variable, beside) => {
+                line!(0, "INITIAL INT by IS {}:", by.text());
+                line!(0, "FORKING");
+                line!(2, "SEQ");
+                line!(4, "FORK mix (by, x{variable})");
+                body(beside, indent + 4, text);
+            }
+            Self::Activate(to, values) => {
+                line!(0, "MOBILE STEPS process:");
+                line!(0, "SEQ");
+                line!(2, "process := MOBILE stepper");
+                for value in values {
+                    line!(2, "INITIAL INT sent IS {}:", value.text());
+                    line!(2, "CHAN INT to, from:");
+                    line!(2, "PAR");
+                    line!(4, "to ! sent");
+                    line!(4, "process (to?, from!)");
+                    line!(4, "from ? x{to}");
+                }
             }
             _ => {}
         }

@@ -279,6 +279,12 @@ mod pages {
 
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PORTING.md"))]
     mod porting {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/MINUTE.md"))]
+    mod minute {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/TUTORIAL.md"))]
+    mod tutorial {}
 }
 
 /// For the code that `#[raddle::main]` expands to.

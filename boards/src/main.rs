@@ -160,18 +160,20 @@ fn room(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((word(part, 0)?, word(part, 4)?))
 }
 
-fn made(bytes: &[u8], local: &mut WorkerLocal) -> Result<ManuallyDrop<Machine<()>>, &'static str> {
+/// Not a part of `run`: a machine is large, and what only makes one takes its stack for a moment.
+#[inline(never)]
+fn made(bytes: &[u8], local: &mut WorkerLocal) -> Result<Machine<()>, &'static str> {
     let program = program(bytes)?;
     let room = room(bytes);
     let memory = room.map_or(board::MEMORY_BYTES, |(memory, _)| memory);
-    let machine = Machine::new(program, memory, local).map_err(|trap| match trap {
+    let mut machine = Machine::new(program, memory, local).map_err(|trap| match trap {
         Trap::Host => "it has reals, and this image has none",
         trap => trap.word(),
     })?;
-    // They stay to the end, and so nothing that gives them back is in the image.
-    let mut machine = ManuallyDrop::new(machine);
-    if let Some((_, processes)) = room {
-        machine.reserve(processes).map_err(|trap| trap.word())?;
+    if room.is_some_and(|(_, processes)| machine.reserve(processes).is_err()) {
+        // What would give all of it back need not be in the image.
+        core::mem::forget(machine);
+        return Err(Trap::Memory.word());
     }
     Ok(machine)
 }
@@ -182,7 +184,9 @@ fn run() -> bool {
         return false;
     };
     let mut local = WorkerLocal::default();
-    let machine = match made(bytes, &mut local) {
+    // It stays to the end, as what runs it does.
+    let made = ManuallyDrop::new(made(bytes, &mut local));
+    let machine = match &*made {
         Ok(machine) => machine,
         Err(what) => {
             Line.text("raddle: ");
@@ -193,7 +197,7 @@ fn run() -> bool {
     let sleeps = Cell::new(0);
     let foreign = &machine.program().module().foreign;
     let outside = Outside { wraps: 0, sleeps: &sleeps, bytes, foreign };
-    let solo = ManuallyDrop::new(Solo::<_, _, false>::new(&*machine, outside, 0));
+    let solo = ManuallyDrop::new(Solo::<_, _, false>::new(machine, outside, 0));
     let before = heap::given();
     // This world never wants a pause.
     let ended = solo.go_on(&mut local, u32::MAX);
@@ -201,8 +205,8 @@ fn run() -> bool {
     let stack_most = stack::most();
     match &ended {
         Ok(_) => {}
-        Err(Failure::Fault(fault)) => account::tell(bytes, &machine, Some(*fault)),
-        Err(_) => account::tell(bytes, &machine, None),
+        Err(Failure::Fault(fault)) => account::tell(bytes, machine, Some(*fault)),
+        Err(_) => account::tell(bytes, machine, None),
     }
     let stats = local.stats();
     Line.text("\nraddle: ");

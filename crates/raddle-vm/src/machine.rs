@@ -80,6 +80,7 @@ impl<L: Default> Machine<L> {
     /// # Errors
     /// [`Trap::Memory`] if that is not enough to begin; [`Trap::Host`] if it computes with reals, and the machine was
     /// built without them.
+    #[cfg_attr(not(feature = "large"), inline(never))]
     pub fn new(program: Verified, memory_bytes: u32, local: &mut WorkerLocal) -> Result<Machine<L>, Trap> {
         let module = program.module();
         if !cfg!(feature = "reals") && module.uses_reals() {

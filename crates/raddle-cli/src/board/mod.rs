@@ -90,21 +90,35 @@ impl Board {
         }
     }
 
-    /// The emulator, the Debian package that has it, and how it takes this firmware.
-    fn qemu(self, firmware: &Path) -> (&'static str, &'static str, Vec<String>) {
-        let file = firmware.display();
+    /// The emulator, and the Debian package that has it.
+    fn qemu(self) -> (&'static str, &'static str) {
         match self {
-            Board::Lm3s6965evb | Board::Microbit => {
-                let options = ["-M".to_owned(), self.name(), "-kernel".to_owned(), file.to_string()];
-                ("qemu-system-arm", "qemu-system-arm", options.into())
-            }
-            Board::SifiveE => {
-                let file = file.to_string().replace(',', ",,");
-                let loader = format!("loader,file={file},addr=0x20400000,force-raw=on");
-                ("qemu-system-riscv32", "qemu-system-misc", vec!["-M".into(), self.name(), "-device".into(), loader])
-            }
+            Board::Lm3s6965evb | Board::Microbit => ("qemu-system-arm", "qemu-system-arm"),
+            Board::SifiveE => ("qemu-system-riscv32", "qemu-system-misc"),
         }
     }
+
+    /// The firmware as qemu takes it: for a board whose flash does not begin at 0, as a program for a loader.
+    fn loadable(self, firmware: Vec<u8>) -> Vec<u8> {
+        match self {
+            Board::Lm3s6965evb | Board::Microbit => firmware,
+            Board::SifiveE => elf(0x2040_0000, &firmware),
+        }
+    }
+}
+
+/// A program for RISC-V that lies at that address, where its first instruction is.
+fn elf(at: u32, bytes: &[u8]) -> Vec<u8> {
+    const HEADERS: u32 = 52 + 32;
+    let length = bytes.len() as u32;
+    let mut file = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0".to_vec();
+    // Version, entry, where the one header of a segment lies, none of sections, compressed instructions.
+    [1, at, 52, 0, 1].iter().for_each(|word: &u32| file.extend(word.to_le_bytes()));
+    [52, 32, 1, 40, 0, 0].iter().for_each(|half: &u16| file.extend(half.to_le_bytes()));
+    // To be loaded: from where in the file, to which address, how many bytes; read and executed; aligned to words.
+    [1, HEADERS, at, at, length, length, 5, 4].iter().for_each(|word| file.extend(word.to_le_bytes()));
+    file.extend(bytes);
+    file
 }
 
 /// How it has gone.
@@ -156,7 +170,7 @@ impl Flash {
         files::save(&output, &firmware)
             .map_err(|error| Error::CannotRun(format!("could not write `{}`: {error}", output.display())))?;
         if self.run {
-            return start(self.board, &output).map(Flashed::Ran);
+            return start(self.board, &output, firmware).map(Flashed::Ran);
         }
         Ok(Flashed::Written(format!(
             "{}: {} bytes for the machine, {} for the program, of {room}\n",
@@ -190,15 +204,20 @@ fn image(file: &str) -> Result<Vec<u8>, Error> {
     fs::read(&path).map_err(|error| Error::CannotRun(format!("could not read `{}`: {error}", path.display())))
 }
 
-fn start(board: Board, firmware: &Path) -> Result<ExitStatus, Error> {
-    let (qemu, package, options) = board.qemu(firmware);
+/// Runs what has been written to `output`.
+fn start(board: Board, output: &Path, firmware: Vec<u8>) -> Result<ExitStatus, Error> {
+    let (qemu, package) = board.qemu();
+    let loadable = output.with_extension("qemu");
+    files::save(&loadable, &board.loadable(firmware))
+        .map_err(|error| Error::CannotRun(format!("could not write `{}`: {error}", loadable.display())))?;
     let mut command = Command::new(qemu);
     command.args(["-display", "none", "-monitor", "none", "-serial", "stdio"]);
-    command.args(["-semihosting-config", "enable=on,target=native"]).args(options);
+    command.args(["-semihosting-config", "enable=on,target=native", "-M", &board.name()]);
+    command.arg("-kernel").arg(&loadable);
     command.status().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!(
             "there is no {qemu}, which emulates the board; Debian's package {package} has it. The firmware is `{}`",
-            firmware.display()
+            output.display()
         )),
         _ => Error::CannotRun(format!("could not start {qemu}: {error}")),
     })
@@ -211,6 +230,13 @@ mod tests {
     #[test]
     fn a_program_lies_behind_the_image_with_a_mark_and_its_length() {
         assert_eq!(behind(b"image", b"abc"), b"imageRDLF\x03\0\0\0abc");
+    }
+
+    #[test]
+    fn a_program_for_a_loader_has_its_bytes_behind_its_headers() {
+        let file = elf(0x2040_0000, b"abcd");
+        assert_eq!((&file[..4], &file[84..]), (&b"\x7fELF"[..], &b"abcd"[..]));
+        assert_eq!(file[24..28], 0x2040_0000_u32.to_le_bytes());
     }
 
     #[test]

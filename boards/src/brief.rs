@@ -69,7 +69,8 @@ fn stands(bytes: &[u8], process: u32, at: u32, doing: &str) {
 /// File, line and column that an instruction stems from.
 fn place(bytes: &[u8], at: u32) -> Option<(&[u8], u32, u32)> {
     let lines = file::part(bytes, b"LINE")?;
-    let line = (0..lines.len() / 16).take_while(|&it| word(lines, 16 * it).is_some_and(|from| from <= at)).last()?;
+    let line =
+        (0..lines.len() / 16).take_while(|&it| word(lines, 16 * it).is_some_and(|from| from <= at)).last()?;
     let [number, row, column] = [4, 8, 12].map(|field| word(lines, 16 * line + field));
     Some((name(bytes, number?)?, row?, column?))
 }

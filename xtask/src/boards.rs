@@ -2,8 +2,8 @@
 //! May use: `house`, `report`, `anyhow`, `clap`.
 //! Never: what an image does; that is in `boards/`.
 //!
-//! Images are made by Debian's compiler, which has the source of the library `core`. Cargo runs as a program. One folder
-//! has the builds of all, which share the library where they share the target.
+//! Images are made by Debian's compiler, which has the source of the library `core`. Cargo runs as a program. One
+//! folder has the builds of all, which share the library where they share the target.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -40,14 +40,21 @@ const IMAGES: &[Image] = &[
     Image { name: "microbit", target: "thumbv6m-none-eabi", features: "microbit" },
     Image { name: "microbit-reals", target: "thumbv6m-none-eabi", features: "microbit,reals" },
     Image { name: "lm3s6965evb", target: "thumbv7m-none-eabi", features: "lm3s6965evb,report,large" },
-    Image { name: "lm3s6965evb-reals", target: "thumbv7m-none-eabi", features: "lm3s6965evb,report,large,reals" },
+    Image {
+        name: "lm3s6965evb-reals",
+        target: "thumbv7m-none-eabi",
+        features: "lm3s6965evb,report,large,reals",
+    },
     Image { name: "sifive_e", target: "riscv32imac-unknown-none-elf", features: "sifive_e,report,large" },
-    Image { name: "sifive_e-reals", target: "riscv32imac-unknown-none-elf", features: "sifive_e,report,large,reals" },
+    Image {
+        name: "sifive_e-reals",
+        target: "riscv32imac-unknown-none-elf",
+        features: "sifive_e,report,large,reals",
+    },
 ];
 
 /// A panic is an instruction that faults: what it would say is not in the image.
-const FLAGS: &str =
-    "-Clinker=ld.lld -Clinker-flavor=ld.lld -Zunstable-options -Cpanic=immediate-abort";
+const FLAGS: &str = "-Clinker=ld.lld -Clinker-flavor=ld.lld -Zunstable-options -Cpanic=immediate-abort";
 
 fn names() -> PossibleValuesParser {
     IMAGES.iter().map(|image| PossibleValue::new(image.name)).collect::<Vec<_>>().into()

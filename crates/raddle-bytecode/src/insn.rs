@@ -115,9 +115,37 @@ impl Op {
         use Op::*;
         matches!(
             self,
-            AddF | SubF | MulF | DivF | RemF | NegF | EqF | NeF | LtF | LeF | AddD | SubD | MulD | DivD
-                | RemD | NegD | EqD | NeD | LtD | LeD | FnF | FnD | WtoF | WtoD | LtoF | LtoD | FtoW | FtoL
-                | DtoW | DtoL | FtoD | DtoF
+            AddF | SubF
+                | MulF
+                | DivF
+                | RemF
+                | NegF
+                | EqF
+                | NeF
+                | LtF
+                | LeF
+                | AddD
+                | SubD
+                | MulD
+                | DivD
+                | RemD
+                | NegD
+                | EqD
+                | NeD
+                | LtD
+                | LeD
+                | FnF
+                | FnD
+                | WtoF
+                | WtoD
+                | LtoF
+                | LtoD
+                | FtoW
+                | FtoL
+                | DtoW
+                | DtoL
+                | FtoD
+                | DtoF
         )
     }
 }

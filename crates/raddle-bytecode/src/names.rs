@@ -125,10 +125,7 @@ impl Long {
     /// Whether it computes with reals, of either size.
     pub const fn is_on_reals(self) -> bool {
         use Long::*;
-        matches!(
-            self,
-            PowF | PowD | Atan2F | Atan2D | ScaleF | ScaleD | DigitsF | DigitsD | RealF | RealD
-        )
+        matches!(self, PowF | PowD | Atan2F | Atan2D | ScaleF | ScaleD | DigitsF | DigitsD | RealF | RealD)
     }
 }
 

@@ -95,7 +95,8 @@ pub(crate) fn run(args: &SiteArgs) -> anyhow::Result<ExitCode> {
     let mut reference = 0;
     if !args.no_rustdoc {
         reference = referred(&args.output.join(REFERENCE[0]))?;
-        let first = fs::read(args.output.join(REFERENCE[1])).context("cargo has written no reference of `raddle`")?;
+        let first =
+            fs::read(args.output.join(REFERENCE[1])).context("cargo has written no reference of `raddle`")?;
         files.insert(REFERENCE[1].to_owned(), first);
     }
     let dead = dead_links(&files);
@@ -123,7 +124,8 @@ fn played(output: &Path) -> anyhow::Result<Vec<u8>> {
 fn referred(folder: &Path) -> anyhow::Result<usize> {
     let build = ["doc", "--workspace", "--no-deps", "--lib", "--target-dir", "target/site-reference"];
     let status = Command::new("cargo").args(build).stdin(Stdio::null()).status();
-    let status = status.context("could not start cargo, which writes the reference; --no-rustdoc leaves it out")?;
+    let status =
+        status.context("could not start cargo, which writes the reference; --no-rustdoc leaves it out")?;
     ensure!(status.success(), "cargo could not write the reference ({status}); --no-rustdoc leaves it out");
     copied(&house::root().join("target/site-reference/doc"), folder)
 }

@@ -27,9 +27,10 @@ impl FromStr for Ram {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let bytes = digits.parse::<u64>().ok().filter(|_| is_number).and_then(|it| it.checked_mul(unit));
         // A machine of 32 bits has no more.
-        bytes.filter(|bytes| (1..1 << 32).contains(bytes)).map(Ram).ok_or_else(|| {
-            "a number of bytes from 1 to 4095M, as 10240, 10K or 1M".to_owned()
-        })
+        bytes
+            .filter(|bytes| (1..1 << 32).contains(bytes))
+            .map(Ram)
+            .ok_or_else(|| "a number of bytes from 1 to 4095M, as 10240, 10K or 1M".to_owned())
     }
 }
 
@@ -85,7 +86,10 @@ impl Budget {
             part(
                 "processes",
                 records(processes + 1) * RECORD_BYTES,
-                format!("{processes} at once, {RECORD_BYTES} bytes each; room for {}", records(processes + 1)),
+                format!(
+                    "{processes} at once, {RECORD_BYTES} bytes each; room for {}",
+                    records(processes + 1)
+                ),
             ),
             part("queue", 4 * u64::from(processes.next_power_of_two()), "who can run".to_owned()),
             part("code", 8 * module.code.len() as u64, format!("{} instructions", module.code.len())),
@@ -111,7 +115,9 @@ impl Budget {
             let _ = writeln!(text, "  {name:<10}{bytes:>8}  {what}");
         }
         if total <= room {
-            return Ok(format!("`{name}` fits into {room} bytes of memory: it takes {total} at most\n{text}"));
+            return Ok(format!(
+                "`{name}` fits into {room} bytes of memory: it takes {total} at most\n{text}"
+            ));
         }
         let most = self.parts.iter().max_by_key(|part| part.bytes).expect("there are parts");
         Err(format!(
@@ -156,7 +162,8 @@ mod tests {
     fn budget(text: &str) -> Result<Budget, String> {
         let mut sources = Sources::new();
         let root = sources.add("program.occ", text).expect("it is short");
-        let checked = analyse(&mut sources, root, &Options::default(), &mut NoFiles).checked().expect("it is right");
+        let checked =
+            analyse(&mut sources, root, &Options::default(), &mut NoFiles).checked().expect("it is right");
         Budget::of(&lower::lower(&checked, &sources).expect("it can be compiled"))
     }
 
@@ -177,10 +184,13 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused_with_its_place() {
-        let text = format!("{RING}PROC main (CHAN BYTE keyboard?)\n  BYTE b:\n  SEQ\n    keyboard ? b\n    row (INT b)\n:\n");
+        let text = format!(
+            "{RING}PROC main (CHAN BYTE keyboard?)\n  BYTE b:\n  SEQ\n    keyboard ? b\n    row (INT b)\n:\n"
+        );
         let refused = budget(&text).err().unwrap();
         assert!(refused.contains("how many processes this PAR has (program.occ:9:"), "{refused}");
-        let text = "REC PROC again (VAL INT n)\n  IF\n    n > 0\n      again (n - 1)\n    TRUE\n      SKIP\n:\nPROC main ()\n  again (9)\n:\n";
+        let text = "REC PROC again (VAL INT n)\n  IF\n    n > 0\n      again (n - 1)\n    TRUE\n      SKIP\n:\n\
+                    PROC main ()\n  again (9)\n:\n";
         let refused = budget(text).err().unwrap();
         assert!(refused.contains("how deep it calls itself"), "{refused}");
     }
@@ -191,7 +201,10 @@ mod tests {
         let budget = budget(text).unwrap();
         assert!(budget.fits("x", Ram(64 << 10)).is_ok());
         let refused = budget.fits("x", Ram(10 << 10)).unwrap_err();
-        assert!(refused.contains("is frames") && refused.contains("the array at program.occ:2:"), "{refused}");
+        assert!(
+            refused.contains("is frames") && refused.contains("the array at program.occ:2:"),
+            "{refused}"
+        );
     }
 
     #[test]

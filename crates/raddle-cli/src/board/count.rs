@@ -97,10 +97,25 @@ impl Count<'_> {
                 site.is_none_or(|site| u32::from(slot) >= site.base)
             }
             Effect::Repeat | Effect::RepeatStep => from(insn.a, 1) || from(insn.b, 2),
-            Effect::Nothing | Effect::Check(_) | Effect::Send(_) | Effect::Jump | Effect::JumpIf(..)
-            | Effect::Switch | Effect::Return | Effect::End | Effect::Fault | Effect::Fork | Effect::LetGo
-            | Effect::Claim | Effect::Unclaim | Effect::Sleep | Effect::Yield | Effect::Store(..)
-            | Effect::Copy(_) | Effect::Fill | Effect::Receive(Message::Memory) => false,
+            Effect::Nothing
+            | Effect::Check(_)
+            | Effect::Send(_)
+            | Effect::Jump
+            | Effect::JumpIf(..)
+            | Effect::Switch
+            | Effect::Return
+            | Effect::End
+            | Effect::Fault
+            | Effect::Fork
+            | Effect::LetGo
+            | Effect::Claim
+            | Effect::Unclaim
+            | Effect::Sleep
+            | Effect::Yield
+            | Effect::Store(..)
+            | Effect::Copy(_)
+            | Effect::Fill
+            | Effect::Receive(Message::Memory) => false,
             _ if insn.op.form() == Form::none => false,
             // The states of PARs, ALTs and calls of the host have eight slots at most.
             _ => from(insn.a, 8) || b > 0 && from(insn.b, 8),
@@ -145,6 +160,7 @@ impl Count<'_> {
 /// Whether an instruction may go on there otherwise than because it lies before.
 fn leads_to(from: u32, insn: Insn, to: u32) -> bool {
     let jumps = insn.op.form().jumps() && (from + 1).wrapping_add_signed(insn.distance()) == to;
-    let switches = insn.op.effect() == Effect::Switch && (from + 1..=from + 1 + insn.imm() as u32).contains(&to);
+    let switches =
+        insn.op.effect() == Effect::Switch && (from + 1..=from + 1 + insn.imm() as u32).contains(&to);
     jumps || switches
 }

@@ -150,7 +150,14 @@ impl Needs<'_> {
     }
 
     /// What any other instruction needs.
-    fn step(&self, function: u32, at: u32, effect: Effect, args: &Args, own: &mut Need) -> Result<(), Unknown> {
+    fn step(
+        &self,
+        function: u32,
+        at: u32,
+        effect: Effect,
+        args: &Args,
+        own: &mut Need,
+    ) -> Result<(), Unknown> {
         let insn = self.module.code[at as usize];
         let count = Count { module: self.module, function };
         let unknown = |what| Err(Unknown { at, what });
@@ -190,7 +197,8 @@ impl Needs<'_> {
         let forked = insn.imm() as u32;
         let each = self.function(forked, &count.linked(at, forked, args))?;
         let frame = u64::from(self.module.functions[forked as usize].slots) * 4;
-        let mut need = if times == 0 { Need::default() } else { Need::block(at, frame.saturating_mul(times)) };
+        let mut need =
+            if times == 0 { Need::default() } else { Need::block(at, frame.saturating_mul(times)) };
         need.and(&each, times);
         need.processes = need.processes.saturating_add(times);
         Ok(need)

@@ -9,7 +9,7 @@ wrong() { echo "wrong: $1"; cat "$folder/out"; exit 1; }
 has() { grep -qF -- "$1" "$folder/out" || wrong "$board, $program: no \`$1\`"; }
 # A number of the last line, by the word before or behind it.
 before() { sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p" "$folder/out"; }
-behind() { sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$folder/out"; }
+behind() { sed -n "s/.*$1 \([0-9][0-9]*\) of.*/\1/p" "$folder/out"; }
 most() { [ -n "$2" ] && [ "$2" -le "$3" ] || wrong "$board, $program: $1 is \`$2\`, and may be $3"; echo "  $1: $2, at most $3"; }
 images=$(dirname "$raddle")/raddle-boards
 

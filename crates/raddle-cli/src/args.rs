@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `board`, `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`, `occam`,
-//! `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`.
+//! May use: `board`, `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`,
+//! `occam`, `out`, `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`, `raddle-bytecode`.
 //! Never: performing the command.
 
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! Owns: `raddle build --ram`: whether a program fits into so much memory, and what each part of it takes.
-//! May use: `board::need`, `raddle-bytecode`, `raddle-host`.
+//! May use: `raddle-bytecode`, `raddle-host`.
 //! Never: writes anything.
 //!
 //! What the machine itself takes is that of the small image, which `boards/tests.sh` holds against these figures: the

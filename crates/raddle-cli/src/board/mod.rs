@@ -1,5 +1,5 @@
 //! Owns: `raddle flash`: bytecode as the firmware of a board, and qemu that runs it; `raddle build --ram`.
-//! May use: `check::files`, `occam`, `refusal`, `raddle-bytecode`.
+//! May use: `check::files`, `occam`, `refusal`, `clap`, `raddle-bytecode`.
 //! Never: what an image does; that is in `boards/`, and `cargo xtask boards` builds it.
 //!
 //! A firmware is an image of the machine, with a mark, a length and the program behind it. A board has two images: one

@@ -1,5 +1,5 @@
 //! Owns: how much memory a program takes at most, and for what: worked out from its bytecode, before it runs.
-//! May use: `board::count`, `raddle-bytecode`, `raddle-host`.
+//! May use: `raddle-bytecode`, `raddle-host`.
 //! Never: a guess: what is not known before the run is said to be so.
 //!
 //! A function's frame lies within its caller's, so only a replicated PAR, an array that is not in a frame, and what the

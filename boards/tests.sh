@@ -10,7 +10,10 @@ has() { grep -qF -- "$1" "$folder/out" || wrong "$board, $program: no \`$1\`"; }
 # A number of the last line, by the word before or behind it.
 before() { sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p" "$folder/out"; }
 behind() { sed -n "s/.*$1 \([0-9][0-9]*\) of.*/\1/p" "$folder/out"; }
-most() { [ -n "$2" ] && [ "$2" -le "$3" ] || wrong "$board, $program: $1 is \`$2\`, and may be $3"; echo "  $1: $2, at most $3"; }
+most() {
+  [ -n "$2" ] && [ "$2" -le "$3" ] || wrong "$board, $program: $1 is \`$2\`, and may be $3"
+  echo "  $1: $2, at most $3"
+}
 images=$(dirname "$raddle")/raddle-boards
 
 # The code of the machine for a Cortex-M0, with all that is around it on the board.
@@ -52,7 +55,8 @@ for board in lm3s6965evb sifive_e microbit; do
       granularity)
         has 03000
         # The memory that it was said to take is what it takes: of frames no more, and of all no more.
-        most 'bytes of frames' "$(before 'bytes of frames')" "$(sed -n 's/^  frames *\([0-9]*\) .*/\1/p' "$folder/fits")"
+        frames=$(sed -n 's/^  frames *\([0-9]*\) .*/\1/p' "$folder/fits")
+        most 'bytes of frames' "$(before 'bytes of frames')" "$frames"
         used=$(($(behind heap) + $(behind stack)))
         said=$(sed -n 's/.* it takes \([0-9]*\) at most.*/\1/p' "$folder/fits")
         if [ $board = microbit ]; then

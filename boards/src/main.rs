@@ -3,10 +3,10 @@
 //! Never: an interrupt handler, an operating system, the standard library.
 //!
 //! A board is a page, named by a feature. It brings `prepare`, `microseconds`, `sleep`, `byte`, `put`, `light`,
-//! `listen`, `interrupt`, `end` and `MEMORY_BYTES`. Screen and error channel are the serial line. The keyboard is what wakes the
-//! processor: bytes of the serial line, and 128 and its number for each line that a program listens to and that
-//! interrupts. While all processes wait, the processor sleeps until one of these comes, or the time that the first of
-//! them waits for. A program switches the light by `C.light`, and listens by `C.listen`.
+//! `listen`, `interrupt`, `end` and `MEMORY_BYTES`. Screen and error channel are the serial line. The keyboard is what
+//! wakes the processor: bytes of the serial line, and 128 and its number for each line that a program listens to and
+//! that interrupts. While all processes wait, the processor sleeps until one of these comes, or the time that the
+//! first of them waits for. A program switches the light by `C.light`, and listens by `C.listen`.
 
 #![no_std]
 #![no_main]

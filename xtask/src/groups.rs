@@ -66,6 +66,8 @@ const RUST_WITH_SOURCE: Need = Need {
 const RUST_FOR_PAGES: Need =
     Need { tool: "Debian's Rust, for WebAssembly by that source", ..RUST_WITH_SOURCE };
 
+const RUST_FOR_BOARDS: Need = Need { tool: "Debian's Rust, for boards by that source", ..RUST_WITH_SOURCE };
+
 const LLD: Need =
     Need { tool: "the linker lld", probe: "command -v ld.lld", packages: &["lld"], otherwise: "" };
 
@@ -449,7 +451,7 @@ const GROUPS: &[Group] = &[
     Group {
         name: "bare",
         what: "the virtual machine on three boards, under qemu: output, memory, size of its code",
-        needs: &[QEMU_BOARDS, LLD, RUST_WITH_SOURCE],
+        needs: &[QEMU_BOARDS, LLD, RUST_FOR_BOARDS],
         steps: &[
             "cargo xtask boards --debug lm3s6965evb sifive_e microbit",
             "cargo build --workspace --bin raddle",
@@ -504,9 +506,9 @@ const LONG_GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: "bare-more",
-        what: "the virtual machine in binaries without operating system, for ARMv6-M and aarch64; boards with reals",
-        needs: &[QEMU, QEMU_BOARDS, LLD, RUST_WITH_SOURCE],
+        name: "reals",
+        what: "a program with reals on a board; the machine in binaries of ARMv6-M and aarch64 without system",
+        needs: &[QEMU, QEMU_BOARDS, LLD, RUST_FOR_BOARDS],
         // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
         steps: &[
             "RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \

@@ -51,10 +51,10 @@ pub(crate) struct Budget {
     /// How many of them there are at once.
     pub(crate) processes: u32,
     /// What takes how much, and what that is.
-    parts: Vec<Part>,
+    parts: Vec<BudgetPart>,
 }
 
-struct Part {
+struct BudgetPart {
     name: &'static str,
     bytes: u64,
     what: String,
@@ -79,7 +79,7 @@ impl Budget {
         }
         let tables = 16 * module.functions.len() + 48 * module.sites.len() + 8 * module.pool.len();
         let names: u64 = module.strings.iter().map(|name| 28 + name.len() as u64).sum();
-        let part = |name, bytes, what| Part { name, bytes, what };
+        let part = |name, bytes, what| BudgetPart { name, bytes, what };
         let parts = vec![
             part("frames", u64::from(memory) - FLOOR - data, frames),
             part("constants", FLOOR + data, "texts and tables of the program".to_owned()),
@@ -111,7 +111,7 @@ impl Budget {
     pub(crate) fn fits(&self, name: &str, ram: Ram) -> Result<String, String> {
         let (total, Ram(room)) = (self.total(), ram);
         let mut text = String::new();
-        for Part { name, bytes, what } in &self.parts {
+        for BudgetPart { name, bytes, what } in &self.parts {
             let _ = writeln!(text, "  {name:<10}{bytes:>8}  {what}");
         }
         if total <= room {

@@ -19,12 +19,12 @@ pub(super) struct Args {
 const LINK: u16 = 1;
 
 /// A function that is looked at.
-pub(super) struct Count<'m> {
+pub(super) struct Looked<'m> {
     pub(super) module: &'m Module,
     pub(super) function: u32,
 }
 
-impl Count<'_> {
+impl Looked<'_> {
     /// The value of a slot before that instruction.
     pub(super) fn value(&self, at: u32, slot: u16, args: &Args) -> Option<i32> {
         self.value_within(at, slot, args, 64)

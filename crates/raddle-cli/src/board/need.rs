@@ -7,7 +7,7 @@
 //! of each size are out at once, one after the other the most of them, side by side their sum. What stands between a
 //! PAR's first fork and its join is side by side.
 
-use super::count::{Args, Count};
+use super::count::{Args, Looked};
 use raddle_bytecode::effect::{Effect, Operand};
 use raddle_bytecode::{Insn, Module, Op};
 use raddle_host::block_bytes;
@@ -159,7 +159,7 @@ impl Needs<'_> {
         own: &mut Need,
     ) -> Result<(), Unknown> {
         let insn = self.module.code[at as usize];
-        let count = Count { module: self.module, function };
+        let count = Looked { module: self.module, function };
         let unknown = |what| Err(Unknown { at, what });
         match effect {
             Effect::Call => {
@@ -189,7 +189,7 @@ impl Needs<'_> {
 
     /// The processes of a replicated PAR, with all that they need.
     fn many(&self, function: u32, at: u32, insn: Insn, args: &Args) -> Result<Need, Unknown> {
-        let count = Count { module: self.module, function };
+        let count = Looked { module: self.module, function };
         let times = count.value(at, insn.a + 2, args).and_then(|it| u64::try_from(it).ok());
         let Some(times) = times else {
             return Err(Unknown { at, what: "how many processes this PAR has" });

@@ -1,40 +1,80 @@
 #!/bin/sh
-# The programs of boards/programs on the board, under qemu: what they write, and as many messages as natively.
-# tests.sh RADDLE, in the repository's root.
+# The programs of boards/programs on each board, under qemu: what they write, what they take, as many messages as
+# natively. tests.sh RADDLE, in the repository's root, with the images beside RADDLE.
 set -eu
 raddle=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 wrong() { echo "wrong: $1"; cat "$folder/out"; exit 1; }
 has() { grep -qF -- "$1" "$folder/out" || wrong "$board, $program: no \`$1\`"; }
-# Natively it writes to a terminal's two streams, on a board to one line.
-messages() { sed -n 's/.*[^0-9]\([0-9]*\) messages.*/\1/p'; }
-for board in lm3s6965evb; do
-  for program in blink echo commstime deadlock; do
+# A number of the last line, by the word before or behind it.
+before() { sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p" "$folder/out"; }
+behind() { sed -n "s/.*$1 \([0-9][0-9]*\) of.*/\1/p" "$folder/out"; }
+most() {
+  [ -n "$2" ] && [ "$2" -le "$3" ] || wrong "$board, $program: $1 is \`$2\`, and may be $3"
+  echo "  $1: $2, at most $3"
+}
+images=$(dirname "$raddle")/raddle-boards
+
+# The code of the machine for a Cortex-M0, with all that is around it on the board.
+board=microbit program=image
+: > "$folder/out"
+most 'bytes of code for a Cortex-M0' "$(wc -c < "$images/microbit.img")" 32768
+
+# A process has 40 bytes beside its locals, which the image asserts when it is compiled.
+"$raddle" build --ram 10K -o "$folder/x.rbc" boards/programs/granularity.occ > "$folder/out"
+most 'bytes of a process beside its locals' "$(before 'bytes each')" 48
+cat "$folder/out"
+
+for board in lm3s6965evb sifive_e microbit; do
+  case $board in sifive_e) programs=pin ;; *) programs=interrupt ;; esac
+  for program in blink echo commstime deadlock granularity $programs; do
     bytecode=$folder/$program.rbc
-    "$raddle" build -o "$bytecode" "boards/programs/$program.occ"
+    ram=64K
+    [ $program = granularity ] && ram=10K
+    "$raddle" build --ram $ram -o "$bytecode" "boards/programs/$program.occ" > "$folder/fits"
+    keys=
+    [ $program = echo ] && keys='a light, and 3 more.'
     ended=0
-    printf 'a light, and 3 more.' |
-      timeout 300 cargo xtask flash --board $board --run "$bytecode" > "$folder/out" 2>&1 || ended=$?
-    case $program in
-      blink) has '*.*.*.' ;;
-      echo) has 'A LIGHT, AND 3 MORE.' ;;
-      commstime) has ' ns a loop'; has '; 0 blocks of heap after the start' ;;
-      deadlock)
-        has 'deadlock: 2 processes wait, and nothing can go on'
-        has 'these wait for each other in a circle:'
-        has '`left` waits to input from channel `in`' ;;
-    esac
+    printf '%s' "$keys" | timeout 300 "$raddle" flash --board $board --run -o "$folder/firmware.bin" "$bytecode" \
+      > "$folder/out" 2>&1 || ended=$?
+    echo "$board, $program: $(tr -d '\r' < "$folder/out" | tail -n 1)"
+    [ "$(before 'blocks of heap')" = 0 ] || wrong "$board, $program takes blocks of the heap after the start"
     case $program in
       deadlock) [ $ended != 0 ] || wrong "$board: a deadlock ends well" ;;
-      blink) [ $ended = 0 ] || wrong "$board, $program ends with $ended" ;;
-      commstime) [ $ended = 0 ] || wrong "$board, $program ends with $ended" ;;
-      echo)
-        [ $ended = 0 ] || wrong "$board, $program ends with $ended"
-        native=$(printf 'a light, and 3 more.' |
-          "$raddle" run --workers 1 --stats "$bytecode" 2>&1 > /dev/null | messages)
-        [ "$(messages < "$folder/out")" = "$native" ] || wrong "$board, $program: natively $native messages" ;;
+      *) [ $ended = 0 ] || wrong "$board, $program ends with $ended" ;;
     esac
-    echo "$board, $program: $(tr -d '\r' < "$folder/out" | tail -n 1)"
+    case $program in
+      blink)
+        has '*.*.*.'
+        # It waits six times, and once for each byte that a slow line makes it wait for, if at all.
+        [ "$(before sleeps)" -ge 6 ] || wrong "$board: it has not slept"
+        [ $board = lm3s6965evb ] || most 'sleeps' "$(before sleeps)" 12 ;;
+      interrupt | pin) has '!!!!!' ;;
+      commstime) has ' ns a loop'; grep ' ns a loop' "$folder/out" ;;
+      granularity)
+        has 03000
+        # The memory that it was said to take is what it takes: of frames no more, and of all no more.
+        frames=$(sed -n 's/^  frames *\([0-9]*\) .*/\1/p' "$folder/fits")
+        most 'bytes of frames' "$(before 'bytes of frames')" "$frames"
+        used=$(($(behind heap) + $(behind stack)))
+        said=$(sed -n 's/.* it takes \([0-9]*\) at most.*/\1/p' "$folder/fits")
+        if [ $board = microbit ]; then
+          most 'bytes of memory of 10 KB' $used "$said"
+        fi ;;
+      deadlock)
+        has 'deadlock: 2 processes wait, and nothing can go on'
+        case $board in
+          microbit) has ':5:5 waits to input' ;;
+          *)
+            has 'these wait for each other in a circle:'
+            has '`left` waits to input from channel `in`' ;;
+        esac ;;
+      echo)
+        has 'A LIGHT, AND 3 MORE.'
+        native=$(printf '%s' "$keys" | "$raddle" run --workers 1 --stats "$bytecode" 2>&1 > /dev/null |
+          sed -n 's/.*[^0-9]\([0-9]*\) messages.*/\1/p')
+        [ "$(before messages)" = "$native" ] || wrong "$board, $program: natively $native messages" ;;
+    esac
   done
 done

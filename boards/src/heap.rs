@@ -21,13 +21,26 @@ struct Heap {
     first: Cell<*mut Free>,
     /// How many blocks have been given out.
     given: Cell<u32>,
+    /// How many bytes are out, the most that ever were, and all that there are.
+    out: Cell<usize>,
+    out_max: Cell<usize>,
+    all: Cell<usize>,
+    /// What was asked for last, and not there.
+    refused: Cell<usize>,
 }
 
 // SAFETY: there is one thread.
 unsafe impl Sync for Heap {}
 
 #[global_allocator]
-static HEAP: Heap = Heap { first: Cell::new(ptr::null_mut()), given: Cell::new(0) };
+static HEAP: Heap = Heap {
+    first: Cell::new(ptr::null_mut()),
+    given: Cell::new(0),
+    out: Cell::new(0),
+    out_max: Cell::new(0),
+    all: Cell::new(0),
+    refused: Cell::new(0),
+};
 
 unsafe extern "C" {
     static mut heap_begin: u8;
@@ -38,12 +51,23 @@ unsafe extern "C" {
 pub(crate) fn prepare() {
     let begin = (&raw mut heap_begin).addr().next_multiple_of(UNIT);
     let bytes = ((&raw mut heap_end).addr() - begin) / UNIT * UNIT;
+    HEAP.all.set(bytes);
     HEAP.put(begin, bytes);
 }
 
 /// How many blocks have been given out since the beginning.
 pub(crate) fn given() -> u32 {
     HEAP.given.get()
+}
+
+/// The most bytes that were ever out at once, and all that there are.
+pub(crate) fn most() -> [usize; 2] {
+    [HEAP.out_max.get(), HEAP.all.get()]
+}
+
+/// How many bytes were asked for last that were not there; 0 if all ever were.
+pub(crate) fn refused() -> usize {
+    HEAP.refused.get()
 }
 
 fn units(layout: Layout) -> usize {
@@ -112,14 +136,18 @@ unsafe impl GlobalAlloc for Heap {
                     self.put(begin + bytes, left);
                 }
                 self.given.set(self.given.get() + 1);
+                self.out.set(self.out.get() + bytes);
+                self.out_max.set(self.out_max.get().max(self.out.get()));
                 return ptr::with_exposed_provenance_mut(begin);
             }
             (before, at) = (at, block.next);
         }
+        self.refused.set(bytes);
         ptr::null_mut()
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        self.out.set(self.out.get() - units(layout));
         self.put(block.addr(), units(layout));
     }
 }

@@ -1,10 +1,11 @@
-//! Owns: the LM3S6965 evaluation board: its first instruction, its clock, serial line, light, sleep and end.
-//! May use: assembly; the registers of a Cortex-M3 and of Stellaris' devices.
-//! Never: an interrupt handler. All are masked: a device that wants one ends a sleep, and is asked then.
+//! Owns: the LM3S6965 evaluation board: its clock, serial line, light, sleep, and a timer's interrupt as line 0.
+//! May use: `cortex_m`; the registers of Stellaris' devices.
+//! Never: waits for anything but in `sleep`, and for room in the serial line.
 
-use core::arch::{asm, global_asm};
+pub(crate) use crate::cortex_m::end;
+use crate::cortex_m::{self, read, write};
 
-/// How much of the memory a program's processes get.
+/// How much of the memory a program's processes get, if the program does not say.
 pub(crate) const MEMORY_BYTES: u32 = 24 * 1024;
 
 /// Cycles of the processor in a microsecond, times two: 12.5 MHz after a reset.
@@ -21,54 +22,19 @@ const FULL: u32 = 1 << 5;
 const RECEIVED: u32 = 1 << 4 | 1 << 6;
 
 const CLOCKS: usize = 0x400f_e000;
+/// That of `sleep`, and that of line 0.
 const TIMER: usize = 0x4003_0000;
+const LINE: usize = 0x4003_1000;
 const LIGHT: usize = 0x4002_5000;
 
 const TICKS: usize = 0xe000_e010;
 const TICKS_MAX: u32 = 0x00ff_ffff;
 const WRAPPED: u32 = 1 << 16;
-const ENABLE: usize = 0xe000_e100;
-const FORGET: usize = 0xe000_e280;
-const STATE: usize = 0xe000_ed04;
-const UART_LINE: u32 = 1 << 5;
-const TIMER_LINE: u32 = 1 << 19;
-
-global_asm!(
-    ".section .vectors, \"a\"",
-    ".word stack_top",
-    ".word start",
-    ".rept 14",
-    ".word fault",
-    ".endr",
-    ".text",
-    ".thumb_func",
-    ".global start",
-    "start:",
-    "cpsid i",
-    "bl begin",
-    ".thumb_func",
-    "fault:",
-    "b failed",
-);
-
-/// What the processor comes to when something has gone wrong that no check has found.
-#[unsafe(no_mangle)]
-extern "C" fn failed() -> ! {
-    end(false)
-}
-
-fn read(at: usize) -> u32 {
-    // SAFETY: the callers name registers of this board, which may be read at any time.
-    unsafe { (at as *const u32).read_volatile() }
-}
-
-fn write(at: usize, value: u32) {
-    // SAFETY: the callers name registers of this board, none of which touches memory.
-    unsafe { (at as *mut u32).write_volatile(value) }
-}
+const KEYS: u32 = 1 << 5 | 1 << 21;
+const LINES: u32 = KEYS | 1 << 19;
 
 pub(crate) fn prepare() {
-    write(CLOCKS + 0x104, 1 << 16 | 1);
+    write(CLOCKS + 0x104, 1 << 17 | 1 << 16 | 1);
     write(CLOCKS + 0x108, 1 << 5);
     write(LIGHT + 0x400, 1);
     write(LIGHT + 0x51c, 1);
@@ -77,10 +43,9 @@ pub(crate) fn prepare() {
     write(TICKS + 4, TICKS_MAX);
     write(TICKS + 8, 0);
     write(TICKS, 0b111);
-    write(ENABLE, UART_LINE | TIMER_LINE);
 }
 
-/// Cycles until now. The counter goes down and around in 1.3 s, and no sleep is longer.
+/// The time. The counter goes down and around in 1.3 s, and no sleep is longer.
 pub(crate) fn microseconds(wraps: &mut u32) -> u64 {
     loop {
         if read(TICKS) & WRAPPED != 0 {
@@ -98,23 +63,44 @@ pub(crate) fn microseconds(wraps: &mut u32) -> u64 {
     }
 }
 
-/// Sleeps until a byte comes, or for so long; `None` is for ever.
-pub(crate) fn sleep(microseconds: Option<u64>) {
+/// Once, or again and again if it `repeats`.
+fn start(timer: usize, microseconds: u64, repeats: bool) {
+    let cycles = (microseconds.min(1_000_000) * HALF_CYCLES / 2).max(1) as u32;
+    write(timer + 0x0c, 0);
+    write(timer, 0);
+    write(timer + 0x04, if repeats { 2 } else { 1 });
+    write(timer + 0x28, cycles);
+    write(timer + 0x18, 1);
+    write(timer + 0x0c, 1);
+}
+
+/// Sleeps for so long, `None` is for ever; with `keys`, until a byte comes, or line 0.
+pub(crate) fn sleep(microseconds: Option<u64>, keys: bool) {
+    cortex_m::listen(if keys { LINES } else { LINES & !KEYS }, LINES);
     if let Some(time) = microseconds {
-        let cycles = (time.min(1_000_000) * HALF_CYCLES / 2).max(1) as u32;
-        write(TIMER + 0x0c, 0);
-        write(TIMER, 0);
-        write(TIMER + 0x04, 1);
-        write(TIMER + 0x28, cycles);
-        write(TIMER + 0x18, 1);
-        write(TIMER + 0x0c, 1);
+        start(TIMER, time, false);
     }
-    // SAFETY: it waits for an interrupt that is masked, which ends the wait.
-    unsafe { asm!("wfi") };
+    cortex_m::wait();
     write(TIMER + 0x24, 1);
     write(UART_CLEAR, RECEIVED);
-    write(FORGET, UART_LINE | TIMER_LINE);
-    write(STATE, 1 << 25);
+    cortex_m::forget(LINES);
+}
+
+/// Line 0 is a timer that interrupts every so many microseconds.
+pub(crate) fn listen(line: u32, microseconds: u32) -> bool {
+    if line == 0 && microseconds > 0 {
+        start(LINE, microseconds.into(), true);
+    }
+    line == 0
+}
+
+/// Which line has interrupted.
+pub(crate) fn interrupt() -> Option<u8> {
+    let came = read(LINE + 0x1c) & 1 != 0;
+    if came {
+        write(LINE + 0x24, 1);
+    }
+    came.then_some(0)
 }
 
 pub(crate) fn byte() -> Option<u8> {
@@ -128,15 +114,4 @@ pub(crate) fn put(byte: u8) {
 
 pub(crate) fn light(on: bool) {
     write(LIGHT + 4, u32::from(on));
-}
-
-/// Tells whoever emulates or debugs the board that it has come to its end; without one, stands.
-pub(crate) fn end(well: bool) -> ! {
-    let reason = if well { 0x20026 } else { 0x20023 };
-    // SAFETY: the call does not come back, or the processor stands at the instruction.
-    unsafe { asm!("bkpt 0xab", in("r0") 0x18, in("r1") reason) };
-    loop {
-        // SAFETY: it waits.
-        unsafe { asm!("wfi") };
-    }
 }

@@ -233,7 +233,7 @@ const svg = (name, attributes, ...inside) => {
 };
 // Springs along channels, everybody else apart; who was there stays about where it was.
 function arrange(all, edges, width, height) {
-  const ideal = Math.min(120, Math.sqrt(width * height / (all.length + 1)) * .6);
+  const ideal = Math.min(120, Math.sqrt(width * height / (all.length + 1)) * .5);
   all.forEach((it, at) => { if (it.x === undefined) { const a = 2 * Math.PI * at / all.length; it.x = width / 2 + width * .35 * Math.cos(a); it.y = height / 2 + height * .35 * Math.sin(a); it.fresh = true; } });
   const rounds = all.some(it => it.fresh) ? 200 : 8;
   for (let round = 0; round < rounds; round++) {
@@ -251,8 +251,8 @@ function arrange(all, edges, width, height) {
     }
     for (const it of all) {
       const length = Math.hypot(it.dx, it.dy) || 1, by = Math.min(length, heat) / length;
-      it.x = Math.min(width - 40, Math.max(40, it.x + it.dx * by));
-      it.y = Math.min(height - 26, Math.max(22, it.y + it.dy * by));
+      it.x = Math.min(width - 52, Math.max(52, it.x + it.dx * by));
+      it.y = Math.min(height - 40, Math.max(36, it.y + it.dy * by));
     }
   }
   for (const it of all) it.fresh = false;
@@ -293,7 +293,7 @@ function network({ processes, channels, more }, report) {
     const end = { x: to.x - ux * 11 + uy * 4, y: to.y - uy * 11 - ux * 4 }, begin = { x: from.x + ux * 10 + uy * 4, y: from.y + uy * 10 - ux * 4 };
     box.append(svg('path', { d: `M${begin.x} ${begin.y}Q${mx} ${my} ${end.x} ${end.y}`, fill: 'none', stroke: colour, 'stroke-width': waits ? 2.5 : 1.2, 'marker-end': `url(#${tips[colour]})` }));
     const named = names.filter(Boolean), words = named.length > 2 ? `${named[0]} … (${named.length})` : named.join(', ');
-    if (edges.length <= 40) box.append(svg('text', { class: 'channel', x: mx + uy * 6, y: my - ux * 6 + 3, 'text-anchor': 'middle' }, words));
+    if (edges.length <= 40) box.append(svg('text', { class: 'channel', x: Math.min(width - 24, Math.max(24, mx + uy * 6)), y: Math.min(height - 5, Math.max(12, my - ux * 6 + 3)), 'text-anchor': 'middle' }, words));
   }
   for (const it of all) {
     const shape = it.port ? svg('rect', { x: it.x - 8, y: it.y - 8, width: 16, height: 16, rx: 3, fill: '#57606a' }) : svg('circle', { cx: it.x, cy: it.y, r: 9, fill: COLOURS[it.kind] });

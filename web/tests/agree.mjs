@@ -17,7 +17,8 @@ const counted = (file, ...options) => {
   return found && [Number(found[1]), Number(found[2])];
 };
 const corpus = join(root, 'corpus/run');
-let programs = 0, same = 0;
+const folder = mkdtempSync(join(tmpdir(), 'raddle-course-'));
+let programs = 0, same = 0, bounded = 0;
 const rows = [];
 for (const name of readdirSync(corpus).filter(it => it.endsWith('.occ')).sort()) {
   const file = join(corpus, name), text = readFileSync(file, 'utf8');
@@ -27,6 +28,13 @@ for (const name of readdirSync(corpus).filter(it => it.endsWith('.occ')).sort())
   expect(`${name} writes something else:\n${shown(one, name)}\n--- wanted\n${wanted}`, shown(one, name) === wanted);
   const stepped = run(text, { keys, dispatches: 7, seed: 5n, turns: 3e6 });
   expect(`${name} writes something else in steps, seed 5`, shown(stepped, name) === wanted);
+  // What `raddle build --ram` says of a program's frames is at least what it takes.
+  const said = spawnSync(raddle, ['build', '--ram', '16M', '-o', join(folder, 'x.rbc'), file], { encoding: 'utf8', timeout: 120000 });
+  const frames = Number(/^  frames +(\d+)/m.exec(said.stdout)?.[1]);
+  if (frames) {
+    bounded++;
+    expect(`${name} takes ${one.stats.memory} bytes of frames, and was said to take ${frames}`, one.stats.memory <= frames);
+  }
   // Of one that fails others are still at work at that moment, and under which schedule decides what was counted.
   if (one.status !== 'done') continue;
   const page = [one.stats.processes, one.stats.messages];
@@ -39,9 +47,9 @@ for (const name of readdirSync(corpus).filter(it => it.endsWith('.occ')).sort())
 console.log('program, processes, messages: in the page, on 1 worker, on 4 workers');
 for (const [name, processes, ...messages] of rows) console.log(`${name.padEnd(24)}${String(processes).padStart(8)}${messages.map(it => String(it).padStart(10)).join('')}`);
 console.log(`${programs} programs write the same; ${same} that end well pass as many messages as natively`);
-expect('there are programs', programs > 20 && same > 15);
+console.log(`${bounded} of them take no more memory than they were said to`);
+expect('there are programs', programs > 20 && same > 15 && bounded > 5);
 
-const folder = mkdtempSync(join(tmpdir(), 'raddle-course-'));
 const solutions = JSON.parse(readFileSync(join(root, 'web/tests/solutions.json'), 'utf8'));
 const exercises = readdirSync(join(root, 'web/course')).filter(it => it.endsWith('.occ'));
 expect('there are twelve exercises', exercises.length === 12);

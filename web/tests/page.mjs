@@ -53,6 +53,12 @@ expect(`it runs: ${await state()}`, ['running', 'waits'].includes(await state())
 await click('stop');
 await until(ended);
 expect('it was stopped', await state() === 'stopped');
+// Who may write to the screen is drawn beside it.
+await choose('4-commstime');
+await click('run');
+await until(`$('network').querySelectorAll('rect').length === 1 && /screen/.test($('network').textContent)`);
+await click('stop');
+await until(ended);
 await type(`PROC main (CHAN BYTE keyboard?, screen!, error!)\n  WHILE TRUE\n    screen ! 'x'\n:\n`);
 await click('run');
 await until(`$('screen').textContent.length > 40000`);

@@ -66,6 +66,8 @@ const RUST_WITH_SOURCE: Need = Need {
 const RUST_FOR_PAGES: Need =
     Need { tool: "Debian's Rust, for WebAssembly by that source", ..RUST_WITH_SOURCE };
 
+const RUST_FOR_BOARDS: Need = Need { tool: "Debian's Rust, for boards by that source", ..RUST_WITH_SOURCE };
+
 const LLD: Need =
     Need { tool: "the linker lld", probe: "command -v ld.lld", packages: &["lld"], otherwise: "" };
 
@@ -87,8 +89,8 @@ const NODE: Need = Need { tool: "node", probe: "command -v node", packages: &["n
 
 const QEMU_BOARDS: Need = Need {
     tool: "qemu for boards",
-    probe: "command -v qemu-system-arm",
-    packages: &["qemu-system-arm"],
+    probe: "command -v qemu-system-arm && command -v qemu-system-riscv32",
+    packages: &["qemu-system-arm", "qemu-system-misc"],
     otherwise: "",
 };
 
@@ -455,16 +457,10 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "bare",
-        what: "the virtual machine without operating system: for a microcontroller, for aarch64, on a board",
-        needs: &[QEMU, QEMU_BOARDS, LLD, RUST_WITH_SOURCE],
-        // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
+        what: "the virtual machine on three boards, under qemu: output, memory, size of its code",
+        needs: &[QEMU_BOARDS, LLD, RUST_FOR_BOARDS],
         steps: &[
-            "RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
-                  RUSTFLAGS='-Clinker=ld.lld -Clinker-flavor=ld.lld' \
-                  /usr/bin/cargo build --release -Zbuild-std=core,alloc --manifest-path examples/bare/Cargo.toml \
-                  --target-dir target/bare --target thumbv6m-none-eabi --target aarch64-unknown-none",
-            "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
-            "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
+            "cargo xtask boards --debug lm3s6965evb sifive_e microbit",
             "cargo build --workspace --bin raddle",
             "boards/tests.sh target/debug/raddle",
         ],
@@ -478,11 +474,14 @@ const GROUPS: &[Group] = &[
     Group {
         name: "playground",
         what: "occam in a browser: output and messages as of `raddle run`; hostile texts; the page in Chromium",
-        needs: &[RUST_FOR_PAGES, LLD, NODE, CHROMIUM],
+        needs: &[RUST_FOR_PAGES, LLD, NODE, CHROMIUM, QEMU_BOARDS],
         steps: &[
             "cargo xtask playground",
             "cargo build --workspace --bin raddle",
             "node web/tests/agree.mjs target/debug/raddle",
+            // Those that `bare` has built.
+            "cargo xtask boards --debug lm3s6965evb sifive_e microbit",
+            "node web/tests/everywhere.mjs target/debug/raddle",
             "node web/tests/hostile.mjs",
             "timeout 300 node web/tests/page.mjs target/playground/index.html",
         ],
@@ -517,6 +516,24 @@ const LONG_GROUPS: &[Group] = &[
             "cargo build --release --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native",
             "crates/raddle-jit/target/release/raddle-native run --native --workers 2 corpus/run/forks.occ \
                   | cmp - corpus/run/forks.expected",
+        ],
+    },
+    Group {
+        name: "reals",
+        what: "a program with reals on a board; the machine in binaries of ARMv6-M and aarch64 without system",
+        needs: &[QEMU, QEMU_BOARDS, LLD, RUST_FOR_BOARDS],
+        // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
+        steps: &[
+            "RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+                  RUSTFLAGS='-Clinker=ld.lld -Clinker-flavor=ld.lld' \
+                  /usr/bin/cargo build --release -Zbuild-std=core,alloc --manifest-path examples/bare/Cargo.toml \
+                  --target-dir target/bare --target thumbv6m-none-eabi --target aarch64-unknown-none",
+            "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
+            "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
+            "cargo xtask boards --debug",
+            "cargo build --workspace --bin raddle",
+            "target/debug/raddle flash --board microbit --run -o target/reals.bin boards/programs/reals.occ \
+                  | grep -q '^1.41421356'",
         ],
     },
     Group {

@@ -9,10 +9,10 @@
 //! Cargo, git, apt and the tools that the groups in `groups` name run as programs.
 
 mod bench;
+mod boards;
 mod conformance;
 mod docs;
 mod failing;
-mod flash;
 mod graph;
 mod groups;
 mod header_pages;
@@ -77,8 +77,8 @@ enum Command {
     Pthreads(pthreads::PthreadsArgs),
     /// Build the playground: occam in a browser, one page that needs no server
     Playground(playground::PlaygroundArgs),
-    /// Put bytecode behind the machine for a board, as its firmware; with `--run` start that in qemu
-    Flash(flash::FlashArgs),
+    /// Build the images of the machine for boards, beside `raddle`, which `raddle flash` puts programs behind
+    Boards(boards::BoardsArgs),
     /// Write the site: the pages of `docs/` as HTML, with a search and the playground
     ///
     /// Ends with 1 if a link leads nowhere.
@@ -160,7 +160,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Install(args) => install::run(&args),
         Command::Pthreads(args) => pthreads::run(&args),
         Command::Playground(args) => playground::run(&args),
-        Command::Flash(args) => flash::run(&args),
+        Command::Boards(args) => boards::run(&args),
         Command::Site(args) => site::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),

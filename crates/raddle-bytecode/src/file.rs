@@ -66,6 +66,15 @@ impl fmt::Display for FileError {
 
 impl core::error::Error for FileError {}
 
+/// As [`FileError`], for whom no memory is needed.
+enum Wrong<'a> {
+    NotBytecode,
+    Version(u32),
+    Numbering(u32),
+    Cut(&'a [u8]),
+    Instruction { at: u32, number: u8 },
+}
+
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -116,10 +125,10 @@ fn watched(reader: &mut Reader<'_>) -> Option<Watched> {
     (dims.len() == count as usize).then_some(Watched { name, element, dims })
 }
 
-fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Option<()> {
+fn read_chunk<const BARE: bool>(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Option<()> {
     match tag {
         b"HEAD" => module.entry = content.word()?,
-        b"STRS" => module.strings = content.all(string)?,
+        b"STRS" if !BARE => module.strings = content.all(string)?,
         b"FUNC" => {
             let function = |[name, first, count, slots]: [u32; 4]| Function { name, first, count, slots };
             module.functions = content.all(|reader| reader.words().map(function))?;
@@ -136,11 +145,11 @@ fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Optio
             let length = content.word()? as usize;
             module.data = content.padded(length)?.to_vec();
         }
-        b"LINE" => {
+        b"LINE" if !BARE => {
             let line = |[at, file, line, column]: [u32; 4]| Line { at, file, line, column };
             module.lines = content.all(|reader| reader.words().map(line))?;
         }
-        b"ENDS" => {
+        b"ENDS" if !BARE => {
             let end = |[from, to, slot, name]: [u32; 4]| {
                 let (output, is_array) = (slot & 1 << 16 != 0, slot & 1 << 17 != 0);
                 let (by_reference, word) = (slot & 1 << 19 != 0, (slot >> 20) as u16);
@@ -155,20 +164,50 @@ fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Optio
             module.foreign = content.all(|reader| reader.words().map(routine))?;
         }
         b"LIBS" => module.libraries = content.all(Reader::word)?,
-        b"WTCH" => module.watched = content.all(watched)?,
+        b"WTCH" if !BARE => module.watched = content.all(watched)?,
         _ => {}
     }
     Some(())
 }
 
-fn read_code(mut content: Reader<'_>) -> Result<Vec<Insn>, FileError> {
+fn read_code<'a>(mut content: Reader<'_>) -> Result<Vec<Insn>, Wrong<'a>> {
     let mut code = Vec::with_capacity(content.0.len() / 8);
     while let Some(bytes) = content.bytes(8) {
         let bytes: [u8; 8] = bytes.try_into().expect("eight bytes were asked for");
         let (at, number) = (code.len() as u32, bytes[0]);
-        code.push(Insn::from_bytes(bytes).ok_or(FileError::Instruction { at, number })?);
+        code.push(Insn::from_bytes(bytes).ok_or(Wrong::Instruction { at, number })?);
     }
     Ok(code)
+}
+
+/// What a file has under that tag; `None` if it has nothing there, or is no module.
+///
+/// ```
+/// use raddle_bytecode::{Module, file};
+/// let mut bytes = Module::default().write();
+/// file::append(&mut bytes, b"ROOM", &[64, 2]);
+/// assert_eq!(file::part(&bytes, b"ROOM").map(<[u8]>::len), Some(8));
+/// assert_eq!(file::part(&bytes, b"LINE"), None);
+/// assert!(Module::read(&bytes).is_ok());
+/// ```
+pub fn part<'a>(bytes: &'a [u8], tag: &[u8; 4]) -> Option<&'a [u8]> {
+    let mut reader = Reader(bytes);
+    reader.bytes(12).filter(|head| head.starts_with(MAGIC))?;
+    loop {
+        let found = reader.bytes(4)?;
+        let length = reader.word()? as usize;
+        let content = reader.bytes(length)?;
+        if found == tag {
+            return Some(content);
+        }
+    }
+}
+
+/// Adds a part, of words, to a module's file.
+pub fn append(bytes: &mut Vec<u8>, tag: &[u8; 4], words: &[u32]) {
+    let mut out = Writer(core::mem::take(bytes));
+    out.chunk(tag, words, |out, &word| out.word(word));
+    *bytes = out.0;
 }
 
 struct Writer(Vec<u8>);
@@ -214,31 +253,46 @@ impl Module {
     /// assert!(Module::read(b"something else").is_err());
     /// ```
     pub fn read(bytes: &[u8]) -> Result<Module, FileError> {
+        Module::read_as::<false>(bytes).map_err(|wrong| match wrong {
+            Wrong::NotBytecode => FileError::NotBytecode,
+            Wrong::Version(version) => FileError::Version(version),
+            Wrong::Numbering(numbering) => FileError::Numbering(numbering),
+            Wrong::Cut(part) => FileError::Cut(String::from_utf8_lossy(part).into_owned()),
+            Wrong::Instruction { at, number } => FileError::Instruction { at, number },
+        })
+    }
+
+    /// Reads what a machine needs to run it, and no more: neither names, nor places in the source, nor what is looked
+    /// at in a debug build. For a machine with little memory, whose reports look those up in the file. `None` if it
+    /// cannot be read.
+    pub fn read_bare(bytes: &[u8]) -> Option<Module> {
+        Module::read_as::<true>(bytes).ok()
+    }
+
+    fn read_as<const BARE: bool>(bytes: &[u8]) -> Result<Module, Wrong<'_>> {
         let mut reader = Reader(bytes);
         if reader.bytes(4) != Some(MAGIC) {
-            return Err(FileError::NotBytecode);
+            return Err(Wrong::NotBytecode);
         }
-        let cut = || FileError::Cut("the header".into());
-        match reader.word().ok_or_else(cut)? {
+        match reader.word().ok_or(Wrong::Cut(b"the header"))? {
             VERSION => {}
-            other => return Err(FileError::Version(other)),
+            other => return Err(Wrong::Version(other)),
         }
-        match reader.word().ok_or_else(cut)? {
+        match reader.word().ok_or(Wrong::Cut(b"the header"))? {
             NUMBERING => {}
-            other => return Err(FileError::Numbering(other)),
+            other => return Err(Wrong::Numbering(other)),
         }
         let mut module = Module::default();
         while let Some(tag) = reader.bytes(4) {
-            let cut = || FileError::Cut(String::from_utf8_lossy(tag).into_owned());
-            let length = reader.word().ok_or_else(cut)? as usize;
-            let content = Reader(reader.bytes(length).ok_or_else(cut)?);
+            let length = reader.word().ok_or(Wrong::Cut(tag))? as usize;
+            let content = Reader(reader.bytes(length).ok_or(Wrong::Cut(tag))?);
             if tag == b"CODE" {
                 module.code = read_code(content)?;
             } else {
-                read_chunk(&mut module, tag, content).ok_or_else(cut)?;
+                read_chunk::<BARE>(&mut module, tag, content).ok_or(Wrong::Cut(tag))?;
             }
         }
-        if reader.0.is_empty() { Ok(module) } else { Err(FileError::Cut("the end".into())) }
+        if reader.0.is_empty() { Ok(module) } else { Err(Wrong::Cut(b"the end")) }
     }
 
     /// The module as the bytes of a file; equal modules give equal bytes.

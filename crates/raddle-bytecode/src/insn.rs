@@ -109,6 +109,45 @@ impl Op {
     pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.iter().copied().find(|op| op.name() == name)
     }
+
+    /// Whether it computes with reals, of either size; see [`Long::is_on_reals`](crate::Long::is_on_reals), too.
+    pub const fn is_on_reals(self) -> bool {
+        use Op::*;
+        matches!(
+            self,
+            AddF | SubF
+                | MulF
+                | DivF
+                | RemF
+                | NegF
+                | EqF
+                | NeF
+                | LtF
+                | LeF
+                | AddD
+                | SubD
+                | MulD
+                | DivD
+                | RemD
+                | NegD
+                | EqD
+                | NeD
+                | LtD
+                | LeD
+                | FnF
+                | FnD
+                | WtoF
+                | WtoD
+                | LtoF
+                | LtoD
+                | FtoW
+                | FtoL
+                | DtoW
+                | DtoL
+                | FtoD
+                | DtoF
+        )
+    }
 }
 
 /// One instruction, in memory and in a file: eight bytes.

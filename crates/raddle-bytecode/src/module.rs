@@ -1,8 +1,9 @@
 //! Owns: `Module`, a whole program as bytecode.
-//! May use: `insn`.
+//! May use: `insn`, `names`.
 //! Never: trusts it; `verify` does.
 
-use crate::insn::Insn;
+use crate::insn::{Insn, Op};
+use crate::names::Long;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -143,6 +144,15 @@ impl Module {
         let number = number.checked_sub(FOREIGN).filter(|&number| number >= 0)?;
         let routine = usize::try_from(number / FOREIGN_STEPS).ok().filter(|&it| it < self.foreign.len())?;
         Some((routine, number % FOREIGN_STEPS))
+    }
+
+    /// Whether it computes with reals, of either size.
+    pub fn uses_reals(&self) -> bool {
+        let on_reals = |insn: &Insn| match insn.op {
+            Op::Long => Long::from_number(insn.imm()).is_some_and(Long::is_on_reals),
+            op => op.is_on_reals(),
+        };
+        self.code.iter().any(on_reals)
     }
 
     /// Whether races are looked for when it runs.

@@ -121,6 +121,14 @@ numbered! {
     }
 }
 
+impl Long {
+    /// Whether it computes with reals, of either size.
+    pub const fn is_on_reals(self) -> bool {
+        use Long::*;
+        matches!(self, PowF | PowD | Atan2F | Atan2D | ScaleF | ScaleD | DigitsF | DigitsD | RealF | RealD)
+    }
+}
+
 /// A name as it may be shown: what moves a terminal's cursor, turns the direction of its text, or cannot be seen,
 /// becomes U+FFFD. (A test of `raddle-cli` compares the list with that for traces.)
 ///

@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`, `occam`,
-//! `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`.
+//! May use: `board`, `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`,
+//! `occam`, `out`, `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`, `raddle-bytecode`.
 //! Never: performing the command.
 
 use std::ffi::OsString;
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::board::{Budget, FLASH_HELP, Flash, PART, Ram};
 use crate::check::Check;
 use crate::dump::Dump;
 use crate::exec::Exec;
@@ -18,6 +19,7 @@ use crate::lab::Lab;
 use crate::lsp::{LSP_HELP, Lsp};
 use crate::mpi::Mpi;
 use crate::occam::{self, Compile, Ended, Refused, Running};
+use crate::out::print;
 use crate::program::Executable;
 use crate::refusal::Error;
 use crate::settings::Settings;
@@ -60,6 +62,9 @@ pub(crate) enum Command {
     Lsp(Lsp),
     /// Compile an occam program to portable bytecode
     Build(Build),
+    /// Make the firmware of a board of an occam program, or run it there in qemu
+    #[command(after_help = FLASH_HELP)]
+    Flash(Flash),
     /// Show the instructions of an occam program
     Disasm(Disasm),
     /// Explain a code that `raddle check` shows
@@ -242,6 +247,13 @@ pub(crate) struct Build {
     #[arg(short, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// Say what takes how much memory on a board, and refuse the program if that is more than SIZE: 10K, 64K, 1M
+    ///
+    /// The board takes so much at the start, and nothing later on. Refused are, too, programs that take as much as they
+    /// find out while they run: recursion, FORKING, MOBILEs, a replicated PAR whose count is no constant.
+    #[arg(long, value_name = "SIZE")]
+    ram: Option<Ram>,
+
     /// An occam program; `-` is standard input
     #[arg(value_name = "PATH")]
     path: PathBuf,
@@ -267,7 +279,16 @@ impl Build {
                 format!("`{shown}` is the program itself, which would be lost; name another file with `-o`");
             return Err(Refused::Trouble(Error::CannotRun(text)));
         }
-        crate::check::files::save(&output, &module.write()).map_err(|error| {
+        let mut bytes = module.write();
+        if let Some(ram) = self.ram {
+            let name = self.path.display().to_string();
+            let budget = Budget::of(&module).map_err(|why| format!("`{name}`: {why}"));
+            let told = budget.and_then(|budget| Ok((budget.fits(&name, ram)?, budget)));
+            let (text, budget) = told.map_err(|why| Refused::Trouble(Error::TooLarge(why)))?;
+            print(&text).map_err(Refused::Trouble)?;
+            raddle_bytecode::file::append(&mut bytes, PART, &[budget.memory, budget.processes]);
+        }
+        crate::check::files::save(&output, &bytes).map_err(|error| {
             Refused::Trouble(Error::CannotRun(format!("could not write `{}`: {error}", output.display())))
         })
     }

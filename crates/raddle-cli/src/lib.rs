@@ -10,6 +10,7 @@
 //! It uses arguments, files, the environment, the terminal, cargo.
 
 mod args;
+mod board;
 mod check;
 mod dump;
 mod exec;
@@ -39,6 +40,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Arguments, Command, RunResult};
+use board::Flashed;
 use check::CheckResult;
 use fmt::Formatted;
 use lsp::Conversation;
@@ -51,6 +53,7 @@ use trace::Report;
 /// The exit code when `raddle` did not start the program; `env` and `timeout` use the same numbers above 2.
 fn exit_code(error: &Error) -> u8 {
     match error {
+        Error::TooLarge(_) => 1,
         Error::Setting(_) => 2,
         Error::Build(_) => 125,
         Error::CannotRun(_) => 126,
@@ -61,6 +64,13 @@ fn exit_code(error: &Error) -> u8 {
 /// The exit code that a shell shows for a program that ended by a signal.
 fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
+/// As another program has ended.
+fn ended(status: std::process::ExitStatus) -> ExitCode {
+    use std::os::unix::process::ExitStatusExt as _;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or_else(|| by_signal(status.signal().unwrap_or(1))))
 }
 
 /// What a command has to tell, or why it has not.
@@ -84,6 +94,11 @@ pub fn main() -> ExitCode {
         },
         Command::Exec(exec) => told(exec.carry_out()),
         Command::Build(build) => build.carry_out().map_or_else(not_compiled, |()| ExitCode::SUCCESS),
+        Command::Flash(flash) => match flash.carry_out() {
+            Ok(Flashed::Written(text)) => show(&text),
+            Ok(Flashed::Ran(status)) => ended(status),
+            Err(refused) => not_compiled(refused),
+        },
         Command::Graph(graph) => graph.carry_out().map_or_else(not_compiled, |()| ExitCode::SUCCESS),
         Command::Disasm(disasm) => match disasm.text() {
             Ok(text) => show(&text),

@@ -13,6 +13,8 @@ pub(crate) enum Error {
     CannotRun(String),
     /// It could not be built.
     Build(String),
+    /// The program is too large for what it is to run on.
+    TooLarge(String),
     /// A setting of the runtime has a value that it cannot have, or two options contradict each other.
     Setting(String),
 }
@@ -26,8 +28,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Error::NotFound(text) | Error::CannotRun(text) | Error::Build(text) | Error::Setting(text)) =
-            self;
+        let (Error::NotFound(text)
+        | Error::CannotRun(text)
+        | Error::Build(text)
+        | Error::TooLarge(text)
+        | Error::Setting(text)) = self;
         f.write_str(text)
     }
 }

@@ -25,7 +25,7 @@ pub use foreign::ForeignRoutines;
 pub use options::RunOptions;
 pub use outcome::RunOutcome;
 pub use raddle_core::{BuildError, Builder};
-pub use raddle_vm::{Fault, Port, Stats, solo::Failure};
+pub use raddle_vm::{Fault, Port, Stats, block_bytes, records, solo::Failure};
 pub use world::World;
 
 use raddle_bytecode::Verified;

@@ -7,23 +7,23 @@ use core::str::FromStr;
 use raddle_bytecode::{Long, Real, Trap};
 
 /// `value << places` of occam: 0 to 32 places.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn shl(value: u32, places: u32) -> Option<u32> {
     (places <= 32).then(|| value.checked_shl(places).unwrap_or(0))
 }
 
 /// `value >> places` of occam, zeros shifted in.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn shr(value: u32, places: u32) -> Option<u32> {
     (places <= 32).then(|| value.checked_shr(places).unwrap_or(0))
 }
 
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn shl_l(value: u64, places: u32) -> Option<u64> {
     (places <= 64).then(|| value.checked_shl(places).unwrap_or(0))
 }
 
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn shr_l(value: u64, places: u32) -> Option<u64> {
     (places <= 64).then(|| value.checked_shr(places).unwrap_or(0))
 }
@@ -125,9 +125,8 @@ fn split(value: u64) -> [u32; 2] {
 
 /// A predefined routine on `args`; what comes out is put from the front.
 pub(crate) fn long(routine: Long, args: &mut [u32; 8]) -> Result<(), Trap> {
-    let [a, b, c, d, ..] = *args;
+    let [a, b, c, ..] = *args;
     let carry = c & 1;
-    let (x, y) = (pair(b, a), pair(d, c));
     match routine {
         Long::LongAdd => {
             let sum = i64::from(a as i32) + i64::from(b as i32) + i64::from(carry);
@@ -152,6 +151,17 @@ pub(crate) fn long(routine: Long, args: &mut [u32; 8]) -> Result<(), Trap> {
             args[0] = (whole / u64::from(divisor)) as u32;
             args[1] = (whole % u64::from(divisor)) as u32;
         }
+        _ if cfg!(feature = "reals") && on_reals(routine, args) => {}
+        _ => return bits(routine, args),
+    }
+    Ok(())
+}
+
+/// The routines on reals; false if it is none of them.
+fn on_reals(routine: Long, args: &mut [u32; 8]) -> bool {
+    let [a, b, c, d, ..] = *args;
+    let (x, y) = (pair(b, a), pair(d, c));
+    match routine {
         Long::PowF => args[0] = libm::powf(f32::from_bits(a), f32::from_bits(b)).to_bits(),
         Long::Atan2F => args[0] = libm::atan2f(f32::from_bits(a), f32::from_bits(b)).to_bits(),
         Long::ScaleF => args[0] = libm::scalbnf(f32::from_bits(a), b as i32).to_bits(),
@@ -162,9 +172,9 @@ pub(crate) fn long(routine: Long, args: &mut [u32; 8]) -> Result<(), Trap> {
         Long::DigitsD => digits(args, f64::from_bits(x).is_finite(), format_args!("{:e}", f64::from_bits(x))),
         Long::RealF => args[0] = nearest(x, c as i32, f32::INFINITY).to_bits(),
         Long::RealD => real_pair(args, nearest(x, c as i32, f64::INFINITY)),
-        _ => return bits(routine, args),
+        _ => return false,
     }
-    Ok(())
+    true
 }
 
 /// The nearest real to `digits` times a power of ten, by way of its text, as with [`digits`].

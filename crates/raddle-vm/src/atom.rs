@@ -8,7 +8,7 @@
 use crate::prim::{self, AtomicU32, Ordering};
 
 /// Puts `to` where `from` is; or says what is there.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn exchange<const SHARED: bool>(word: &AtomicU32, from: u32, to: u32) -> Result<(), u32> {
     #[cfg(target_has_atomic = "32")]
     if SHARED {
@@ -24,7 +24,7 @@ pub(crate) fn exchange<const SHARED: bool>(word: &AtomicU32, from: u32, to: u32)
 }
 
 /// Puts `to` there; gives what was there.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn swap<const SHARED: bool>(word: &AtomicU32, to: u32) -> u32 {
     #[cfg(target_has_atomic = "32")]
     if SHARED {
@@ -36,7 +36,7 @@ pub(crate) fn swap<const SHARED: bool>(word: &AtomicU32, to: u32) -> u32 {
 }
 
 /// Adds, wrapping; gives the sum.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn add<const SHARED: bool>(word: &AtomicU32, amount: u32) -> u32 {
     #[cfg(target_has_atomic = "32")]
     if SHARED {
@@ -48,7 +48,7 @@ pub(crate) fn add<const SHARED: bool>(word: &AtomicU32, amount: u32) -> u32 {
 }
 
 /// Loads a word that a protocol governs.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn load<const SHARED: bool>(word: &AtomicU32) -> u32 {
     word.load(if SHARED { prim::looked() } else { Ordering::Relaxed })
 }

@@ -20,7 +20,7 @@ pub(crate) const BYTES_A_STEP: u32 = 16;
 
 impl<L: Default> Machine<L> {
     /// Does `count` bytes by pieces: each is called with its beginning, counted from that of all, and its length.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn by_pieces<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,

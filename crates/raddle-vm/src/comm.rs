@@ -73,7 +73,7 @@ impl<L: Default> Machine<L> {
     /// One side of a communication. On [`Step::Waits`] the caller must have saved itself before, and is gone. `kept`
     /// becomes who has been made ready, if they cannot run before the caller asks the scheduler for the next. A long
     /// message is done, too, when it costs something.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn communicate<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
@@ -94,7 +94,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// `end` is the channel and the direction.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn meet<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
@@ -129,13 +129,13 @@ impl<L: Default> Machine<L> {
 
     /// Takes back what was noted in `wait`. False if somebody has claimed us already, which takes a forged word:
     /// then we are made ready by them, and must not go on here.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn withdraw<const SHARED: bool>(&self, me: &Process<L>, wait: u32) -> bool {
         atom::exchange::<SHARED>(&me.wait, wait, 0).is_ok()
     }
 
     /// The second to come: the other one waits.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn take<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
@@ -365,7 +365,7 @@ impl<L: Default> Machine<L> {
 }
 
 /// `now AFTER time`.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 pub(crate) fn after(now: u32, time: u32) -> bool {
     (now.wrapping_sub(time) as i32) > 0
 }

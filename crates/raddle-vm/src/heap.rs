@@ -22,6 +22,11 @@ fn class_of(bytes: u64) -> usize {
     class
 }
 
+/// How many bytes of memory a block of so many takes.
+pub fn block_bytes(bytes: u64) -> u64 {
+    class_bytes(class_of(bytes + u64::from(HEAD)))
+}
+
 /// What is given out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Block {

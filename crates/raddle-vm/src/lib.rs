@@ -41,6 +41,7 @@ pub mod native;
 mod par;
 mod prim;
 mod process;
+#[cfg_attr(not(feature = "large"), path = "queues_few.rs")]
 mod queues;
 pub mod quiet;
 mod races;
@@ -52,8 +53,9 @@ mod step;
 mod stop;
 mod table;
 
+pub use heap::block_bytes;
 pub use machine::{Fault, Machine};
 pub use process::{Process, Step};
 pub use report::{Front, Network, NetworkChannel, Report, SourceLocation, WaitingProcess};
 pub use scheduler::{Port, Scheduler};
-pub use table::{Stats, WorkerLocal};
+pub use table::{Stats, WorkerLocal, records};

@@ -45,6 +45,9 @@ pub(crate) struct CallSite {
 /// back, call or return. Who is called usually skips most of a long function.
 const SKIPPED: u32 = 32;
 
+/// So many can be in the queue before it grows.
+const READY_AT_FIRST: u32 = 64;
+
 /// If the system has less memory than this, a program is not begun.
 const LEAST_BYTES: u32 = 1 << 16;
 
@@ -63,6 +66,7 @@ pub struct Machine<L> {
     pub(crate) native: Option<crate::native::NativeCode>,
     pub(crate) data: u32,
     pub(crate) apart: bool,
+    reserved: u32,
     longest: u32,
     keyboard: u32,
     main: u32,
@@ -74,9 +78,14 @@ impl<L: Default> Machine<L> {
     /// as [`memory_bytes`](Machine::memory_bytes) says.
     ///
     /// # Errors
-    /// [`Trap::Memory`] if that is not enough to begin.
+    /// [`Trap::Memory`] if that is not enough to begin; [`Trap::Host`] if it computes with reals, and the machine was
+    /// built without them.
+    #[cfg_attr(not(feature = "large"), inline(never))]
     pub fn new(program: Verified, memory_bytes: u32, local: &mut WorkerLocal) -> Result<Machine<L>, Trap> {
         let module = program.module();
+        if !cfg!(feature = "reals") && module.uses_reals() {
+            return Err(Trap::Host);
+        }
         let memory = Memory::at_most(memory_bytes.max(FLOOR), LEAST_BYTES).ok_or(Trap::Memory)?;
         if !memory.has(FLOOR, module.data.len() as u32) {
             return Err(Trap::Memory);
@@ -105,12 +114,19 @@ impl<L: Default> Machine<L> {
             native: None,
             data: FLOOR,
             apart: false,
+            reserved: READY_AT_FIRST,
             longest,
             keyboard: 0,
             main: 0,
             finished: AtomicBool::new(false),
         };
-        machine.begin(local)?;
+        if let Err(trap) = machine.begin(local) {
+            if !cfg!(feature = "large") {
+                // A board stands still then: what would give all of it back need not be there.
+                core::mem::forget(machine);
+            }
+            return Err(trap);
+        }
         Ok(machine)
     }
 
@@ -148,7 +164,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// Whether that is the [`keyboard`](Machine::keyboard)'s.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub fn is_keyboard(&self, process: &Process<L>) -> bool {
         process.id() == self.keyboard
     }
@@ -159,7 +175,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// The process of that number.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub fn process(&self, id: u32) -> Option<&Process<L>> {
         self.processes.get(id)
     }
@@ -178,6 +194,22 @@ impl<L: Default> Machine<L> {
     /// a machine that several OS threads may run later on. To be called before the program begins.
     pub fn keep_apart(&mut self) {
         self.apart = true;
+    }
+
+    /// Room for so many processes at once, which takes no block of the heap later on; more are made when they are
+    /// needed. To be called before the program begins.
+    ///
+    /// # Errors
+    /// [`Trap::Memory`] if there is not so much.
+    pub fn reserve(&mut self, processes: u32) -> Result<(), Trap> {
+        self.reserved = processes;
+        // Beside them, the one that is the keyboard.
+        self.processes.reserve(processes.saturating_add(1)).ok_or(Trap::Memory)
+    }
+
+    /// For how many processes the queue has room at first.
+    pub(crate) fn reserved(&self) -> u32 {
+        self.reserved
     }
 
     /// Several OS threads are going to run the machine: to be called before the first of them does.
@@ -215,7 +247,7 @@ impl<L: Default> Machine<L> {
         self.heap.lock().free(&self.memory, address).ok_or(Trap::Address)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn code(&self) -> &[Insn] {
         &self.program.module().code
     }

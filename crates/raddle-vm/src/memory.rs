@@ -57,10 +57,11 @@ impl Memory {
 
     /// As large as the system has it: `most` bytes, or else half as many, and so on, but not less than `least`. What
     /// is not all that was asked for leaves a quarter as much to everything else: to stacks, and to what the
-    /// processes take outside.
+    /// processes take outside. A machine without the feature `large` has what was asked for, or nothing.
     pub(crate) fn at_most(most: u32, least: u32) -> Option<Memory> {
-        if let Some(memory) = Memory::new(most) {
-            return Some(memory);
+        let all = Memory::new(most);
+        if all.is_some() || !cfg!(feature = "large") {
+            return all;
         }
         let halves = core::iter::successors(Some(most / 2), |bytes| Some(bytes / 2));
         halves.take_while(|&bytes| bytes >= least.max(FLOOR)).find_map(|bytes| {
@@ -81,7 +82,7 @@ impl Memory {
     }
 
     /// The word at a multiple of four.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn word(&self, at: u32) -> Option<&AtomicU32> {
         if at & 3 != 0 {
             return None;
@@ -96,7 +97,7 @@ impl Memory {
     }
 
     /// Where address 0 lies.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn base(&self) -> *const AtomicU32 {
         self.words.as_ptr()
     }
@@ -105,20 +106,20 @@ impl Memory {
     ///
     /// # Safety
     /// `fp` is a multiple of four within the memory.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) unsafe fn raw_frame(&self, fp: u32) -> *const AtomicU32 {
         // SAFETY: the caller vouches for it.
         unsafe { self.words.as_ptr().add((fp >> 2) as usize) }
     }
 
     /// The word around an address, and how far up its bits lie there.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn around(&self, at: u32) -> Option<(&AtomicU32, u32)> {
         Some((self.words.get((at >> 2) as usize)?, 8 * (at & 3)))
     }
 
     /// Changes the bits of a word that `mask` names.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn change(&self, word: &AtomicU32, mask: u32, bits: u32) {
         let mut seen = word.load(Ordering::Relaxed);
         #[cfg(target_has_atomic = "32")]
@@ -134,20 +135,20 @@ impl Memory {
         word.store(seen, Ordering::Relaxed);
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn load_b(&self, at: u32) -> Option<u32> {
         let (word, up) = self.around(at)?;
         Some(word.load(Ordering::Relaxed) >> up & 0xff)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn store_b(&self, at: u32, value: u32) -> Option<()> {
         let (word, up) = self.around(at)?;
         self.change(word, 0xff << up, (value & 0xff) << up);
         Some(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn load_h(&self, at: u32) -> Option<u32> {
         let (word, up) = self.around(at)?;
         let low = word.load(Ordering::Relaxed) >> up;
@@ -155,7 +156,7 @@ impl Memory {
         Some(all as u16 as i16 as i32 as u32)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn store_h(&self, at: u32, value: u32) -> Option<()> {
         let (word, up) = self.around(at)?;
         if up == 24 {
@@ -168,7 +169,7 @@ impl Memory {
         Some(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn load_w(&self, at: u32) -> Option<u32> {
         match self.word(at) {
             Some(word) => Some(word.load(Ordering::Relaxed)),
@@ -176,7 +177,7 @@ impl Memory {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn store_w(&self, at: u32, value: u32) -> Option<()> {
         match self.word(at) {
             Some(word) => word.store(value, Ordering::Relaxed),
@@ -200,20 +201,20 @@ impl Memory {
         Some(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn load_l(&self, at: u32) -> Option<u64> {
         let low = u64::from(self.load_w(at)?);
         Some(low | u64::from(self.load_w(at.checked_add(4)?)?) << 32)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn store_l(&self, at: u32, value: u64) -> Option<()> {
         self.store_w(at, value as u32)?;
         self.store_w(at.checked_add(4)?, (value >> 32) as u32)
     }
 
     /// Whether `count` bytes from `at` on are there.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn has(&self, at: u32, count: u32) -> bool {
         count <= self.bytes && at <= self.bytes - count
     }

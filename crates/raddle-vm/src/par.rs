@@ -49,7 +49,7 @@ pub(crate) struct Many {
 
 impl<L: Default> Machine<L> {
     /// `fork`: a process that begins at `entry`, and counts in the word at `join`.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn fork<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
@@ -63,7 +63,7 @@ impl<L: Default> Machine<L> {
 
     /// A process that begins at `entry` in the frame at `fp`, and at its end counts down the word at `join`, for which
     /// `parent` waits.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn begin_process<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
@@ -167,7 +167,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// `join`. The caller has saved itself.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn join<const SHARED: bool>(&self, me: &Process<L>, join: u32) -> Result<Step, Trap> {
         let word = self.memory.word(join).ok_or(Trap::Address)?;
         if atom::load::<SHARED>(word) == 1 {
@@ -199,7 +199,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// `end`. The process is gone. `kept` cannot run before the caller asks for the next.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn end<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,

@@ -106,6 +106,11 @@ impl<L> Process<L> {
         self.fp.get()
     }
 
+    /// The number of the instruction with which it goes on, while it does not run.
+    pub fn next_instruction(&self) -> u32 {
+        self.ip.get()
+    }
+
     #[inline(always)]
     pub(crate) fn save(&self, ip: usize, fp: u32) {
         self.ip.set(ip as u32);

@@ -14,6 +14,7 @@
 //!
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 
+mod alarms;
 mod ring;
 mod world;
 
@@ -21,13 +22,14 @@ mod world;
 pub use ring::{RING, RingLayout};
 pub use world::{Event, Until, World};
 
+use alarms::Alarms;
 use ring::Ring;
 
 use crate::machine::{Fault, Machine};
 use crate::process::{Process, Step};
 use crate::scheduler::{Port, Scheduler};
 use crate::table::{Stats, WorkerLocal};
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use raddle_bytecode::{Trap, Verified};
@@ -62,7 +64,7 @@ pub struct Rest<'m, L> {
 pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     machine: &'m Machine<L>,
     ready: Ring<'m, L>,
-    alarms: RefCell<BTreeSet<(u64, u32)>>,
+    alarms: RefCell<Alarms>,
     world: RefCell<W>,
     /// As many dispatches lie between two looks, unless they are long.
     poll_every: u32,
@@ -162,10 +164,10 @@ pub fn run_serial_phase<'m, L: Default, W: World>(
     if !solo.leaves.get() || machine.is_finished() {
         return Ok(None);
     }
-    let alarms = solo.alarms.take().into_iter().map(|(at, id)| (id, at as u32)).collect();
+    let alarms = solo.alarms.take().iter().map(|(at, id)| (id, at as u32)).collect();
     let wants_keys = solo.keys.get() != Keys::Unwanted;
     let key_offered = solo.keys.get() == Keys::Offered;
-    Ok(Some(Rest { ready: solo.ready.take(), alarms, wants_keys, key_offered }))
+    Ok(Some(Rest { ready: solo.ready.take().into(), alarms, wants_keys, key_offered }))
 }
 
 /// Makes a machine of a program and runs it to its end.
@@ -180,11 +182,11 @@ pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> 
 }
 
 impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
-    /// A program that has not begun. `seed` as for [`run`].
+    /// A program that has not begun. `seed` as for [`run`]; a machine without the feature `large` knows only 0.
     pub fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
         let long = (machine.longest_function() / FUNCTION_MAX).max(1);
         let poll_every = (DISPATCHES_TO_POLL / long).max(1);
-        let ready = Ring::new(poll_every);
+        let ready = Ring::new(poll_every, machine.reserved());
         ready.push(machine.main());
         Solo {
             machine,
@@ -267,9 +269,9 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     fn ring_due(&self, now: u64) {
         for _ in 0..RINGS_MAX {
-            let first = self.alarms.borrow().first().copied().filter(|&(at, _)| at < now);
+            let first = self.alarms.borrow().first().filter(|&(at, _)| at < now);
             let Some((at, id)) = first else { return };
-            self.alarms.borrow_mut().remove(&(at, id));
+            self.alarms.borrow_mut().remove((at, id));
             self.machine.ring(self, id);
         }
         self.look_soon(self.poll_every);
@@ -304,7 +306,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         self.take_event(event);
         let now = self.world.borrow_mut().now();
         self.ring_due(now);
-        if self.scarce_at.get() != u64::MAX {
+        if cfg!(feature = "large") && self.scarce_at.get() != u64::MAX {
             self.look_for_slack(now, dispatched);
         }
     }
@@ -313,7 +315,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     #[cold]
     fn idle(&self) -> bool {
         let wanted = self.keys.get() == Keys::Wanted;
-        let first = self.alarms.borrow().first().map(|&(at, _)| at);
+        let first = self.alarms.borrow().first().map(|(at, _)| at);
         let until = match first {
             Some(at) => Until::At(at + 1),
             None if wanted => Until::Ever,
@@ -341,16 +343,16 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn queue(&self, process: &Process<L>) {
         if let Some(process) = self.machine.process(process.id()) {
             self.ready.push(process);
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn pop(&self) -> Option<&'m Process<L>> {
-        if self.random.get() != 0 {
+        if cfg!(feature = "large") && self.random.get() != 0 {
             self.shuffle();
         }
         let next = self.ready.pop();
@@ -365,7 +367,7 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     const COUNTED: bool = W::COUNTED;
     type Link = L;
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn ready(&self, process: &Process<L>) {
         if W::RECORDS {
             self.world.borrow_mut().wakes(process.id());
@@ -373,7 +375,7 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
         self.queue(process);
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn begin(&self, process: &Process<L>, _: bool) {
         if W::RECORDS {
             self.world.borrow_mut().begins(process.id());
@@ -381,14 +383,14 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
         self.queue(process);
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn stops(&self, at: u32, ready: bool) {
         if W::RECORDS {
             self.world.borrow_mut().stops(at, ready);
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn next(&self) -> Option<&Process<L>> {
         loop {
             self.ready.until_poll.set(self.ready.until_poll.get() - 1);
@@ -429,6 +431,10 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     }
 
     fn look(&self) -> bool {
+        if !cfg!(feature = "large") {
+            // No instruction takes long where there is little memory.
+            return false;
+        }
         let event = self.world.borrow_mut().wait(Until::Now, self.keys.get() == Keys::Wanted);
         self.take_event(event);
         self.over.get().is_some()
@@ -445,7 +451,7 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
 
     fn cancel(&self, process: &Process<L>, time: u32) {
         let at = self.absolute(time);
-        self.alarms.borrow_mut().remove(&(at, process.id()));
+        self.alarms.borrow_mut().remove((at, process.id()));
     }
 
     fn now(&self) -> u32 {

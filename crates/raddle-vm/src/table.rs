@@ -22,7 +22,7 @@ struct Group<L>([Process<L>; GROUP]);
 /// Under the models every word of a process is one that loom watches: few, then.
 const FIRST_BITS: u32 = if cfg!(loom) { 3 } else { 5 };
 const CHUNKS: usize = 24;
-/// So many free processes travel together between workers.
+/// So many free processes travel together between workers; without the feature `large` there is one, who keeps them.
 const CHAIN: u32 = 32;
 
 /// All processes, by number.
@@ -90,6 +90,12 @@ impl WorkerLocal {
     }
 }
 
+/// How many records are made if there are so many processes at once, the keyboard's among them.
+pub fn records(processes: u32) -> u64 {
+    let (last, _) = place(processes.min(1 << 27) | (GROUP as u32 - 1));
+    (0..=last).map(|chunk| 1_u64 << (chunk + FIRST_BITS as usize)).sum()
+}
+
 fn place(id: u32) -> (usize, usize) {
     let at = id + (1 << FIRST_BITS);
     let chunk = at.ilog2() - FIRST_BITS;
@@ -112,7 +118,7 @@ impl<L: Default> ProcessTable<L> {
     }
 
     /// The process of that number, if there ever was one.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn get(&self, id: u32) -> Option<&Process<L>> {
         if id >= 1 << 28 {
             return None;
@@ -130,7 +136,7 @@ impl<L: Default> ProcessTable<L> {
     }
 
     /// A process that nobody uses. Numbers begin at 1.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn take(&self, local: &mut WorkerLocal) -> Option<&Process<L>> {
         if local.first == 0 {
             self.refill(local)?;
@@ -141,14 +147,14 @@ impl<L: Default> ProcessTable<L> {
         Some(process)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn give(&self, local: &mut WorkerLocal, process: &Process<L>) {
         process.start.set(DEAD);
         process.wait.store(0, Ordering::Relaxed);
         process.message.set(local.first);
         local.first = process.id();
         local.count += 1;
-        if local.count == CHAIN {
+        if cfg!(feature = "large") && local.count == CHAIN {
             self.put_by(local);
         }
     }
@@ -164,12 +170,14 @@ impl<L: Default> ProcessTable<L> {
 
     #[cold]
     fn refill(&self, local: &mut WorkerLocal) -> Option<()> {
-        if local.full != 0 {
+        if cfg!(feature = "large") && local.full != 0 {
             (local.first, local.full, local.count) = (local.full, 0, CHAIN);
             return Some(());
         }
         let mut common = self.grow.lock();
-        if let Some(chain) = common.chains.pop() {
+        if cfg!(feature = "large")
+            && let Some(chain) = common.chains.pop()
+        {
             (local.first, local.count) = (chain, CHAIN);
             return Some(());
         }
@@ -183,18 +191,7 @@ impl<L: Default> ProcessTable<L> {
             return None;
         }
         for id in ids.clone() {
-            let (chunk, _) = place(id);
-            let place = self.chunks.get(chunk)?;
-            if place.load(Ordering::Relaxed).is_null() {
-                const { assert!(size_of::<Group<L>>() == GROUP * size_of::<Process<L>>(), "no gaps") };
-                let groups = groups_of(chunk);
-                // Half of all that there are: the system may not have so much.
-                let mut fresh: Vec<Group<L>> = Vec::new();
-                fresh.try_reserve_exact(groups).ok()?;
-                fresh.extend((0..groups).map(|_| Group(core::array::from_fn(|_| dead()))));
-                // Release pairs with the acquire in `get`.
-                place.store(Box::into_raw(fresh.into_boxed_slice()).cast(), Ordering::Release);
-            }
+            self.have(place(id).0)?;
             let process = self.get(id)?;
             process.id.set(id);
             process.message.set(if id + 1 == ids.end { 0 } else { id + 1 });
@@ -202,6 +199,30 @@ impl<L: Default> ProcessTable<L> {
         (local.first, local.count) = (ids.start, ids.end - ids.start);
         common.next = ids.end;
         Some(())
+    }
+
+    /// That chunk is there from now on. Only who has the lock may ask for it.
+    fn have(&self, chunk: usize) -> Option<()> {
+        let place = self.chunks.get(chunk)?;
+        if place.load(Ordering::Relaxed).is_null() {
+            const { assert!(size_of::<Group<L>>() == GROUP * size_of::<Process<L>>(), "no gaps") };
+            let groups = groups_of(chunk);
+            // Half of all that there are: the system may not have so much.
+            let mut fresh: Vec<Group<L>> = Vec::new();
+            fresh.try_reserve_exact(groups).ok()?;
+            fresh.extend((0..groups).map(|_| Group(core::array::from_fn(|_| dead()))));
+            // Release pairs with the acquire in `get`.
+            place.store(Box::into_raw(fresh.into_boxed_slice()).cast(), Ordering::Release);
+        }
+        Some(())
+    }
+
+    /// Records for so many processes are there from now on.
+    pub(crate) fn reserve(&self, processes: u32) -> Option<()> {
+        let common = self.grow.lock();
+        // Numbers begin at 1, and come in groups.
+        let last = processes.min(common.end) | (GROUP as u32 - 1);
+        (0..=place(last).0).try_for_each(|chunk| self.have(chunk))
     }
 
     /// Those that live.

@@ -283,6 +283,11 @@ mod pages {
     #[cfg(feature = "stm")]
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/STM.md"))]
     mod transactions {}
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/MINUTE.md"))]
+    mod minute {}
+
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/TUTORIAL.md"))]
+    mod tutorial {}
 }
 
 /// For the code that `#[raddle::main]` expands to.

@@ -125,7 +125,10 @@ impl Renderer<'_> {
         let text: String =
             inside.clone().map(|line| format!("{}\n", line.get(indent..).unwrap_or(""))).collect();
         let word = language.split([',', ' ']).next().unwrap_or_default();
-        let _ = write!(page.html, "<pre><code class=\"{word}\">{}</code></pre>", escaped(&text));
+        // What a test needs and a reader does not, as rustdoc has it.
+        let hidden = |line: &&str| word != "rust" || !(line.starts_with("# ") || *line == "#");
+        let shown: String = text.lines().filter(hidden).map(|line| format!("{line}\n")).collect();
+        let _ = write!(page.html, "<pre><code class=\"{word}\">{}</code></pre>", escaped(&shown));
         page.html += &(self.below_code)(word, &text);
         page.html.push('\n');
         Self::note(page, &text);
@@ -302,6 +305,13 @@ mod tests {
         assert_eq!(html("[`a`](x_(y)) <b>"), "<p><a href=\"x_(y)\"><code>a</code></a> &lt;b&gt;</p>\n");
         assert_eq!(html("```rust\na < b\n```\n"), "<pre><code class=\"rust\">a &lt; b\n</code></pre>\n");
         assert_eq!(html("<!-- a\nb -->\n![w](p.svg)"), "<p><img src=\"p.svg\" alt=\"w\"></p>\n");
+    }
+
+    #[test]
+    fn lines_for_the_test_alone_are_not_shown() {
+        let wanted = "<pre><code class=\"rust\">b\n#[c]\n</code></pre>\n";
+        assert_eq!(html("```rust\n# a\nb\n#\n#[c]\n```\n"), wanted);
+        assert_eq!(html("```console\n# a\n```\n"), "<pre><code class=\"console\"># a\n</code></pre>\n");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Owns: the site: the pages of `docs/` as HTML, with a search, the playground inside, and every link followed.
+//! Owns: the site: the pages of `docs/` as HTML, with a search, playground and reference inside, every link followed.
 //! May use: `house`, `playground`, `report`, `tree`, `anyhow`.
 //! Never: a server, a package of others: what it writes can be opened from a disk.
 //!
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
 use crate::{house, playground, report, tree};
 use markdown::{Rendered, Renderer, escaped};
@@ -23,11 +23,17 @@ pub(crate) struct SiteArgs {
     /// The folder
     #[arg(short, long, value_name = "FOLDER", default_value = "target/site")]
     output: PathBuf,
+    /// Without the reference of the crates, which cargo writes
+    #[arg(long)]
+    no_rustdoc: bool,
+    /// Without the playground, which Debian's compiler builds; its page is then empty
+    #[arg(long)]
+    no_playground: bool,
 }
 
 /// The pages, as the reader finds them beside the text. A test sees that none is missing.
 const PAGES: &[(&str, &[&str])] = &[
-    ("Begin", &["README.md", "docs/PORTING.md"]),
+    ("Begin", &["README.md", "docs/MINUTE.md", "docs/TUTORIAL.md", "docs/PORTING.md"]),
     (
         "occam",
         &[
@@ -70,14 +76,17 @@ const PAGES: &[(&str, &[&str])] = &[
 const ORIGINS: &[(&str, &str)] = &[
     ("Go", "porting.html#from-go"),
     ("Rayon", "porting.html#from-rayon"),
-    ("threads and channels", "porting.html#from-std"),
+    ("threads", "porting.html#from-std"),
     ("tokio", "porting.html#from-tokio"),
-    ("OpenMP", "openmp.html"),
-    ("POSIX threads", "pthreads.html"),
-    ("MPI", "mpi.html"),
+    ("OpenMP", "porting.html#from-openmp"),
+    ("MPI", "porting.html#from-mpi"),
+    ("occam", "porting.html#from-occam"),
+    ("POSIX threads in C", "pthreads.html"),
     ("C and C++", "c.html"),
-    ("occam", "occam.html"),
 ];
+
+/// Where the reference of the crates is, within the site: first its folder, then the page that it begins with.
+const REFERENCE: [&str; 2] = ["reference", "reference/raddle/index.html"];
 
 /// Where the playground is, within the site.
 const PLAYGROUND: &str = "playground.html";
@@ -87,11 +96,16 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 /// Writes the site, with the playground.
 pub(crate) fn run(args: &SiteArgs) -> anyhow::Result<ExitCode> {
-    let mut files = files()?;
-    let page = args.output.join(PLAYGROUND);
-    fs::create_dir_all(&args.output)?;
-    playground::write(&page)?;
-    files.insert(PLAYGROUND.to_owned(), fs::read(&page)?);
+    let mut files = files(!args.no_rustdoc)?;
+    fs::create_dir_all(&args.output).with_context(|| format!("could not make {}", args.output.display()))?;
+    files.insert(PLAYGROUND.to_owned(), if args.no_playground { Vec::new() } else { played(&args.output)? });
+    let mut reference = 0;
+    if !args.no_rustdoc {
+        reference = referred(&args.output.join(REFERENCE[0]))?;
+        let first =
+            fs::read(args.output.join(REFERENCE[1])).context("cargo has written no reference of `raddle`")?;
+        files.insert(REFERENCE[1].to_owned(), first);
+    }
     let dead = dead_links(&files);
     if !dead.is_empty() {
         bail!("links that lead nowhere:\n{}", dead.join("\n"));
@@ -101,8 +115,42 @@ pub(crate) fn run(args: &SiteArgs) -> anyhow::Result<ExitCode> {
         fs::create_dir_all(path.parent().unwrap_or(&args.output))?;
         fs::write(&path, bytes).with_context(|| format!("could not write {}", path.display()))?;
     }
-    report::say(&format!("site: {} files in {}, no dead link\n", files.len(), args.output.display()));
+    let (pages, place) = (files.len(), args.output.display());
+    report::say(&format!("site: {pages} files in {place}, and {reference} of the reference; no dead link\n"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The playground's page.
+fn played(output: &Path) -> anyhow::Result<Vec<u8>> {
+    let page = output.join(PLAYGROUND);
+    playground::write(&page)?;
+    Ok(fs::read(&page)?)
+}
+
+/// Has cargo write the reference of the crates, and takes it along; how many files it has.
+fn referred(folder: &Path) -> anyhow::Result<usize> {
+    let build = ["doc", "--workspace", "--no-deps", "--lib", "--target-dir", "target/site-reference"];
+    let status = Command::new("cargo").args(build).stdin(Stdio::null()).status();
+    let status =
+        status.context("could not start cargo, which writes the reference; --no-rustdoc leaves it out")?;
+    ensure!(status.success(), "cargo could not write the reference ({status}); --no-rustdoc leaves it out");
+    copied(&house::root().join("target/site-reference/doc"), folder)
+}
+
+fn copied(from: &Path, to: &Path) -> anyhow::Result<usize> {
+    fs::create_dir_all(to).with_context(|| format!("could not make {}", to.display()))?;
+    let mut files = 0;
+    for entry in fs::read_dir(from).with_context(|| format!("could not read {}", from.display()))? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            files += copied(&entry.path(), &place)?;
+        } else {
+            fs::copy(entry.path(), &place).with_context(|| format!("could not write {}", place.display()))?;
+            files += 1;
+        }
+    }
+    Ok(files)
 }
 
 /// What a page of ours is called there.
@@ -130,8 +178,8 @@ fn joined(from: &str, target: &str) -> String {
     result.to_string_lossy().into_owned()
 }
 
-/// All but the playground.
-fn files() -> anyhow::Result<Files> {
+/// All but the playground and the reference, to which pages lead if it is `referred` to.
+fn files(referred: bool) -> anyhow::Result<Files> {
     let wanted = std::cell::RefCell::new(BTreeSet::new());
     let mut rendered = Vec::new();
     for page in all_pages() {
@@ -139,7 +187,11 @@ fn files() -> anyhow::Result<Files> {
         let link = |target: &str| linked(page, target, &wanted);
         rendered.push((page, Renderer { link: &link, below_code: &below_code }.page(&text)));
     }
-    let titles: BTreeMap<&str, &str> = rendered.iter().map(|(page, it)| (*page, it.title.as_str())).collect();
+    let mut titles: BTreeMap<&str, &str> =
+        rendered.iter().map(|(page, it)| (*page, it.title.as_str())).collect();
+    if referred {
+        titles.insert(REFERENCE[1], "Reference");
+    }
     let mut files = Files::new();
     for (page, it) in &rendered {
         let body = if *page == "README.md" { format!("{}{}", it.html, origins()) } else { it.html.clone() };
@@ -215,6 +267,9 @@ fn source(path: &str, titles: &BTreeMap<&str, &str>, files: &mut Files) -> anyho
 /// A page with everything around it; `up` leads from it to the root of the site.
 fn whole(title: &str, body: &str, titles: &BTreeMap<&str, &str>, here: &str, up: &str) -> String {
     let mut nav = format!("<a href=\"{up}{PLAYGROUND}\">Playground</a>\n");
+    if let Some(title) = titles.get(REFERENCE[1]) {
+        let _ = writeln!(nav, "<a href=\"{up}{}\">{title}</a>", REFERENCE[1]);
+    }
     for (group, pages) in PAGES {
         let _ = writeln!(nav, "<b>{group}</b>");
         for page in *pages {
@@ -258,7 +313,8 @@ fn index(rendered: &[(&str, Rendered)]) -> String {
 
 /// Links of a page that lead to no file, or no heading, of the site.
 fn dead_links(files: &Files) -> Vec<String> {
-    let texts = files.iter().filter(|(name, _)| name.ends_with(".html") && *name != PLAYGROUND);
+    let ours = |name: &str| name.ends_with(".html") && name != PLAYGROUND && !name.starts_with(REFERENCE[0]);
+    let texts = files.iter().filter(|(name, _)| ours(name));
     let mut dead = Vec::new();
     for (name, bytes) in texts {
         let text = String::from_utf8_lossy(bytes);
@@ -298,7 +354,7 @@ mod tests {
 
     #[test]
     fn no_link_is_dead_and_no_markdown_is_left() {
-        let mut files = files().unwrap();
+        let mut files = files(false).unwrap();
         files.insert(PLAYGROUND.to_owned(), Vec::new());
         assert_eq!(dead_links(&files), Vec::<String>::new());
         files.remove("occam.html").unwrap();

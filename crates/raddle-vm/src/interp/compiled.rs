@@ -119,7 +119,7 @@ pub(super) fn run<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S, SHARED> {
     /// Where the process that runs goes on, with what is to be known there in the context.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn look_up(&mut self) -> usize {
         let resume = self.code.resumes.get(self.cpu.at).copied().unwrap_or_default();
         self.context.frame = self.cpu.frame() as usize;
@@ -129,7 +129,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
     }
 
     /// What compiled code may change is in the context.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn hand_over(&mut self) {
         self.context.fuel = self.cpu.fuel;
         self.context.process = core::ptr::from_ref(self.cpu.me) as usize;
@@ -137,7 +137,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
     }
 
     /// Takes over who runs, and what is left of the fuel.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn take_over(&mut self) {
         self.cpu.fuel = self.context.fuel;
         self.cpu.local.fuel_before = self.context.fuel_before;
@@ -182,7 +182,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
     }
 
     /// Where to go on after an instruction of the loop.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn go_on(&mut self, done: Result<(), Stop>, behind: usize, frame: *const AtomicU32) -> usize {
         if let Err(stop) = done {
             self.stopped(stop);
@@ -199,7 +199,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
 
     /// # Safety
     /// `context` is the beginning of one of these, `at` an instruction, and `frame` a frame of its function.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     unsafe fn at<'a>(context: *mut NativeContext, frame: usize, at: u32) -> &'a mut Self {
         // SAFETY: the caller vouches for it; the code that calls touches the context meanwhile no more.
         let this = unsafe { &mut *context.cast::<Self>() };

@@ -25,7 +25,7 @@ struct FrameSlots(*const AtomicU32);
 impl FrameSlots {
     /// # Safety
     /// The slot lies in the frame.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     unsafe fn slot<'m>(self, slot: u16) -> &'m AtomicU32 {
         // SAFETY: the caller vouches for it.
         let word = unsafe { self.0.add(usize::from(slot)) };
@@ -52,7 +52,7 @@ pub(super) struct Cpu<'m, L, S, const SHARED: bool> {
 }
 
 impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, SHARED> {
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn new(
         machine: &'m Machine<L>,
         scheduler: &'m S,
@@ -69,7 +69,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
     }
 
     /// Goes on with `next` where it was saved.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn resume(&mut self, next: &'m Process<L>) {
         self.me = next;
         self.at = next.ip.get() as usize;
@@ -85,7 +85,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
     ///
     /// # Safety
     /// A frame of the function in which `at` lies begins at `fp`: within memory, at a multiple of four.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) unsafe fn enter(&mut self, at: u32, fp: u32) {
         self.at = at as usize;
         self.fp = fp;
@@ -98,7 +98,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
     /// # Safety
     /// There is such an instruction, and a frame of its function.
     #[cfg(feature = "native")]
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) unsafe fn stand_at(&mut self, at: u32, frame: *const AtomicU32) {
         let offset = (frame as usize).wrapping_sub(self.machine.memory.base() as usize);
         (self.fp, self.frame) = (offset as u32, FrameSlots(frame));
@@ -111,13 +111,13 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
 
     /// Where the frame lies.
     #[cfg(feature = "native")]
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn frame(&self) -> *const AtomicU32 {
         self.frame.0
     }
 
     /// The next instruction becomes the one that runs.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn fetch(&mut self) -> Op {
         // SAFETY: the verifier has seen that every way through a function stays in its code.
         let place = unsafe { self.code.add(self.at) };
@@ -136,57 +136,65 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         Fault { trap, process: self.me.id(), at: self.at as u32 - 1 }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn get(&self, slot: u16) -> u32 {
         // SAFETY: the callers, all here, name an operand or the head of the frame.
         unsafe { self.frame.slot(slot) }.load(Ordering::Relaxed)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn set(&self, slot: u16, value: u32) {
         // SAFETY: as in `get`.
         unsafe { self.frame.slot(slot) }.store(value, Ordering::Relaxed);
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn get_long(&self, slot: u16) -> u64 {
         u64::from(self.get(slot)) | u64::from(self.get(slot + 1)) << 32
     }
 
     /// Where a slot lies in memory.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn slot_at(&self, slot: u16) -> u32 {
         self.fp + 4 * u32::from(slot)
     }
 
     /// The call to return from, as its site's number and 1; 0 in what a process begins with.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn caller(&self) -> u32 {
         self.get(0)
     }
 
     /// The frame to return to, if this one does not lie in it.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn callers_frame(&self) -> u32 {
         self.get(1)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn set_caller(&self, token: u32) {
         self.set(0, token);
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn set_callers_frame(&self, fp: u32) {
         self.set(1, fp);
     }
+}
+
+/// Bits of a real. A machine without reals runs no program that has them, and its compiler sees here that what it would
+/// do with them is not needed.
+#[inline(always)]
+fn with_reals<T>(bits: T) -> T {
+    assert!(cfg!(feature = "reals"), "a program with reals is refused before it runs");
+    bits
 }
 
 /// Methods that read an operand.
 macro_rules! operands {
     ($($name:ident: $type:ty = |$cpu:ident| $value:expr;)*) => {
         impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {$(
-            #[inline(always)]
+            #[cfg_attr(feature = "large", inline(always))]
             pub(super) fn $name(&self) -> $type {
                 let $cpu = self;
                 $value
@@ -207,10 +215,10 @@ operands! {
     al: u64 = |cpu| cpu.get_long(cpu.insn.a);
     bl: i64 = |cpu| cpu.get_long(cpu.insn.b) as i64;
     cl: i64 = |cpu| cpu.get_long(cpu.insn.c) as i64;
-    bf: f32 = |cpu| f32::from_bits(cpu.b());
-    cf: f32 = |cpu| f32::from_bits(cpu.c());
-    bd: f64 = |cpu| f64::from_bits(cpu.get_long(cpu.insn.b));
-    cd: f64 = |cpu| f64::from_bits(cpu.get_long(cpu.insn.c));
+    bf: f32 = |cpu| f32::from_bits(with_reals(cpu.b()));
+    cf: f32 = |cpu| f32::from_bits(with_reals(cpu.c()));
+    bd: f64 = |cpu| f64::from_bits(with_reals(cpu.get_long(cpu.insn.b)));
+    cd: f64 = |cpu| f64::from_bits(with_reals(cpu.get_long(cpu.insn.c)));
     imm: i32 = |cpu| cpu.insn.imm();
     half: i32 = |cpu| i32::from(cpu.insn.c as i16);
     half_b: i32 = |cpu| i32::from(cpu.insn.b as i16);
@@ -220,7 +228,7 @@ operands! {
 macro_rules! results {
     ($($name:ident($value:ident: $type:ty) = $words:ident $bits:expr;)*) => {
         impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {$(
-            #[inline(always)]
+            #[cfg_attr(feature = "large", inline(always))]
             pub(super) fn $name(&self, $value: $type) {
                 results!(self, $words, $bits);
             }
@@ -243,9 +251,9 @@ results! {
     word(value: u32) = one value;
     int(value: i32) = one value as u32;
     truth(value: bool) = one u32::from(value);
-    real(value: f32) = one value.to_bits();
+    real(value: f32) = one with_reals(value.to_bits());
     bits(value: u64) = two value;
     long(value: i64) = two value as u64;
-    double(value: f64) = two value.to_bits();
+    double(value: f64) = two with_reals(value.to_bits());
     count(value: u32) = count value;
 }

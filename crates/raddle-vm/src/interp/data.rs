@@ -14,20 +14,20 @@ use raddle_bytecode::Trap;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
     /// The address of element `c` of the array at `b`, which has as many as the slot behind `b` says.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn element(&self, size: u32) -> Result<u32, Trap> {
         let index = self.c();
         hold(index < self.b_next(), Trap::Subscript)?;
         index.checked_mul(size).and_then(|offset| offset.checked_add(self.b())).ok_or(Trap::Address)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn field(&self) -> Result<u32, Trap> {
         self.b().checked_add(u32::from(self.insn.c)).ok_or(Trap::Address)
     }
 
     /// The subscript, in an array of arrays of `c`, of element `b` of the array `a`.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn flat_subscript(&self) -> Result<u32, Trap> {
         let (inner, size) = (self.b(), self.c());
         hold(inner < size, Trap::Subscript)?;
@@ -36,7 +36,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// In a debug build: somebody reads or changes memory that may be watched.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn touch(&self, place: u32, bytes: u32, deed: Deed) -> Result<(), Trap> {
         if S::CHECKED {
             self.machine.races.touch(self.me, self.at as u32 - 1, (place, bytes), deed)
@@ -45,7 +45,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn copy(&mut self, bytes: u32) -> Result<(), Stop> {
         self.touch(self.b(), bytes, Deed::Read)?;
         self.touch(self.a(), bytes, Deed::Change)?;
@@ -53,7 +53,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.spend(block_cost(bytes))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn fill(&mut self) -> Result<(), Stop> {
         let bytes = self.b();
         self.touch(self.a(), bytes, Deed::Change)?;
@@ -61,14 +61,14 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.spend(block_cost(bytes))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn alloc(&mut self, bytes: u32) -> Result<(), Stop> {
         let block = self.machine.alloc(self.scheduler, u64::from(bytes))?;
         self.word(block);
         self.spend(block_cost(bytes))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn compare(&mut self) -> Result<(), Stop> {
         let bytes = self.a();
         self.touch(self.b(), bytes, Deed::Read)?;
@@ -78,7 +78,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.spend(block_cost(bytes))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn free(&self) -> Result<(), Trap> {
         let block = self.a();
         self.word(0);
@@ -86,12 +86,12 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// The word at `b`, which several may count in.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn counter(&self) -> Result<&AtomicU32, Trap> {
         self.machine.memory.word(self.b()).ok_or(Trap::Address)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn watch(&self) -> Result<(), Stop> {
         if S::CHECKED {
             let (address, bytes) = (self.a(), self.a_next());
@@ -103,7 +103,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn unwatch(&self) {
         if S::CHECKED {
             self.machine.races.unwatch(self.a());
@@ -115,14 +115,14 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
 macro_rules! accesses {
     ($($load:ident as $result:ident = $from:ident, $store:ident of $slot:ident = $to:ident, $bytes:literal;)*) => {
         impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {$(
-            #[inline(always)]
+            #[cfg_attr(feature = "large", inline(always))]
             pub(super) fn $load(&self, place: u32) -> Result<(), Trap> {
                 self.touch(place, $bytes, Deed::Read)?;
                 self.$result(self.machine.memory.$from(place).ok_or(Trap::Address)?);
                 Ok(())
             }
 
-            #[inline(always)]
+            #[cfg_attr(feature = "large", inline(always))]
             pub(super) fn $store(&self, place: u32) -> Result<(), Trap> {
                 self.touch(place, $bytes, Deed::Change)?;
                 self.machine.memory.$to(place, self.$slot()).ok_or(Trap::Address)

@@ -18,27 +18,27 @@ pub(super) const FUEL: i32 = 16_384;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
     /// The process waits, or is over: goes on with the next.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn next(&mut self) -> Result<(), Stop> {
         self.scheduler.stops(self.at as u32 - 1, false);
         self.go_on()
     }
 
     /// Somebody else has its turn.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn give_way(&mut self) -> Result<(), Stop> {
         self.me.save(self.at, self.fp);
         self.yield_turn()
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn yield_turn(&mut self) -> Result<(), Stop> {
         self.scheduler.ready(self.me);
         self.scheduler.stops(self.at as u32, true);
         self.go_on()
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn go_on(&mut self) -> Result<(), Stop> {
         match self.scheduler.next() {
             Some(next) => {
@@ -50,7 +50,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// The process has saved itself, and taken a step that may wait; does `done` if it did not.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn after<E: Into<Stop>>(
         &mut self,
         step: Result<Step, E>,
@@ -64,14 +64,14 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// The instruction is done, and has cost so much. What there is to do then is done outside the loop.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn spend(&mut self, cost: i32) -> Result<(), Stop> {
         self.fuel -= cost;
         if self.fuel <= 0 { Err(Stop::Dry) } else { Ok(()) }
     }
 
     /// An instruction has cost so much more. If the fuel is used up, there is more, for this process or the next.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn refuel(&mut self, cost: u32) -> Result<(), Stop> {
         self.fuel = self.fuel.saturating_sub_unsigned(cost);
         if self.fuel > 0 {
@@ -83,20 +83,20 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         if alone { self.give_way() } else { Ok(()) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn jump(&mut self) -> Result<(), Stop> {
         let distance = self.insn.distance();
         self.at = self.at.wrapping_add_signed(distance as isize);
         if distance < 0 { self.spend(-distance) } else { Ok(()) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn jump_if(&mut self, condition: bool) -> Result<(), Stop> {
         if condition { self.jump() } else { Ok(()) }
     }
 
     /// The end of a loop's body: the index goes on by `step`, the count down.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn repeat(&mut self, step: u32) -> Result<(), Stop> {
         self.word(self.a().wrapping_add(step));
         let left = self.b().wrapping_sub(1);
@@ -104,7 +104,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.jump_if(left as i32 > 0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn call(&mut self) -> Result<(), Stop> {
         let token = self.imm() as u32 + 1;
         let site = &self.machine.sites[self.imm() as usize];
@@ -115,7 +115,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// A call with a frame that does not lie in the caller's.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn call_elsewhere(&mut self) -> Result<(), Stop> {
         let token = self.imm() as u32 + 1;
         let site = &self.machine.sites[self.imm() as usize];
@@ -130,7 +130,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.spend(site.call_cost)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn ret(&mut self) -> Result<(), Stop> {
         let token = self.caller();
         if token == 0 {

@@ -11,14 +11,14 @@ use crate::stop::Stop;
 use raddle_bytecode::Trap;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn fork(&mut self) -> Result<(), Trap> {
         let entry = self.at.wrapping_add_signed(self.insn.distance() as isize) as u32;
         let about = (entry, self.fp, self.slot_at(self.insn.a));
         self.machine.fork(self.scheduler, self.local, self.me, about, false)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn join(&mut self) -> Result<(), Stop> {
         let join = self.slot_at(self.insn.a);
         self.me.save(self.at, self.fp);
@@ -26,7 +26,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.after(step, |cpu| cpu.note_joined(join))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn fork_many(&mut self) -> Result<(), Stop> {
         let function = &self.machine.program.module().functions[self.imm() as usize];
         let (entry, slots, state) = (function.first, function.slots, self.slot_at(self.insn.a));
@@ -35,7 +35,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// Comes here again when all have ended.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn join_many(&mut self) -> Result<(), Stop> {
         let state = self.slot_at(self.insn.a);
         self.me.save(self.at - 1, self.fp);
@@ -44,19 +44,19 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// In a debug build: the process goes on after all that counted there.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn note_joined(&self, join: u32) {
         if S::CHECKED {
             self.machine.races.joined(self.me.id(), join);
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn open_forks(&self) -> Result<(), Trap> {
         self.machine.open_forks(self.me, self.slot_at(self.insn.a)).ok_or(Trap::Address)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn spawn(&mut self) -> Result<(), Trap> {
         let (function, about) = (self.imm() as usize, (self.a(), self.a_next()));
         self.machine.spawn::<S, SHARED>(self.scheduler, self.local, self.me, function, about)
@@ -64,27 +64,27 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
 
     /// The frame came from the heap, and nobody else is in it. Of its block's count see `par`: who may run at once, and
     /// who not, does not matter there.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn end_forked(&mut self) -> Result<(), Stop> {
         self.machine.free(self.fp)?;
         self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, 0)?;
         self.next()
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn end(&mut self) -> Result<(), Stop> {
         self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, self.kept)?;
         self.next()
     }
 
     /// The value of slot `b`, as a message of `c` bytes.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn slot_message(&self) -> Message {
         Message { at: self.slot_at(self.insn.b), length: u32::from(self.insn.c) | IN_SLOT }
     }
 
     /// So many bytes as slot `c` says, where slot `b` says.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn message(&self) -> Result<Message, Trap> {
         let message = Message { at: self.b(), length: self.c() };
         let fits = self.machine.memory.has(message.at, message.length) && message.length < EXTENDED;
@@ -92,12 +92,12 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// The same message, whose sender is to wait on.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn extended(message: Message) -> Message {
         Message { length: message.length | EXTENDED, ..message }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn talk(&mut self, direction: u32, message: Message) -> Result<(), Stop> {
         let channel = self.a();
         self.local.stats.messages += u64::from(direction == OUTPUT);
@@ -111,24 +111,24 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     /// A step of an ALT, whose state is in slot `b`, about a guard.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn guard(&self, operand: u32, number: u32) -> Result<(), Trap> {
         self.alt((operand, self.slot_at(self.insn.b), number))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn alt(&self, about: (u32, u32, u32)) -> Result<(), Trap> {
         self.machine.alt_step::<S, SHARED>(self.scheduler, self.me, self.insn, about)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn alt_wait(&mut self) -> Result<(), Stop> {
         self.me.save(self.at, self.fp);
         let step = self.machine.alt_wait::<S, SHARED>(self.scheduler, self.me, self.slot_at(self.insn.a));
         self.after(step, |_| ())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn wait(&mut self) -> Result<(), Stop> {
         let time = self.a();
         self.me.save(self.at - 1, self.fp);
@@ -136,7 +136,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.after(Ok::<_, Trap>(step), |_| ())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn sync(&mut self) -> Result<(), Stop> {
         let barrier = self.a();
         self.me.save(self.at, self.fp);
@@ -144,7 +144,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.after(step, |_| ())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn claim(&mut self) -> Result<(), Stop> {
         let lock = self.a();
         self.me.save(self.at, self.fp);

@@ -85,7 +85,7 @@ fn interpret<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
     /// Runs instructions until the loop must be left; or, if `ONCE`, one.
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     fn dispatch<const ONCE: bool>(&mut self) -> Result<(), Stop> {
         use Trap::{Address, Count, Overflow, Range, Shift, Size, Slice, Subscript};
         loop {
@@ -326,18 +326,18 @@ const ROUTINE_COST: i32 = 64;
 const REMAINDER_COST: i32 = 512;
 
 /// What an instruction on so many bytes costs beside itself.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 fn block_cost(bytes: u32) -> i32 {
     (bytes / BYTES_A_STEP) as i32
 }
 
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 fn hold(condition: bool, or: Trap) -> Result<(), Trap> {
     if condition { Ok(()) } else { Err(or) }
 }
 
 /// A quotient, or a rest, of numbers of which the second is not 0.
-#[inline(always)]
+#[cfg_attr(feature = "large", inline(always))]
 fn divisible<T: Copy + PartialEq + Default>(
     left: T,
     right: T,

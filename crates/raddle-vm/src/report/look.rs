@@ -486,6 +486,7 @@ impl<L: Default> Machine<L> {
             for &(value, output) in &summaries[number].ends {
                 value.known().into_iter().for_each(|channel| add(channel, output, number));
             }
+            summaries[number].ports.iter().for_each(|&(port, output)| add(port, output, number));
             if let Needs::Ends(ends) = needs {
                 ends.into_iter().for_each(|(channel, others_output)| add(channel, !others_output, number));
             }

@@ -6,7 +6,6 @@
 //! only grow, of which the low bits are the place.
 
 use crate::process::Process;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
@@ -29,6 +28,8 @@ pub(crate) struct Ring<'m, L> {
     /// The fewest who were left in the queue since the last look.
     pub(crate) left: Cell<u32>,
     all: RefCell<Vec<RingPlace<'m, L>>>,
+    /// So many places it has at least.
+    least: u32,
 }
 
 /// How far behind the beginning of the ring its fields lie.
@@ -55,11 +56,12 @@ pub const RING: RingLayout = RingLayout {
     left: core::mem::offset_of!(Ring<'static, ()>, left),
 };
 
-/// So many places there are at first.
-const PLACES: u32 = 64;
+/// More places than this are not made before they are needed.
+const PLACES_MAX: u32 = 1 << 16;
 
 impl<'m, L> Ring<'m, L> {
-    pub(crate) fn new(until_poll: u32) -> Self {
+    /// With room for so many at least.
+    pub(crate) fn new(until_poll: u32, room: u32) -> Self {
         let ring = Ring {
             places: Cell::new(core::ptr::null()),
             mask: Cell::new(0),
@@ -68,15 +70,16 @@ impl<'m, L> Ring<'m, L> {
             until_poll: Cell::new(until_poll),
             left: Cell::new(0),
             all: RefCell::default(),
+            least: room.clamp(1, PLACES_MAX).next_power_of_two(),
         };
-        ring.put(VecDeque::new());
+        ring.put(Vec::new());
         ring
     }
 
     /// These are in the queue from now on.
-    fn put(&self, queue: VecDeque<&'m Process<L>>) {
+    fn put(&self, queue: Vec<&'m Process<L>>) {
         let count = queue.len() as u32;
-        let places = (count + 1).next_power_of_two().max(PLACES);
+        let places = (count + 1).next_power_of_two().max(self.least);
         let mut all = self.all.borrow_mut();
         all.clear();
         all.extend(queue.into_iter().map(|process| Cell::new(Some(process))));
@@ -91,7 +94,7 @@ impl<'m, L> Ring<'m, L> {
         self.tail.get().wrapping_sub(self.head.get()) as usize
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn push(&self, process: &'m Process<L>) {
         if self.len() > self.mask.get() as usize {
             self.grow();
@@ -109,7 +112,7 @@ impl<'m, L> Ring<'m, L> {
         self.put(queue);
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn pop(&self) -> Option<&'m Process<L>> {
         let head = self.head.get();
         if head == self.tail.get() {
@@ -120,7 +123,7 @@ impl<'m, L> Ring<'m, L> {
     }
 
     /// All of them; none is left.
-    pub(crate) fn take(&self) -> VecDeque<&'m Process<L>> {
+    pub(crate) fn take(&self) -> Vec<&'m Process<L>> {
         core::iter::from_fn(|| self.pop()).collect()
     }
 
@@ -131,7 +134,7 @@ impl<'m, L> Ring<'m, L> {
     /// The last one is the first from now on.
     pub(crate) fn reverse(&self) {
         let mut queue = self.take();
-        queue.make_contiguous().reverse();
+        queue.reverse();
         self.put(queue);
     }
 
@@ -148,11 +151,12 @@ impl<'m, L> Ring<'m, L> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use alloc::collections::VecDeque;
 
     #[test]
     fn it_grows_and_keeps_the_order() {
         let processes: Vec<Process<()>> = (0..500).map(|_| Process::default()).collect();
-        let ring = Ring::new(1);
+        let ring = Ring::new(1, 64);
         let mut want = VecDeque::new();
         for (number, process) in processes.iter().enumerate() {
             ring.push(process);

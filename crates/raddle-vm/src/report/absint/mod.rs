@@ -60,6 +60,8 @@ pub(super) enum Pending {
 pub(super) struct Summary {
     /// Ends that it may use: channels, and whether to output.
     pub(super) ends: BTreeSet<(Interval, bool)>,
+    /// Channels of the host that it may use, and whether it outputs there.
+    pub(super) ports: BTreeSet<(u32, bool)>,
     /// Locks that it has and will give back.
     releases: BTreeSet<Interval>,
     /// Barriers that it may come to, or leave.

@@ -222,6 +222,8 @@ impl AbstractInterpreter<'_> {
             self.summary.unknown = true;
         } else if channel.hi >= FLOOR {
             self.summary.ends.insert((channel, output));
+        } else if let Some(port) = channel.known() {
+            self.summary.ports.insert((port, output));
         }
     }
 

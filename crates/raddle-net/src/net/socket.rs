@@ -109,6 +109,7 @@ impl<T: AsFd> Socket<T> {
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
         // Most often nothing is to be waited for.
+        let seen = self.io.want(direction);
         match attempt(self.inner()) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             done => return done,
@@ -118,7 +119,7 @@ impl<T: AsFd> Socket<T> {
         }
         let until = self.timeout(direction).and_then(|timeout| now().checked_add(timeout));
         let site = Location::caller();
-        self.io.attempt(&How { call, site, until, direction }, attempt)
+        self.io.attempt_again(&How { call, site, until, direction }, seen, attempt)
     }
 
     pub(crate) fn poll_attempt<R>(

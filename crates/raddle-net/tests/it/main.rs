@@ -4,6 +4,7 @@ mod as_std;
 mod descriptors;
 mod dumps;
 mod ends;
+mod hostile;
 mod many;
 mod sockets;
 mod storm;

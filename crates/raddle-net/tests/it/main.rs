@@ -6,6 +6,7 @@ mod dumps;
 mod ends;
 mod hostile;
 mod many;
+mod sim;
 mod sockets;
 mod storm;
 mod tasks;

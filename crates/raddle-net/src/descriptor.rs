@@ -1,7 +1,8 @@
 //! Owns: `Descriptor`, whatever has a descriptor, with waits for it; how a call tries, waits and tries again.
-//! May use: `source`, `waits`, `raddle-core`, `rustix`.
+//! May use: `den`, `source`, `waits`, `raddle-core`, `rustix`.
 //! Never: a descriptor from a number: it is owned, or borrowed from its owner.
 
+use crate::den::Edge;
 use crate::source::{Direction, EdgeSource, Lease};
 use crate::waits::{self, NetCall, call};
 use raddle_core::choice::now;
@@ -212,6 +213,31 @@ impl<T: AsFd> Descriptor<T> {
         }
     }
 
+    /// As [`poll_attempt`](Self::poll_attempt), of a read of a stream of bytes that asks for `most`. One that gets less
+    /// has taken all there was, and until the next edge none is tried: as tokio does it.
+    ///
+    /// No byte waits for an edge that does not come: what comes after that read makes an edge that counts after `seen`,
+    /// and so does an end. Where a read stops before the last byte, at urgent data, the edge was odd.
+    pub(crate) fn poll_drain(
+        &self,
+        context: &mut Context<'_>,
+        (key, most): (u64, usize),
+        mut read: impl FnMut(&T) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_attempt(context, (key, Direction::Read), |inner| {
+            let Some(source) = self.lease.get() else { return read(inner) };
+            let seen = source.of(Direction::Read).want();
+            if source.is_drained(seen) {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let count = read(inner)?;
+            if 0 < count && count < most {
+                source.note_drained(seen);
+            }
+            Ok(count)
+        })
+    }
+
     fn is_ready(&self, direction: Direction) -> io::Result<()> {
         let is_ready = waits::is_ready(self.fd(), direction)?;
         if is_ready { Ok(()) } else { Err(ErrorKind::WouldBlock.into()) }
@@ -311,7 +337,10 @@ impl<T: AsFd> Descriptor<T> {
     /// Has all who wait for it look again for what they wait for.
     #[doc(hidden)]
     pub fn look_again(&self) {
-        self.lease.get().into_iter().for_each(|source| source.tell(true, true));
+        self.lease
+            .get()
+            .into_iter()
+            .for_each(|source| source.tell(Edge { readable: true, writable: true, is_odd: false }));
     }
 
     /// [`wait_readable`](Self::wait_readable) for a task. Dropped, it waits no more.

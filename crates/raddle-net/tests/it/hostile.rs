@@ -340,7 +340,10 @@ async fn takes_in_a_task(one: &UnixStream, came: &AtomicUsize) {
             Poll::Ready(count) if count.as_ref().is_ok_and(|count| *count > 0) => {
                 came.fetch_add(1, Ordering::Relaxed);
             }
-            Poll::Ready(end) => return drop(end.unwrap()),
+            Poll::Ready(end) => {
+                end.unwrap();
+                return;
+            }
             // Another one was faster.
             Poll::Pending => {}
         }

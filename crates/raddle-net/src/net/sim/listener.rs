@@ -135,8 +135,7 @@ impl TcpListener {
 
     fn bind_one(mut address: SocketAddr) -> io::Result<TcpListener> {
         let mut bound = lock(&BOUND);
-        let is_free =
-            |address: &SocketAddr| !bound.get(address).is_some_and(|there| there.strong_count() > 0);
+        let is_free = |address: &SocketAddr| bound.get(address).is_none_or(|there| there.strong_count() == 0);
         if address.port() == 0 {
             let of_port = |port| SocketAddr::new(address.ip(), port);
             let free = (FIRST_PORT..=u16::MAX).map(of_port).find(is_free);

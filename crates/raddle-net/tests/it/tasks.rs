@@ -160,7 +160,7 @@ async fn read_all(peer: &TcpStream) -> Vec<u8> {
     }
 }
 
-/// A read that gets less than it asks for says that nothing is left - but the end may be, or what is behind urgent data.
+/// A read that gets less than it asks for says that nothing is left; but the end may be, or what is behind urgent data.
 #[test]
 fn a_task_finds_what_is_behind_a_short_read() {
     everywhere(|| {

@@ -1,12 +1,13 @@
 //! An HTTP/1.1 server with a process for each connection, and a graceful end by cancellation.
 //!
 //! `cargo raddle run examples/http.rs` serves a few requests of its own and ends. With an address as argument it serves
-//! until a line (or the end) comes on standard input: `cargo run --release --example http 127.0.0.1:8080`.
+//! until a line (or the end) comes on standard input: `cargo run --release --example http 127.0.0.1:8080`. Each request
+//! is a span of a trace: `RADDLE_TRACE=http.rdt RADDLE_TRACE_LEVEL=user`, then `raddle trace http.rdt`.
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
 use raddle::cancel::Token;
-use raddle::csp;
 use raddle::net::{TcpListener, TcpStream};
+use raddle::{csp, trace};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ fn serve(peer: &TcpStream, stop: &Token) -> io::Result<()> {
         // Only the wait for a request is cancelled.
         let Ok(line) = stop.run(|| read_line(&mut requests)) else { return Ok(()) };
         let line = line?;
+        let _request = trace::span!("request");
         let mut words = line.split(' ');
         let (Some(method), Some(path)) = (words.next(), words.next()) else { return Ok(()) };
         let mut keeps = true;

@@ -328,6 +328,17 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "hyper",
+        what: "hyper on tasks, with TLS by rustls and an orderly end",
+        needs: &[],
+        // Where `rayon` builds: most of it is the same.
+        steps: &[
+            "cargo test --no-fail-fast --manifest-path examples/hyper/Cargo.toml --target-dir target/rayon",
+            "cargo clippy --manifest-path examples/hyper/Cargo.toml --all-targets --target-dir target/rayon \
+                  -- -D warnings",
+        ],
+    },
+    Group {
         name: "trace",
         what: "traces add up; ThreadScope, Perfetto's trace processor and a browser read them",
         needs: &[GHC_EVENTS, THREADSCOPE, NODE, CHROMIUM, PIP],

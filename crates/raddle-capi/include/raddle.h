@@ -77,7 +77,8 @@ enum {
     RADDLE_ENOTSUP = 12,   /* this machine, or this kind of object, cannot do that */
     RADDLE_EOS = 13,       /* the operating system refused; errno says why */
     RADDLE_EPANIC = 14,    /* a panic in the library */
-    RADDLE_ENOTRUN = 15    /* the thread was cancelled before it began */
+    RADDLE_ENOTRUN = 15,   /* the thread was cancelled before it began */
+    RADDLE_EFOUND = 16     /* a schedule was found under which it fails */
 };
 
 /* The text of a code; of an unknown one, that it is unknown. Returns a constant. */
@@ -123,8 +124,8 @@ int raddle_init(const raddle_options_t *options);
 /* Starts a runtime beside it. options may be null. */
 int raddle_runtime_create(const raddle_options_t *options, raddle_runtime_t **runtime);
 /* Waits until nothing can run in it any more, ends its workers, and destroys it. *abandoned, if it is not null, is how
- * many still waited, without a deadline, and never go on. No cancellation ends this wait. Not from a thread of that
- * runtime. */
+ * many still waited, without a deadline, and never go on. No cancellation ends this wait. RADDLE_EDEADLK from a thread
+ * of that runtime; in a call of its raddle_blocking it would wait for itself. */
 int raddle_runtime_shutdown(raddle_runtime_t *runtime, uint64_t *abandoned);
 /* Runs fn(arg) as a process of this runtime, with the stack of a thread, and waits for it, whatever is cancelled.
  * *result, if it is not null, is what it has returned. */
@@ -473,6 +474,14 @@ int raddle_fd_connect(const raddle_fd_t *handle, const void *address, uint32_t s
 
 typedef struct raddle_mark raddle_mark_t;
 
+/* Calls body(arg) once for each of so many seeds (1000, if that is 0), as the main process of a runtime of its own with
+ * one worker, which takes all its choices from the seed; time is the schedule's own. RADDLE_EFOUND if the body returns
+ * another code than RADDLE_OK in one of them, or everybody waits for each other: then *report, if it is not null, says
+ * what has happened, under which seed (RADDLE_SEED repeats that one alone) and by which choices; to be freed by free().
+ * What is left of a run that has failed is told so by RADDLE_ECANCELED, and must return. The body makes what it uses
+ * itself, ends what it began, and lets others use nothing of its frame: its join may be told so before they are. Only
+ * from a thread that Raddle has not made. */
+int raddle_explore(uint32_t seeds, raddle_body body, void *arg, char **report);
 /* Returns the name of a counter, by its index from 0; null behind the last. */
 const char *raddle_counter_name(size_t index);
 /* *value is the sum of this counter over the workers of a runtime; if it is null, of the caller's, else of the default

@@ -41,6 +41,7 @@ faults! {
     Os = 13, c"RADDLE_EOS", c"the operating system refused; errno says why";
     Panic = 14, c"RADDLE_EPANIC", c"a panic in the library";
     NotRun = 15, c"RADDLE_ENOTRUN", c"the thread was cancelled before it began";
+    Found = 16, c"RADDLE_EFOUND", c"a schedule was found under which it fails";
 }
 
 const OK: c_int = 0;

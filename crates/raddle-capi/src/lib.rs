@@ -18,6 +18,7 @@
 mod call;
 mod cancel;
 mod chan;
+mod explore;
 mod fault;
 mod fork;
 mod handle;

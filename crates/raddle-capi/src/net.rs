@@ -51,17 +51,9 @@ impl Object for Waitable {
 }
 
 /// Until when a call tries.
-#[derive(Clone, Copy)]
-struct Until {
-    deadline: Option<Instant>,
-    now_only: bool,
-}
-
-impl Until {
-    fn after(timeout_ns: i64) -> Until {
-        let now_only = span(timeout_ns).is_some_and(|span| span.is_zero());
-        Until { deadline: deadline(timeout_ns), now_only }
-    }
+fn until(timeout_ns: i64) -> Option<Instant> {
+    let now_only = span(timeout_ns).is_some_and(|span| span.is_zero());
+    if now_only { Some(now()) } else { deadline(timeout_ns) }
 }
 
 impl Waitable {
@@ -69,40 +61,36 @@ impl Waitable {
         self.descriptor.get_ref().number
     }
 
-    /// Waits for one direction; false if it is late.
-    fn wait(&self, events: c_int, until: Until) -> CResult<bool> {
-        let deadline = if until.now_only { Some(now()) } else { until.deadline };
-        let waited = match (events, deadline) {
+    /// Waits for one direction.
+    fn wait(&self, events: c_int, timeout_ns: i64) -> CResult {
+        let waited = match (events, until(timeout_ns)) {
             (READ, None) => self.descriptor.wait_readable().map(|()| true),
-            (READ, Some(deadline)) => self.descriptor.wait_readable_until(deadline),
+            (READ, Some(until)) => self.descriptor.wait_readable_until(until),
             (WRITE, None) => self.descriptor.wait_writable().map(|()| true),
-            (WRITE, Some(deadline)) => self.descriptor.wait_writable_until(deadline),
+            (WRITE, Some(until)) => self.descriptor.wait_writable_until(until),
             _ => return Err(Fault::Invalid),
         };
-        waited.map_err(|error| Fault::of_os(&error))
+        if waited.map_err(|error| Fault::of_os(&error))? { Ok(()) } else { Err(Fault::TimedOut) }
     }
 
     /// Calls until the answer is no longer that it would wait.
-    fn attempt(
-        &self,
-        events: c_int,
-        timeout_ns: i64,
-        mut call: impl FnMut(RawFd) -> isize,
-    ) -> CResult<usize> {
+    fn attempt(&self, reads: bool, timeout_ns: i64, mut call: impl FnMut(RawFd) -> isize) -> CResult<usize> {
         let _using = self.users.enter();
-        let until = Until::after(timeout_ns);
-        loop {
-            if let Ok(done) = usize::try_from(call(self.number())) {
-                return Ok(done);
+        let done = self.descriptor.attempt_until(reads, until(timeout_ns), |inner| {
+            loop {
+                if let Ok(done) = usize::try_from(call(inner.number)) {
+                    return Ok(done);
+                }
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
             }
-            let error = io::Error::last_os_error();
-            match error.kind() {
-                io::ErrorKind::Interrupted => {}
-                io::ErrorKind::WouldBlock if self.wait(events, until)? => {}
-                io::ErrorKind::WouldBlock => return Err(Fault::TimedOut),
-                _ => return Err(Fault::of_os(&error)),
-            }
-        }
+        });
+        done.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => Fault::TimedOut,
+            _ => Fault::of_os(&error),
+        })
     }
 }
 
@@ -143,7 +131,7 @@ extern "C" fn raddle_fd_wait(fd: *const Handle<Waitable>, events: c_int, timeout
     entry(|| {
         let fd = get(fd)?;
         let _using = fd.users.enter();
-        if fd.wait(events, Until::after(timeout_ns))? { Ok(()) } else { Err(Fault::TimedOut) }
+        fd.wait(events, timeout_ns)
     })
 }
 
@@ -157,7 +145,7 @@ extern "C" fn raddle_fd_read(
 ) -> c_int {
     entry(|| {
         let room = room(data, size)?;
-        let read = get(fd)?.attempt(READ, timeout_ns, |number| {
+        let read = get(fd)?.attempt(true, timeout_ns, |number| {
             // SAFETY: there is so much room.
             unsafe { libc::read(number, room.as_mut_ptr().cast(), room.len()) }
         })?;
@@ -188,7 +176,7 @@ extern "C" fn raddle_fd_write(
 ) -> c_int {
     entry(|| {
         let bytes = bytes(data, size)?;
-        let written = get(fd)?.attempt(WRITE, timeout_ns, |number| write(number, bytes))?;
+        let written = get(fd)?.attempt(false, timeout_ns, |number| write(number, bytes))?;
         put_if(done, written);
         Ok(())
     })
@@ -199,7 +187,7 @@ extern "C" fn raddle_fd_accept(fd: *const Handle<Waitable>, timeout_ns: i64, acc
     entry(|| {
         expect(accepted)?;
         let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        let number = get(fd)?.attempt(READ, timeout_ns, |number| {
+        let number = get(fd)?.attempt(true, timeout_ns, |number| {
             // SAFETY: nobody wants the address.
             unsafe { libc::accept4(number, null_mut(), null_mut(), flags) as isize }
         })?;
@@ -227,9 +215,7 @@ extern "C" fn raddle_fd_connect(
         if error.raw_os_error() != Some(libc::EINPROGRESS) {
             return Err(Fault::of_os(&error));
         }
-        if !fd.wait(WRITE, Until::after(timeout_ns))? {
-            return Err(Fault::TimedOut);
-        }
+        fd.wait(WRITE, timeout_ns)?;
         outcome_of_connect(fd.number())
     })
 }

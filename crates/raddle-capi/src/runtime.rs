@@ -70,6 +70,10 @@ extern "C" fn raddle_options_set(
 ) -> c_int {
     entry(|| {
         let (name, value) = (text(name)?, text(value)?);
+        if !name.starts_with("RADDLE_") {
+            // Other variables of an environment are none of ours.
+            return Err(Fault::Settings.told(format_args!("'{name}': settings begin with RADDLE_")));
+        }
         get(options)?.change(|builder| builder.setting(name, value).map_err(refusal))
     })
 }
@@ -125,6 +129,11 @@ extern "C" fn raddle_runtime_create(
 #[unsafe(no_mangle)]
 extern "C" fn raddle_runtime_shutdown(runtime: *mut Handle<RuntimeObject>, abandoned: *mut u64) -> c_int {
     entry(|| {
+        let shared: *const _ = get(runtime)?.get().shared();
+        if raddle_core::runtime::place::is_on_worker_of(shared) {
+            // It would wait for itself; and whoever has the handle goes on to use it.
+            return Err(Fault::Deadlock);
+        }
         put_if(abandoned, end(runtime)?.0.shutdown());
         Ok(())
     })

@@ -98,7 +98,7 @@ fn run(program: &mut Command, workers: u32) -> String {
 #[track_caller]
 fn check(name: &str, arguments: &[&str]) {
     let is_cpp = name.ends_with(".cpp");
-    for compiler in compilers(is_cpp, name == "waits.c") {
+    for compiler in compilers(is_cpp, ["hostile.c", "waits.c"].contains(&name)) {
         let binary = compile(compiler, &here("tests/c").join(name));
         for workers in [1, 2] {
             let said = run(Command::new(&binary).args(arguments), workers);
@@ -115,6 +115,11 @@ fn services_need_no_runtime() {
 #[test]
 fn mistakes_are_told() {
     check("adverse.c", &[]);
+}
+
+#[test]
+fn extremes_and_odd_places_are_answered() {
+    check("hostile.c", &[]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ const BELL: u64 = u64::MAX;
 /// What says that a read would not wait, or a write.
 const READABLE: u32 = (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR) as u32;
 const WRITABLE: u32 = (EPOLLOUT | EPOLLHUP | EPOLLERR) as u32;
+/// What a read finds behind the last byte, or has to stop at.
+const ODD: u32 = (EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR) as u32;
 
 /// What the kernel has said when it was told of a descriptor.
 pub(crate) enum Added {
@@ -37,8 +39,17 @@ pub(crate) enum Added {
     IsAlwaysReady,
 }
 
-/// Is told which source is readable, and whether it is writable.
-pub(crate) type Tell = fn(u32, bool, bool);
+/// What the kernel tells of a source.
+#[derive(Clone, Copy)]
+pub(crate) struct Edge {
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+    /// There is more than bytes: the end, an error, urgent data.
+    pub(crate) is_odd: bool,
+}
+
+/// Is told an edge of the source of this number.
+pub(crate) type Tell = fn(u32, Edge);
 
 pub(crate) struct NetDen {
     /// Never used again; from 1.
@@ -86,7 +97,8 @@ impl Events {
         for event in &self.events[..std::mem::take(&mut self.found)] {
             let (number, events) = (event.u64, event.events);
             if let Ok(number) = u32::try_from(number) {
-                tell(number, events & READABLE != 0, events & WRITABLE != 0);
+                let is = |any: u32| events & any != 0;
+                tell(number, Edge { readable: is(READABLE), writable: is(WRITABLE), is_odd: is(ODD) });
             }
         }
     }

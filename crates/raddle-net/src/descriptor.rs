@@ -1,7 +1,8 @@
 //! Owns: `Descriptor`, whatever has a descriptor, with waits for it; how a call tries, waits and tries again.
-//! May use: `source`, `waits`, `raddle-core`, `rustix`.
+//! May use: `den`, `source`, `waits`, `raddle-core`, `rustix`.
 //! Never: a descriptor from a number: it is owned, or borrowed from its owner.
 
+use crate::den::Edge;
 use crate::source::{Direction, EdgeSource, Lease};
 use crate::waits::{self, NetCall, call};
 use raddle_core::choice::now;
@@ -142,21 +143,45 @@ impl<T: AsFd> Descriptor<T> {
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
         loop {
-            let seen = self.lease.get().map(|lease| lease.of(how.direction).want());
+            let seen = self.want(how.direction);
             match attempt(self.get_ref()) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 done => return done,
             }
-            let in_time = if waits::is_os_thread(how.call) {
-                waits::poll(self.fd(), how.direction, how.until)?
-            } else if let Some((source, seen)) = self.lease(how.direction, seen) {
-                waits::wait(self.fd(), (source, how.direction, seen), how.until, (how.call, how.site))?
-            } else {
-                true
-            };
-            if !in_time && how.until.is_some_and(|until| until <= now()) {
-                return Err(ErrorKind::WouldBlock.into());
-            }
+            self.wait_for_edge(how, seen)?;
+        }
+    }
+
+    /// As [`attempt`](Self::attempt), by one who has tried in vain since it [wanted](Self::want).
+    #[track_caller]
+    pub(crate) fn attempt_again<R>(
+        &self,
+        how: &How,
+        seen: Option<u32>,
+        attempt: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.wait_for_edge(how, seen)?;
+        self.attempt(how, attempt)
+    }
+
+    /// The caller is about to try: the number of edges before that, if it has a source.
+    #[inline]
+    pub(crate) fn want(&self, direction: Direction) -> Option<u32> {
+        self.lease.get().map(|lease| lease.of(direction).want())
+    }
+
+    /// After a try in vain: waits until another one may do, or the time is over. An error if it was over before.
+    #[track_caller]
+    fn wait_for_edge(&self, how: &How, seen: Option<u32>) -> io::Result<()> {
+        if how.until.is_some_and(|until| until <= now()) {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        if waits::is_os_thread(how.call) {
+            waits::poll(self.fd(), how.direction, how.until)
+        } else if let Some((source, seen)) = self.lease(how.direction, seen) {
+            waits::wait(self.fd(), (source, how.direction, seen), how.until, (how.call, how.site))
+        } else {
+            Ok(())
         }
     }
 
@@ -168,7 +193,7 @@ impl<T: AsFd> Descriptor<T> {
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
         loop {
-            let seen = self.lease.get().map(|lease| lease.of(direction).want());
+            let seen = self.want(direction);
             match attempt(self.get_ref()) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 done => {
@@ -177,10 +202,40 @@ impl<T: AsFd> Descriptor<T> {
                 }
             }
             let Some((source, seen)) = self.lease(direction, seen) else { continue };
-            if source.tell_den(self.fd())? && source.leave_waker((key, direction), context.waker(), seen)? {
+            if !source.tell_den(self.fd())? {
+                // No edge comes, and it is always ready, whatever the try has said: others get their turn.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if source.leave_waker((key, direction), context.waker(), seen)? {
                 return Poll::Pending;
             }
         }
+    }
+
+    /// As [`poll_attempt`](Self::poll_attempt), of a read of a stream of bytes that asks for `most`. One that gets less
+    /// has taken all there was, and until the next edge none is tried: as tokio does it.
+    ///
+    /// No byte waits for an edge that does not come: what comes after that read makes an edge that counts after `seen`,
+    /// and so does an end. Where a read stops before the last byte, at urgent data, the edge was odd.
+    pub(crate) fn poll_drain(
+        &self,
+        context: &mut Context<'_>,
+        (key, most): (u64, usize),
+        mut read: impl FnMut(&T) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_attempt(context, (key, Direction::Read), |inner| {
+            let Some(source) = self.lease.get() else { return read(inner) };
+            let seen = source.of(Direction::Read).want();
+            if source.is_drained(seen) {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let count = read(inner)?;
+            if 0 < count && count < most {
+                source.note_drained(seen);
+            }
+            Ok(count)
+        })
     }
 
     fn is_ready(&self, direction: Direction) -> io::Result<()> {
@@ -262,10 +317,30 @@ impl<T: AsFd> Descriptor<T> {
         }
     }
 
+    /// As [`read_with`](Self::read_with), or [`write_with`](Self::write_with) if not `reads`, at most until then: for
+    /// adaptors. [`WouldBlock`](ErrorKind::WouldBlock) if it is late.
+    ///
+    /// # Errors
+    /// As there.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn attempt_until<R>(
+        &self,
+        reads: bool,
+        until: Option<Instant>,
+        attempt: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let (call, direction) = if reads { (&READ, Direction::Read) } else { (&WRITE, Direction::Write) };
+        self.attempt(&How { until, ..self.how(call, direction) }, attempt)
+    }
+
     /// Has all who wait for it look again for what they wait for.
     #[doc(hidden)]
     pub fn look_again(&self) {
-        self.lease.get().into_iter().for_each(|source| source.tell(true, true));
+        self.lease
+            .get()
+            .into_iter()
+            .for_each(|source| source.tell(Edge { readable: true, writable: true, is_odd: false }));
     }
 
     /// [`wait_readable`](Self::wait_readable) for a task. Dropped, it waits no more.
@@ -320,7 +395,7 @@ impl<T: AsFd> Read for &Descriptor<T> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let how = self.how(&READ, Direction::Read);
         self.attempt(&how, |inner| {
-            if !self.tries {
+            if !self.tries && !bytes.is_empty() {
                 self.is_ready(Direction::Read)?;
             }
             Ok(rustix::io::read(inner, &mut *bytes)?)
@@ -334,7 +409,7 @@ impl<T: AsFd> Write for &Descriptor<T> {
         let how = self.how(&WRITE, Direction::Write);
         self.attempt(&how, |inner| {
             let mut some = bytes;
-            if !self.tries {
+            if !self.tries && !bytes.is_empty() {
                 self.is_ready(Direction::Write)?;
                 some = &bytes[..bytes.len().min(PIPE_BUF)];
             }

@@ -19,7 +19,7 @@
 //! A forked child has sources of its own: what it inherits has, or had, a lease of the parent's, which counts no more.
 //! The lock of the table is held over the fork; those of the parent's sources are not touched.
 
-use crate::den::{self, Added, NetDen, lock};
+use crate::den::{self, Added, Edge, NetDen, lock};
 use raddle_core::door::{fork, futex};
 use raddle_core::orphan::generation;
 use raddle_core::runtime::{Shared, with_here};
@@ -50,6 +50,10 @@ pub(crate) struct EdgeSource {
     den: AtomicU32,
     /// How many tasks have left a waker.
     tasks: AtomicU32,
+    /// How many edges there had been before a read that took all there was, above [`DRAINED`]; 0 if none did.
+    drained: AtomicU64,
+    /// More than bytes has come once: a read that got less than it asked for says nothing any more.
+    is_odd: AtomicBool,
     state: Mutex<SourceState>,
 }
 
@@ -75,13 +79,33 @@ struct WaitingTask {
 #[derive(Default)]
 pub(crate) struct Lease(AtomicU64);
 
+const DRAINED: u64 = 1 << 32;
+
 impl EdgeSource {
     pub(crate) fn of(&self, direction: Direction) -> &Readiness {
         &self.ready[direction as usize]
     }
 
+    /// A read, before which there had been so many edges, got less than it asked for: nothing is left.
+    pub(crate) fn note_drained(&self, seen: u32) {
+        // Relaxed: only a mark that is true is ever there, and who misses one tries in vain.
+        self.drained.store(DRAINED | u64::from(seen), Ordering::Relaxed);
+    }
+
+    /// Whether nothing has come since such a read, if there have been so many edges.
+    pub(crate) fn is_drained(&self, seen: u32) -> bool {
+        // Relaxed: `seen` was read with acquire, after the edge that was odd.
+        self.drained.load(Ordering::Relaxed) == DRAINED | u64::from(seen)
+            && !self.is_odd.load(Ordering::Relaxed)
+    }
+
     /// An edge of either direction.
-    pub(crate) fn tell(&self, readable: bool, writable: bool) {
+    pub(crate) fn tell(&self, edge: Edge) {
+        let Edge { readable, writable, is_odd } = edge;
+        if is_odd {
+            // Relaxed: the edge's count, which follows, releases.
+            self.is_odd.store(true, Ordering::Relaxed);
+        }
         for (direction, is) in [(Direction::Read, readable), (Direction::Write, writable)] {
             if !is {
                 continue;
@@ -247,9 +271,9 @@ fn source(number: u32) -> Option<&'static EdgeSource> {
 }
 
 /// An edge of the source of this number.
-fn tell(number: u32, readable: bool, writable: bool) {
+fn tell(number: u32, edge: Edge) {
     if let Some(source) = source(number) {
-        source.tell(readable, writable);
+        source.tell(edge);
     }
 }
 
@@ -287,6 +311,9 @@ impl EdgeSource {
     /// Nobody uses it any more.
     pub(crate) fn give_back(&self) {
         self.ready.iter().for_each(Readiness::reset);
+        // Relaxed: the lock of the list, which follows, orders it for the next who has it.
+        self.drained.store(0, Ordering::Relaxed);
+        self.is_odd.store(false, Ordering::Relaxed);
         lock(&FREE).0.push(self.number);
     }
 }

@@ -5,7 +5,7 @@
 use crate::source::{Direction, EdgeSource, here};
 use raddle_core::door::futex::{WaitOutcome, wait_in};
 use raddle_core::region;
-use raddle_core::wait::park::{Caller, caller};
+use raddle_core::wait::park::{Caller, caller, yield_now};
 use raddle_core::wait::{CallOn, Subject, WaitReason};
 use std::fmt;
 use std::io;
@@ -63,8 +63,8 @@ impl Drop for Begun {
     }
 }
 
-/// Waits until the descriptor may be ready, which it was not after `seen`; false if it is not before `until`. It may
-/// return early, for no reason.
+/// Waits until the descriptor may be ready, which it was not after `seen`, or `until` has come. It may return early,
+/// for no reason.
 ///
 /// # Panics
 /// In a task.
@@ -74,9 +74,11 @@ pub(crate) fn wait(
     (source, direction, seen): (&EdgeSource, Direction, u32),
     until: Option<Instant>,
     (call, site): (&'static NetCall, &'static Location<'static>),
-) -> io::Result<bool> {
+) -> io::Result<()> {
     if !source.tell_den(descriptor)? {
-        return Ok(true);
+        // It is always ready, whatever the try has said: others get their turn, and a cancellation is seen.
+        yield_now();
+        return Ok(());
     }
     let subject = Waited { descriptor: descriptor.as_raw_fd(), direction };
     let outcome = {
@@ -86,7 +88,7 @@ pub(crate) fn wait(
     if outcome == WaitOutcome::Cancelled {
         region::unwind();
     }
-    Ok(outcome != WaitOutcome::TimedOut)
+    Ok(())
 }
 
 /// Whether the caller has no worker that others could use meanwhile, and nobody could cancel it: then it waits in the
@@ -96,19 +98,19 @@ pub(crate) fn is_os_thread(call: &'static NetCall) -> bool {
     matches!(caller(call.name()), Caller::Thread) && !region::is_in_one()
 }
 
-/// Waits in the kernel until the descriptor is ready; false if it is not before `until`.
+/// Waits in the kernel until the descriptor is ready, or `until` has come.
 pub(crate) fn poll(
     descriptor: BorrowedFd<'_>,
     direction: Direction,
     until: Option<Instant>,
-) -> io::Result<bool> {
+) -> io::Result<()> {
     let events = if direction == Direction::Read { libc::POLLIN | libc::POLLRDHUP } else { libc::POLLOUT };
     let mut file = [libc::pollfd { fd: descriptor.as_raw_fd(), events, revents: 0 }];
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         match raddle_syscall::poll(&mut file, left) {
             Ok(0) if left.is_none_or(|left| !left.is_zero()) => {}
-            Ok(ready) => return Ok(ready > 0),
+            Ok(_) => return Ok(()),
             Err(raddle_syscall::Errno(libc::EINTR)) => {}
             Err(refused) => return Err(refused.into()),
         }

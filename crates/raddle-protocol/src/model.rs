@@ -421,6 +421,16 @@ impl Outstanding {
         self.0.is_elsewhere(worker, &self.1.0)
     }
 
+    /// See the protocol.
+    pub fn leaves_poll(&self, is_fresh: bool, has_left: &mut bool) -> bool {
+        self.0.leaves_poll(is_fresh, &self.1.0, has_left)
+    }
+
+    /// As [`pass_on`](Self::pass_on), where sleepers look around by themselves.
+    pub fn pass_on_to_who_looks(&self, worker: usize) {
+        self.0.pass_on(worker, &self.1.0, true, true);
+    }
+
     /// As [`begin`](Self::begin), at a poller of which `count` is the count: only from then on does a question find it.
     pub fn begin_at(&self, count: &prim::AtomicUsize, looks: bool) {
         self.0.begin(1);

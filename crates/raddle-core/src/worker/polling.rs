@@ -25,6 +25,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
+/// For so long the den is left to who has just come out of it: as rarely busy workers look there.
+const MOMENT_NS: u64 = 50_000;
+
 /// What is called, with what it may ask and say; answers within what time it is to be asked again.
 pub(crate) type PollFunction = dyn FnMut(&Asking<'_>) -> Duration + Send;
 
@@ -396,21 +399,37 @@ impl LocalWorker {
     }
 
     /// The worker has nothing to run, and had before if it `is_fresh`. Within how many nanoseconds it is to ask again,
-    /// if it is the one that asks.
+    /// if it is the one that asks, or leaves the den to another for a moment: then it has noted so.
     #[inline]
-    pub(super) fn ask_when_idle(&self, now: u64, is_fresh: bool) -> Option<u64> {
+    pub(super) fn ask_when_idle(&self, now: u64, is_fresh: bool, has_left: &mut bool) -> Option<u64> {
         let outstanding = &self.shared().pollers.outstanding;
         if !outstanding.any() {
             let _was_keeper = outstanding.let_go(self.index);
+            *has_left = false;
             return None;
         }
         if outstanding.is_elsewhere(self.index, &self.shared().idle) {
+            *has_left = false;
             return None;
+        }
+        if self.leaves_den(is_fresh, has_left) {
+            return Some(MOMENT_NS);
         }
         if !outstanding.keep(self.index, is_fresh) {
             return None;
         }
         self.ask_pollers(Occasion::Idle, now)
+    }
+
+    /// Only where one who lies down looks around by itself: else it was called to ask.
+    fn leaves_den(&self, is_fresh: bool, has_left: &mut bool) -> bool {
+        let shared = self.shared();
+        let waits_there = || shared.pollers.den.get().is_some_and(|there| there.body.outstanding() > 0);
+        if !shared.policy.looks() || !waits_there() {
+            *has_left = false;
+            return false;
+        }
+        shared.pollers.outstanding.leaves_poll(is_fresh, &shared.idle, has_left)
     }
 
     #[cold]

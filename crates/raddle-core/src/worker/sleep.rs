@@ -46,7 +46,7 @@ impl LocalWorker {
         let (mut is_fresh, mut ask_again, mut begun) = (true, None, shared.pollers.outstanding.begun());
         // Who sees work as it lies down takes it, though another is on its way to search: that one may have no
         // processor yet, and to lie down and get up again until it has come would keep it from one.
-        let (mut lingers, mut saw_work) = (false, false);
+        let (mut lingers, mut saw_work, mut leaves_den) = (false, false, false);
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
@@ -57,7 +57,7 @@ impl LocalWorker {
             }
             if found.is_none() {
                 begun = shared.pollers.outstanding.begun();
-                ask_again = self.ask_when_idle(now, is_fresh);
+                ask_again = self.ask_when_idle(now, is_fresh, &mut leaves_den);
                 is_fresh = false;
                 found = self.take_own();
             }
@@ -82,7 +82,8 @@ impl LocalWorker {
             let woken;
             // What an extra worker makes while all others lie down is found as beside any other who is up.
             let watches = lingers || shared.extras.is_anybody_up();
-            (woken, saw_work) = self.sleep_once((searching, watches), &mut doze, ask_again, begun);
+            (woken, saw_work) =
+                self.sleep_once((searching, watches), &mut doze, (ask_again, leaves_den), begun);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS << self.own().steal.note_call();
@@ -167,18 +168,20 @@ impl LocalWorker {
     }
 
     /// Announces, looks once more, sleeps. The watcher's doze doubles. Not for longer than until it is to `ask_again`.
+    /// Not in the den if it leaves that to another: then that nobody asks is meant, and ends with the time.
     /// Returns how it was woken, and whether the last look saw work.
     fn sleep_once(
         &self,
         (was_searcher, lingers): (bool, bool),
         doze: &mut u64,
-        ask_again: Option<u64>,
+        (ask_again, leaves_den): (Option<u64>, bool),
         begun: usize,
     ) -> (Woken, bool) {
         let shared = self.shared();
         let watch = shared.idle.announce(self.index, was_searcher, lingers, || shared.extras.is_anybody_up());
         let outstanding = &shared.pollers.outstanding;
-        let asks = outstanding.is_unkept() || (outstanding.any() && outstanding.begun() != begun);
+        let has_begun = || outstanding.any() && outstanding.begun() != begun;
+        let asks = !leaves_den && (outstanding.is_unkept() || has_begun());
         let sees_work = self.sees_work();
         if sees_work || asks || !self.inbox.try_sleep() {
             let woken = shared.idle.cancel(self.index, watch);
@@ -197,7 +200,7 @@ impl LocalWorker {
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
         let at_most = [looks, until_alarm, ask_again].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::advance(&self.counters.parks, 1);
-        let woken = self.sleep_in_den(watch, at_most);
+        let woken = if leaves_den { None } else { self.sleep_in_den(watch, at_most) };
         let woken = woken.unwrap_or_else(|| self.sleep_watched(watch, at_most));
         note_change();
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));

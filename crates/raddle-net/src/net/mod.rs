@@ -13,8 +13,11 @@
 //! | a name of a host | is looked up as `std` does it, which may block the worker: use `blocking` for that |
 //! | a region that is cancelled | ends each call that would wait, by unwinding |
 //! | `from_raw_fd` | not there: `From<OwnedFd>` |
+//!
+//! [`sim`] has streams of TCP within the program, for tests that explore schedules.
 
 mod connect;
+pub mod sim;
 mod socket;
 mod tcp;
 mod udp;

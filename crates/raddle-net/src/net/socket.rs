@@ -8,7 +8,7 @@ use crate::waits::NetCall;
 use raddle_core::choice::now;
 use rustix::fs::OFlags;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::AsFd;
 use std::panic::Location;
 use std::sync::Arc;
@@ -109,6 +109,7 @@ impl<T: AsFd> Socket<T> {
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
         // Most often nothing is to be waited for.
+        let seen = self.io.want(direction);
         match attempt(self.inner()) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             done => return done,
@@ -118,7 +119,7 @@ impl<T: AsFd> Socket<T> {
         }
         let until = self.timeout(direction).and_then(|timeout| now().checked_add(timeout));
         let site = Location::caller();
-        self.io.attempt(&How { call, site, until, direction }, attempt)
+        self.io.attempt_again(&How { call, site, until, direction }, seen, attempt)
     }
 
     pub(crate) fn poll_attempt<R>(
@@ -128,6 +129,21 @@ impl<T: AsFd> Socket<T> {
         attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
         self.io.poll_attempt(context, (0, direction), attempt)
+    }
+}
+
+impl Socket<std::net::TcpStream> {
+    /// As [`poll_attempt`](Self::poll_attempt), to read. What comes by TCP has no parts at which a read would stop.
+    pub(crate) fn poll_read(&self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
+        let most = bytes.len();
+        self.io.poll_drain(context, (0, most), |mut inner| inner.read(bytes))
+    }
+}
+
+impl Socket<std::os::unix::net::UnixStream> {
+    /// As [`poll_attempt`](Self::poll_attempt), to read: at a message with descriptors a read stops.
+    pub(crate) fn poll_read(&self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.poll_attempt(context, Direction::Read, |mut inner| inner.read(bytes))
     }
 }
 
@@ -339,7 +355,7 @@ macro_rules! stream {
             /// # Errors
             /// What the kernel answers.
             pub fn poll_read(&self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
-                self.0.poll_attempt(context, Direction::Read, |mut inner| inner.read(bytes))
+                self.0.poll_read(context, bytes)
             }
 
             /// Writes, in a task; as [`poll_read`](Self::poll_read).

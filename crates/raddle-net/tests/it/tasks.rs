@@ -149,3 +149,41 @@ fn an_os_thread_blocks_on_a_future() {
     writer.write_all(b"z").unwrap();
     assert_eq!(waits.join().unwrap(), b'z');
 }
+
+async fn read_all(peer: &TcpStream) -> Vec<u8> {
+    let (mut all, mut bytes) = (Vec::new(), [0; 64]);
+    loop {
+        match poll_fn(|context| peer.poll_read(context, &mut bytes)).await.unwrap() {
+            0 => return all,
+            count => all.extend_from_slice(&bytes[..count]),
+        }
+    }
+}
+
+/// A read that gets less than it asks for says that nothing is left; but the end may be, or what is behind urgent data.
+#[test]
+fn a_task_finds_what_is_behind_a_short_read() {
+    everywhere(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        for turn in 0..12 {
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (peer, _) = listener.accept().unwrap();
+            let reads = task::spawn(async move { read_all(&peer).await });
+            // It waits already, or not yet.
+            if turn % 2 == 0 {
+                csp::yield_now();
+            }
+            client.write_all(b"ab").unwrap();
+            if turn % 3 == 0 {
+                let urgent = rustix::net::SendFlags::OOB;
+                assert_eq!(rustix::net::send(&client, b"!", urgent).unwrap(), 1);
+            }
+            if turn % 4 < 2 {
+                csp::yield_now();
+            }
+            client.write_all(b"cd").unwrap();
+            drop(client);
+            assert_eq!(task::block_on(reads).unwrap(), b"abcd");
+        }
+    });
+}

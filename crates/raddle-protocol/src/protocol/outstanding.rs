@@ -33,6 +33,12 @@
 //!
 //! *The last to fall idle takes over*, since most likely those wait there who are to be woken. Who finds that another
 //! keeps asking lies down for good.
+//!
+//! **Who is woken to look around leaves the poll** to the one that has just come out of it, which goes back in a moment
+//! if it runs for no longer than one request takes ([`leaves_poll`](Outstanding::leaves_poll)). It sleeps at its word
+//! for that moment, with a time-out, so that somebody asks all the same; and if nobody is there then, it goes there.
+//! (Without this the one that was woken took the other's place, became the watcher in it, and had to wake the other at
+//! the next request: one connection on two workers cost a call of `futex` for each request.)
 
 use crate::prim::{AtomicUsize, Ordering};
 use crate::protocol::idle::{IdleSet, Whom};
@@ -121,6 +127,16 @@ impl Outstanding {
     #[inline]
     pub fn is_elsewhere(&self, worker: usize, idle: &IdleSet) -> bool {
         idle.is_polled() && self.keeper().is_some_and(|keeper| keeper != worker)
+    }
+
+    /// By an idle worker that is about to ask: whether it leaves the poll, in which nobody is, to others for a moment,
+    /// with a time-out. Not if it is the one that was busy until now (`is_fresh`), nor twice in turn: `has_left` is its
+    /// own note of that.
+    #[inline]
+    pub fn leaves_poll(&self, is_fresh: bool, idle: &IdleSet, has_left: &mut bool) -> bool {
+        let is_free = self.keeper().is_none() && !idle.is_polled();
+        *has_left = is_free && !is_fresh && !*has_left;
+        *has_left
     }
 
     /// An idle worker is about to ask, for all; `is_fresh` if it was busy before. False if another one does.

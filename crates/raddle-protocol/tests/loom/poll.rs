@@ -178,3 +178,60 @@ fn who_leaves_the_poll_for_work_is_followed() {
         assert!(outstanding.idle().is_balanced(), "{:?}", outstanding.idle());
     });
 }
+
+/// As `wait_for_work`, of a worker that looks around by itself: it leaves the poll once to who has just come out of it.
+/// A time-out is a sleep that is given up at once. Whether it has slept in the poll; if not, another one was there, or,
+/// for one that `trusts`, was on its way.
+fn looks_around(
+    outstanding: &Outstanding,
+    kernel: &Kernel,
+    worker: usize,
+    (mut is_fresh, trusts): (bool, bool),
+) -> bool {
+    let (idle, mut has_left) = (outstanding.idle(), false);
+    while !outstanding.is_elsewhere(worker) {
+        let leaves = outstanding.leaves_poll(is_fresh, &mut has_left);
+        let asks = !leaves && outstanding.asks(worker, is_fresh);
+        is_fresh = false;
+        let watch = idle.announce(worker, false);
+        if !asks || outstanding.is_unkept() {
+            idle.cancel(worker, watch);
+            if trusts && !leaves && !asks && !outstanding.is_unkept() {
+                return false;
+            }
+        } else if idle.sleep_in(worker, watch, || kernel.wait()).is_some() {
+            return true;
+        } else {
+            // At its word, while that one is there.
+            idle.cancel(worker, watch);
+            return false;
+        }
+        loom::thread::yield_now();
+    }
+    false
+}
+
+/// One comes out of the poll, and the other one is up: whether the first stays away or comes back, somebody goes there.
+fn leaves_and_looks(comes_back: bool) {
+    let outstanding = Arc::new(Outstanding::new(2));
+    let kernel = Kernel::of(outstanding.idle());
+    kernel.event.store(true, Ordering::Relaxed);
+    outstanding.begin_in_poll(true);
+    assert!(looks_around(&outstanding, &kernel, 0, (true, false)));
+    let (other, there) = (outstanding.clone(), kernel.clone());
+    let looks = go(move || looks_around(&other, &there, 1, (false, comes_back)));
+    outstanding.pass_on_to_who_looks(0);
+    let polls = comes_back && looks_around(&outstanding, &kernel, 0, (true, false));
+    assert!(looks.join().unwrap() || polls);
+    assert!(outstanding.idle().is_balanced(), "{:?}", outstanding.idle());
+}
+
+#[test]
+fn who_stays_away_from_the_poll_is_followed_by_one_that_looks_around() {
+    check(ALL, || leaves_and_looks(false));
+}
+
+#[test]
+fn who_comes_back_to_the_poll_finds_it_free_or_somebody_there() {
+    check(Some(2), || leaves_and_looks(true));
+}

@@ -2,11 +2,12 @@
 //! May use: `house`, `report`, `anyhow`, `clap`.
 //! Never: a judgement of speed; what a verdict is based on may differ from run to run, the cause may not.
 //!
-//! The programs are those of `examples/faults.rs`. Each is traced some times on two workers, and half of these times
-//! beside a program that keeps one core busy. After each of the others its mended form is traced, too: it must not have
-//! the same cause, and where the advice came with a forecast, its time is compared with that. Forecasts leave out what
-//! others do, so that these figures mean something on a quiet machine only. The tests of `raddle-trace` judge written
-//! traces; this is for real ones.
+//! The programs are those of `examples/faults.rs`, and those of `examples/planted.rs`, which were written before their
+//! author had seen the analysis. Each is traced some times on two workers, and half of these times beside a program
+//! that keeps one core busy. After each of the others its mended form is traced, too: it must not have the same cause,
+//! and where the advice came with a forecast, its time is compared with that. Forecasts leave out what others do, so
+//! that these figures mean something on a quiet machine only. The tests of `raddle-trace` judge written traces; this is
+//! for real ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,8 +19,9 @@ use clap::builder::PossibleValuesParser;
 
 use crate::report;
 
-/// A program of `examples/faults.rs`.
+/// A program of an example.
 struct Fault {
+    example: &'static str,
     name: &'static str,
     /// The cause that is to be found.
     cause: &'static str,
@@ -32,7 +34,11 @@ struct Fault {
 }
 
 const fn fault(name: &'static str, cause: &'static str) -> Fault {
-    Fault { name, cause, setting: None, is_forecast: false, by_comparison: false }
+    Fault { example: "faults", name, cause, setting: None, is_forecast: false, by_comparison: false }
+}
+
+const fn planted(name: &'static str, cause: &'static str) -> Fault {
+    Fault { example: "planted", ..fault(name, cause) }
 }
 
 impl Fault {
@@ -49,7 +55,7 @@ impl Fault {
     }
 }
 
-const FAULTS: [Fault; 14] = [
+const FAULTS: [Fault; 29] = [
     fault("producer", "starved: split producer").forecast(),
     fault("serial", "starved: split phases").forecast(),
     fault("split", "starved: split half").forecast(),
@@ -64,6 +70,21 @@ const FAULTS: [Fault; 14] = [
     fault("claims", "lock convoy: guest"),
     fault("storm", "wake storm: taker"),
     fault("lines", "slower: counter").by_comparison(),
+    planted("pipeline", "starved: split resize").forecast(),
+    planted("reduce", "starved: split reducer").forecast(),
+    planted("triangle", "starved: split rows").forecast(),
+    planted("chain", "starved: split link").forecast(),
+    planted("socket", "blocked: fetch"),
+    planted("queue", "blocked: reader"),
+    planted("child", "blocked: build"),
+    planted("cache", "lock convoy: request"),
+    planted("herd", "wake storm: server"),
+    planted("lopsided", "misplaced: spread request").forecast(),
+    planted("crumbs", "stealing: larger pieces"),
+    planted("relay", "hand-off: runner and runner together"),
+    planted("stats", "slower: looker").by_comparison(),
+    planted("arc", "slower: user").by_comparison(),
+    planted("ticks", "starved: waits for time"),
 ];
 
 /// Which programs are traced, and how often.
@@ -83,7 +104,7 @@ pub(crate) struct VerdictsArgs {
 /// Ends with 1 if a cause was found in fewer than nine of ten traces, if a mended program still has it, or if fewer
 /// than nine of ten forecasts came true.
 pub(crate) fn run(args: &VerdictsArgs) -> anyhow::Result<ExitCode> {
-    build(&["--package", "raddle", "--example", "faults"])?;
+    build(&["--package", "raddle", "--example", "faults", "--example", "planted"])?;
     build(&["--package", "raddle-cli"])?;
     let folder = crate::house::root().join("target/verdicts");
     std::fs::create_dir_all(&folder).context("could not make target/verdicts")?;
@@ -240,7 +261,7 @@ fn look(fault: &Fault, is_mended: bool, path: &Path) -> anyhow::Result<TracedRun
 }
 
 fn trace(fault: &Fault, is_mended: bool, workers: u32, trace: &Path) -> anyhow::Result<()> {
-    let mut faults = Command::new(built("examples/faults"));
+    let mut faults = Command::new(built("examples").join(fault.example));
     faults.arg(fault.name).env("RADDLE_WORKERS", workers.to_string()).env("RADDLE_TRACE", trace);
     if is_mended {
         faults.arg("mended");
@@ -338,10 +359,12 @@ mod tests {
 
     #[test]
     fn each_planted_fault_is_judged() {
-        let source =
-            std::fs::read_to_string(crate::house::root().join("examples/faults.rs")).expect("it is there");
-        let rows = source.lines().filter_map(|line| line.strip_prefix("        (\"")?.split('"').next());
-        let planted: Vec<&str> = rows.collect();
-        assert_eq!(planted, FAULTS.map(|fault| fault.name));
+        for example in ["faults", "planted"] {
+            let source = crate::house::root().join(format!("examples/{example}.rs"));
+            let source = std::fs::read_to_string(source).expect("it is there");
+            let rows = source.lines().filter_map(|line| line.strip_prefix("        (\"")?.split('"').next());
+            let judged = FAULTS.iter().filter(|fault| fault.example == example).map(|fault| fault.name);
+            assert_eq!(rows.collect::<Vec<_>>(), judged.collect::<Vec<_>>());
+        }
     }
 }

@@ -10,6 +10,7 @@
 // | `helper` | the OS thread that samples, streams and writes |
 // | `outside` | what OS threads do that are no workers |
 // | `waits` | what is sampled beside the records |
+// | `hardware` | what the processor counts of the workers |
 // | `target` | where the file lies, whole or not at all |
 // | `ends` | the program's exit, and `SIGUSR2` |
 // | `output` | from rings to chunks |
@@ -23,6 +24,7 @@
 
 mod attach;
 mod ends;
+mod hardware;
 mod outside;
 mod session;
 mod target;

@@ -22,6 +22,7 @@ use core::ffi::{c_int, c_long, c_void};
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use core::time::Duration;
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
@@ -120,6 +121,78 @@ pub fn processor_time(thread: c_int) -> Option<Duration> {
     // SAFETY: the kernel writes the span.
     unsafe { call(libc::SYS_clock_gettime, [clock as usize, place]) }.ok()?;
     Some(Duration::new(u64::try_from(spec.tv_sec).ok()?, u32::try_from(spec.tv_nsec).ok()?))
+}
+
+/// What the processor can count of an OS thread, by the kernel's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum ProcessorEvent {
+    /// Cycles of its core.
+    Cycles = 0,
+    /// Instructions executed.
+    Instructions = 1,
+    /// Accesses that the last level of the cache did not answer.
+    CacheMisses = 3,
+}
+
+/// Opens a counter of an OS thread of this process, outside of the kernel: the members of a group count at the same
+/// times, and a read of the first of them, the leader, gives how many they are and the count of each, each a u64.
+///
+/// # Errors
+/// What the kernel answers: that there is no such counter (`ENOENT`, as on many virtual machines), or that the process
+/// must not see it (`EACCES`, by `/proc/sys/kernel/perf_event_paranoid`).
+///
+/// ```
+/// use raddle_syscall::{ProcessorEvent, open_counter, thread_number};
+/// if let Ok(counter) = open_counter(thread_number(), ProcessorEvent::Instructions, None) {
+///     let mut read = [0; 16];
+///     std::io::Read::read_exact(&mut std::fs::File::from(counter), &mut read)?;
+///     assert_eq!(read[..8], 1_u64.to_ne_bytes());
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn open_counter(
+    thread: c_int,
+    event: ProcessorEvent,
+    leader: Option<BorrowedFd<'_>>,
+) -> Result<OwnedFd, Errno> {
+    /// The kernel's `perf_event_attr`, in its first version.
+    #[repr(C)]
+    struct Attributes {
+        kind: u32,
+        size: u32,
+        config: u64,
+        sample_period: u64,
+        sample_type: u64,
+        read_format: u64,
+        flags: u64,
+        wakeup_events: u32,
+        breakpoint: u32,
+        address: u64,
+    }
+    const GROUP: u64 = 1 << 3;
+    /// Neither the kernel nor a hypervisor: others may not be allowed.
+    const PROGRAM_ONLY: u64 = 1 << 5 | 1 << 6;
+    const CLOSE_ON_EXEC: usize = 1 << 3;
+    let attributes = Attributes {
+        kind: 0,
+        size: size_of::<Attributes>() as u32,
+        config: event as u64,
+        sample_period: 0,
+        sample_type: 0,
+        read_format: GROUP,
+        flags: PROGRAM_ONLY,
+        wakeup_events: 0,
+        breakpoint: 0,
+        address: 0,
+    };
+    let leader = leader.map_or(usize::MAX, |leader| leader.as_raw_fd() as usize);
+    let place = (&raw const attributes).expose_provenance();
+    let arguments = [place, thread as usize, usize::MAX, leader, CLOSE_ON_EXEC];
+    // SAFETY: the kernel reads the attributes, which are as long as they say.
+    let opened = unsafe { call(libc::SYS_perf_event_open, arguments) }?;
+    // SAFETY: a new descriptor, which nobody else knows.
+    Ok(unsafe { OwnedFd::from_raw_fd(opened as c_int) })
 }
 
 /// A span of time as the kernel has it.

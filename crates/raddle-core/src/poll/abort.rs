@@ -1,6 +1,6 @@
 //! Owns: `AbortHandle`, by which a task is ended before its end.
 //! May use: `worker::choice`.
-//! Never: the task kept alive: one that nobody can wake any more still is freed.
+//! Never: the task kept alive: the future that nobody can wake any more still is dropped.
 
 use crate::poll::join::JoinSlot;
 use crate::worker::choice::counted_look;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What is done to a task whose output's type is not known.
-trait Abort: Send + Sync {
+pub(crate) trait Abort: Send + Sync {
     fn abort(&self);
     fn has_ended(&self) -> bool;
 }
@@ -23,13 +23,13 @@ impl<T: Send> Abort for JoinSlot<T> {
     }
 }
 
-/// Aborts a task, and tells whether it has ended; from `JoinHandle::abort_handle`. Keeps neither task nor output.
+/// Aborts a task, and tells whether it has ended; from `JoinHandle::abort_handle`. Keeps neither future nor output.
 #[derive(Clone)]
 pub struct AbortHandle(Arc<dyn Abort>);
 
 impl AbortHandle {
-    pub(super) fn of<T: Send + 'static>(slot: Arc<JoinSlot<T>>) -> AbortHandle {
-        AbortHandle(slot)
+    pub(super) fn of(task: Arc<dyn Abort>) -> AbortHandle {
+        AbortHandle(task)
     }
 
     /// As [`JoinHandle::abort`](crate::task::JoinHandle::abort).

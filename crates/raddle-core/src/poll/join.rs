@@ -1,12 +1,13 @@
 //! Owns: `JoinHandle`, a future of a task's output.
 //! May use: `worker::choice`, `worker::slice`.
-//! Never: the task itself; the two share only the slot.
+//! Never: the future, or the task's references; the two share only the slot, and the memory in which it lies.
 
-use crate::poll::abort::AbortHandle;
+use crate::poll::abort::{Abort, AbortHandle};
 use crate::poll::error::JoinError;
 use crate::poll::raw::WeakTask;
 use crate::worker::choice::{count_in_task, counted_look};
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -64,6 +65,18 @@ impl<T> JoinSlot<T> {
         None
     }
 
+    /// The output, if it is there.
+    fn take(&self) -> Option<Result<T, JoinError>> {
+        let mut meeting = self.lock();
+        match std::mem::replace(&mut meeting.join, JoinState::Over) {
+            JoinState::Output(output) => Some(output),
+            other => {
+                meeting.join = other;
+                None
+            }
+        }
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.lock().has_ended()
     }
@@ -78,24 +91,51 @@ impl<T> JoinSlot<T> {
     }
 }
 
+/// What a slot lies in: a task, or nothing else.
+///
+/// PERF: bench `tasks`, a hundred thousand at a time, of smol, with an allocation of its own for the slot and without:
+/// one worker 1.16 -> 1.03, two 0.60 -> 0.31; 250 at a time 0.98 -> 0.91, and 0.47 -> 0.45.
+pub(crate) trait HasSlot<T>: Send + Sync {
+    fn slot(&self) -> &JoinSlot<T>;
+    fn abortable(self: Arc<Self>) -> Arc<dyn Abort>;
+}
+
+impl<T: Send + 'static> HasSlot<T> for JoinSlot<T> {
+    fn slot(&self) -> &JoinSlot<T> {
+        self
+    }
+
+    fn abortable(self: Arc<Self>) -> Arc<dyn Abort> {
+        self
+    }
+}
+
 /// A future of a task's output. Dropping it detaches the task, which goes on.
 ///
 /// The output is an error if the task panicked, or was [aborted](Self::abort).
 pub struct JoinHandle<T> {
-    slot: Arc<JoinSlot<T>>,
+    slot: Arc<dyn HasSlot<T>>,
     /// Then nothing is left in the slot.
     has_had_output: bool,
 }
 
+// As with an `Arc` of a slot alone, which is a mutex.
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+
 impl<T> JoinHandle<T> {
-    pub(crate) fn new(slot: Arc<JoinSlot<T>>) -> Self {
+    pub(crate) fn new(slot: Arc<dyn HasSlot<T>>) -> Self {
         JoinHandle { slot, has_had_output: false }
+    }
+
+    fn slot(&self) -> &JoinSlot<T> {
+        self.slot.slot()
     }
 
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        counted_look("task::JoinHandle::is_finished", || self.slot.has_ended())
+        counted_look("task::JoinHandle::is_finished", || self.slot().has_ended())
     }
 
     /// Ends the task where it waits: its future is dropped instead of being polled again, by a worker, soon. What it
@@ -113,7 +153,7 @@ impl<T> JoinHandle<T> {
     /// });
     /// ```
     pub fn abort(&self) {
-        self.slot.abort();
+        self.slot().abort();
     }
 
     /// What aborts the task, for others than the one who awaits it.
@@ -121,29 +161,21 @@ impl<T> JoinHandle<T> {
     where
         T: Send + 'static,
     {
-        AbortHandle::of(self.slot.clone())
+        AbortHandle::of(self.slot.clone().abortable())
     }
 
     /// The output, if it is there: as a poll that is ready.
     #[doc(hidden)]
     pub fn try_take(&mut self) -> Option<Result<T, JoinError>> {
-        let mut meeting = self.slot.lock();
-        match std::mem::replace(&mut meeting.join, JoinState::Over) {
-            JoinState::Output(output) => {
-                self.has_had_output = true;
-                Some(output)
-            }
-            other => {
-                meeting.join = other;
-                None
-            }
-        }
+        let output = self.slot().take()?;
+        self.has_had_output = true;
+        Some(output)
     }
 
     /// Has `waker` called at the end, or now if that has come. Instead of a poll, whose waker it takes the place of.
     #[doc(hidden)]
     pub fn watch(&self, waker: Waker) {
-        let mut meeting = self.slot.lock();
+        let mut meeting = self.slot().lock();
         if meeting.has_ended() {
             drop(meeting);
             return waker.wake();
@@ -170,7 +202,7 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Ready(output);
         }
         let waker = context.waker().clone();
-        let mut meeting = self.slot.lock();
+        let mut meeting = self.slot().lock();
         let next = match meeting.join {
             JoinState::Nobody | JoinState::Waiting(_) => JoinState::Waiting(waker),
             JoinState::Output(_) | JoinState::Over | JoinState::Unwanted => JoinState::Over,
@@ -194,7 +226,7 @@ impl<T> Drop for JoinHandle<T> {
         if self.has_had_output {
             return;
         }
-        let mut meeting = self.slot.lock();
+        let mut meeting = self.slot().lock();
         let next = if meeting.has_ended() { JoinState::Over } else { JoinState::Unwanted };
         let before = std::mem::replace(&mut meeting.join, next);
         drop(meeting);

@@ -1,10 +1,11 @@
-//! Owns: `Cell`, the allocation behind a spawned future, and its table of functions.
+//! Owns: `Cell`, the allocation behind a spawned future and its handles, and its table of functions.
 //! May use: `message`, `orphan`, `worker`, `raddle-protocol`.
 //! Never: two polls at once; the state word sees to that.
 
 use crate::orphan;
+use crate::poll::abort::Abort;
 use crate::poll::error::JoinError;
-use crate::poll::join::{JoinHandle, JoinSlot};
+use crate::poll::join::{HasSlot, JoinHandle, JoinSlot};
 use crate::worker::{self, Here, Worker};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use raddle_protocol::protocol::task::{Polled, TaskWord};
@@ -60,13 +61,40 @@ impl WeakTask {
     }
 }
 
-/// A spawned future.
+/// A spawned future, in memory that the task shares with its handles: the task has one count of it, which goes when
+/// its last reference does, and with it the future.
 #[repr(C)]
 struct Cell<F: Future> {
     head: Head,
-    slot: Arc<JoinSlot<F::Output>>,
+    slot: JoinSlot<F::Output>,
     /// Touched by the one who polls, until the future has ended.
     future: UnsafeCell<Option<F>>,
+}
+
+// SAFETY: the future goes from one who polls to the next, one at a time, and is gone when the task lets go of this; so
+// handles see the slot only, which is a mutex around what may be sent.
+unsafe impl<F: Future<Output: Send> + Send> Send for Cell<F> {}
+// SAFETY: as above; the head's fields are atomics, or touched by whoever has the right to queue or to poll.
+unsafe impl<F: Future<Output: Send> + Send> Sync for Cell<F> {}
+
+impl<F: Future<Output: Send> + Send + 'static> HasSlot<F::Output> for Cell<F> {
+    fn slot(&self) -> &JoinSlot<F::Output> {
+        &self.slot
+    }
+
+    fn abortable(self: Arc<Self>) -> Arc<dyn Abort> {
+        self
+    }
+}
+
+impl<F: Future<Output: Send> + Send> Abort for Cell<F> {
+    fn abort(&self) {
+        self.slot.abort();
+    }
+
+    fn has_ended(&self) -> bool {
+        self.slot.has_ended()
+    }
 }
 
 trait HasTable: Future + Sized {
@@ -76,23 +104,28 @@ trait HasTable: Future + Sized {
 impl<F: Future> HasTable for F {}
 
 /// Makes a task, scheduled but in no queue yet.
-pub(crate) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
-    let place = NonNull::from(Box::leak(Box::<Cell<F>>::new_uninit())).cast::<Cell<F>>();
-    let slot = Arc::new(JoinSlot::of(Some(WeakTask(place.cast()))));
+pub(crate) fn new<F>(future: F) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let place = Arc::into_raw(Arc::<Cell<F>>::new_uninit()).cast::<Cell<F>>();
+    let raw: *mut Head = place.cast_mut().cast();
     let head = Head {
         header: Header::acting(Kind::Task, MOVABLE, poll),
         state: TaskWord::new(),
         aborted: AtomicBool::new(false),
         table: &F::TABLE,
     };
-    let task = Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) };
+    let slot = JoinSlot::of(NonNull::new(raw).map(WeakTask));
     // SAFETY: room for one, which nobody else has; the slot is shown to nobody before this.
-    unsafe { place.write(task) };
-    let raw: *mut Head = place.as_ptr().cast();
+    unsafe { place.cast_mut().write(Cell { head, slot, future: UnsafeCell::new(Some(future)) }) };
+    // SAFETY: it came from an `Arc`, and what is in it has just been made. One count is the task's.
+    unsafe { Arc::increment_strong_count(place) };
+    // SAFETY: as above. The other one is the handle's, which has no reference to the task: it needs the output only.
+    let handle = JoinHandle::new(unsafe { Arc::from_raw(place) });
     // SAFETY: just made; the state says scheduled, and the right to queue it is ours.
-    let runnable = unsafe { Runnable::from_raw(raw.cast()) }.expect("a box is not null");
-    // The handle has no reference to the task: it needs the output only.
-    (runnable, JoinHandle::new(slot))
+    let runnable = unsafe { Runnable::from_raw(raw.cast()) }.expect("an `Arc` is not null");
+    (runnable, handle)
 }
 
 /// Polls a task that was taken from a queue.
@@ -144,7 +177,7 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
     // SAFETY: the caller polls alone.
     let place = unsafe { &mut *task.future.get() };
     let Some(future) = place.as_mut() else { return true };
-    // SAFETY: the future lies in a box and is dropped in place, never moved.
+    // SAFETY: the future lies in an `Arc` and is dropped in place, never moved.
     let pinned = unsafe { Pin::new_unchecked(future) };
     let output = match catch_unwind(AssertUnwindSafe(|| pinned.poll(context))) {
         Ok(Poll::Pending) => return false,
@@ -191,8 +224,8 @@ unsafe fn cancel<F: Future>(head: *mut Head) {
 /// # Safety
 /// `head` begins a `Cell<F>` to which nobody holds a reference any more.
 unsafe fn free<F: Future>(head: *mut Head) {
-    // SAFETY: it came from a box of this type, and is freed once.
-    let task = unsafe { Box::from_raw(head.cast::<Cell<F>>()) };
+    // SAFETY: it came from an `Arc` of this type, of which the task has one count, and lets go of it once.
+    let task = unsafe { Arc::from_raw(head.cast_const().cast::<Cell<F>>()) };
     let all = AssertUnwindSafe(|| {
         if !task.head.state.is_done() {
             // SAFETY: nobody else has the task. The future is dropped where it lies.

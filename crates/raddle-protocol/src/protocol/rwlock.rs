@@ -150,6 +150,12 @@ fn others_wait(before: usize) -> bool {
     before & QUEUED != 0 && before & (CALLED | CLOSED) != CALLED
 }
 
+/// As [`others_wait`], of a word that a reader has left, and in which somebody is queued.
+#[cold]
+fn others_wait_for_last(before: usize) -> bool {
+    before & READERS == READER && others_wait(before)
+}
+
 /// The word and its list.
 pub struct RwWord<S> {
     word: AtomicUsize,
@@ -351,7 +357,9 @@ impl<S: TimedSleeper> RwWord<S> {
     pub fn end_read(&self) {
         let before = self.word.fetch_sub(READER, order::RWLOCK_LEAVE());
         debug_assert!(before & READERS != 0, "a reader left that was not there");
-        if before & READERS == READER && others_wait(before) {
+        // PERF: one test where nobody waits: what stands between two locked instructions adds to them. Bench `rwlock`,
+        // one worker, 64 processes, of Go: 1.07 with all tests here, 0.94 with one.
+        if before & QUEUED != 0 && others_wait_for_last(before) {
             self.look_after_others();
         }
     }

@@ -67,7 +67,7 @@ impl Session {
         target::write_whole(path, |file| {
             let mut output = Output::begin(file, &about(self, shared))?;
             output.drain(self, shared, seen)?;
-            output.end(shared).map(drop)
+            output.end(shared, &seen.hardware).map(drop)
         })
     }
 
@@ -78,7 +78,7 @@ impl Session {
         }
         if control.stream.is_some() {
             self.stream(shared, control);
-            let ended = control.stream.take().map(|output| output.end(shared));
+            let ended = control.stream.take().map(|output| output.end(shared, &control.seen.hardware));
             if let (Some(Err(cause)), Some(path)) = (ended, &self.file) {
                 target::say_refused(path, &cause);
             }
@@ -111,6 +111,7 @@ impl Session {
         if tick.is_multiple_of(TICKS_A_READING) {
             control.seen.clock.push(Source::of_this_machine().read());
         }
+        control.seen.hardware.look(shared);
         if control.seen.samples.len() < KEPT_MAX {
             let tick = waits.sample(shared, &mut control.seen.calls);
             control.seen.samples.extend(tick.samples);

@@ -1,7 +1,8 @@
 //! Owns: the way from rings to a file: what of them has been written already, and the numbers of strings.
-//! May use: `outside`, `raddle-core`, `raddle-trace`.
+//! May use: `hardware`, `outside`, `raddle-core`, `raddle-trace`.
 //! Never: a record twice.
 
+use crate::hardware::Hardware;
 use crate::outside::Outside;
 use crate::session::{Birth, Session};
 use raddle_core::runtime::Shared;
@@ -29,6 +30,7 @@ pub(crate) struct Collected {
     /// Their places are those in the list of calls, from 1.
     pub(crate) whereabouts: Vec<Whereabouts>,
     pub(crate) calls: Vec<BlockingCall>,
+    pub(crate) hardware: Hardware,
 }
 
 /// A file on its way.
@@ -205,11 +207,11 @@ impl<W: Write> Output<W> {
     }
 
     /// The last chunks: the counters, and that this is all.
-    pub(crate) fn end(mut self, shared: &Shared) -> io::Result<W> {
+    pub(crate) fn end(mut self, shared: &Shared, hardware: &Hardware) -> io::Result<W> {
         for worker in shared.workers() {
             let entries = worker.counted();
-            self.writer
-                .counters(worker.index as u32, entries.iter().map(|(name, value)| (name.as_str(), *value)))?;
+            let own = entries.iter().map(|(name, value)| (name.as_str(), *value));
+            self.writer.counters(worker.index as u32, own.chain(hardware.of(worker.index)))?;
         }
         self.writer.end()
     }

@@ -5,7 +5,7 @@
 use super::mutex::result;
 use super::sleepers::{Looks, in_task, refuse_to_wait_in_task};
 use super::{LockResult, TryLockError, TryLockResult};
-use crate::host::choice::{self, counted_point, point};
+use crate::host::choice::{self, counted_point, counted_point_at, is_on, is_used_up, point};
 use crate::host::region;
 use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder};
@@ -30,19 +30,58 @@ pub(super) struct RawRwLock {
 }
 
 impl RawRwLock {
-    /// Enters as a reader; says whether it is poisoned.
+    /// Enters as a reader if that needs no wait, it is not poisoned, and nobody wants to know of it: the common way.
+    ///
+    /// PERF: the word's own instruction waits for every store before it, so that it comes first; whether somebody
+    /// follows a seed, and whether the slice may be over, is found out inside. Bench `rwlock`, Intel, of Go, with that
+    /// and the one test of `RwWord::end_read` (the count alone gains nothing): one worker, one process 1.09 -> 0.97, 64
+    /// processes 1.15 -> 0.98; two workers 0.89 -> 0.86.
+    #[inline(always)]
+    fn read_plainly(&self, site: &'static Location<'static>) -> bool {
+        let Some(poisoned) = self.word.read_or_step_back() else { return false };
+        if poisoned || is_on() || is_used_up() {
+            self.word.end_read();
+            return false;
+        }
+        self.holder.note(site);
+        true
+    }
+
+    /// As [`read_plainly`](Self::read_plainly), for a writer.
+    #[inline(always)]
+    fn write_plainly(&self, site: &'static Location<'static>) -> bool {
+        let Some(poisoned) = self.word.try_write() else { return false };
+        if poisoned || is_on() || is_used_up() {
+            self.word.end_write(false);
+            return false;
+        }
+        self.holder.note(site);
+        true
+    }
+
+    /// Slow path of `read`; says whether it is poisoned.
     #[cold]
+    #[inline(never)]
     #[track_caller]
-    fn wait_to_read(&self, site: &'static Location<'static>) -> bool {
-        self.read_slow(None, site);
+    fn read(&self, site: &'static Location<'static>) -> bool {
+        counted_point_at("RwLock::read", site);
+        if self.word.try_read().is_none() {
+            self.read_slow(None, site);
+        }
+        self.holder.note(site);
         self.word.is_poisoned()
     }
 
-    /// Enters as the writer; says whether it is poisoned.
+    /// Slow path of `write`; says whether it is poisoned.
     #[cold]
+    #[inline(never)]
     #[track_caller]
-    fn wait_to_write(&self, site: &'static Location<'static>) -> bool {
-        self.write_slow(None, site);
+    fn write(&self, site: &'static Location<'static>) -> bool {
+        counted_point_at("RwLock::write", site);
+        if self.word.try_write().is_none() {
+            self.write_slow(None, site);
+        }
+        self.holder.note(site);
         self.word.is_poisoned()
     }
 
@@ -194,13 +233,11 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        counted_point("RwLock::read");
         let site = Location::caller();
-        let poisoned = match self.raw.word.read_or_step_back() {
-            Some(poisoned) => poisoned,
-            None => self.raw.wait_to_read(site),
-        };
-        self.raw.holder.note(site);
+        if self.raw.read_plainly(site) {
+            return Ok(RwLockReadGuard::of(self));
+        }
+        let poisoned = self.raw.read(site);
         self.reader(poisoned)
     }
 
@@ -228,13 +265,11 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        counted_point("RwLock::write");
         let site = Location::caller();
-        let poisoned = match self.raw.word.try_write() {
-            Some(poisoned) => poisoned,
-            None => self.raw.wait_to_write(site),
-        };
-        self.raw.holder.note(site);
+        if self.raw.write_plainly(site) {
+            return self.writer(false);
+        }
+        let poisoned = self.raw.write(site);
         self.writer(poisoned)
     }
 

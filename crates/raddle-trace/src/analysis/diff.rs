@@ -2,6 +2,7 @@
 //! May use: `log`.
 //! Never: a cause that the figures do not show.
 
+use super::hardware::SlowerBy;
 use super::{Advice, Analysis, Class, Forecast, Language, predict};
 use crate::log::Log;
 use std::fmt;
@@ -40,6 +41,8 @@ pub struct Diff {
     /// If the same work took much longer in the second trace, on more workers: the label of which that is most true,
     /// and how many times as long all running took.
     pub slower: Option<(String, f64)>,
+    /// Why, as far as the processor's counters tell.
+    pub slower_by: SlowerBy,
     /// What to do about the second.
     pub advice: Advice,
     /// In whose words to say that.
@@ -62,6 +65,7 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         workers: [one.workers.len(), two.workers.len()],
         changes,
         slower: slower(one, two),
+        slower_by: SlowerBy::of(one.hardware, two.hardware),
         crosses: two.verdict.crossed.is_some() && one.verdict.crossed.is_none(),
         crossing: both(&|a| wakes(a, false)),
         outside: both(&|a| wakes(a, true)),
@@ -144,7 +148,7 @@ impl fmt::Display for Diff {
             )?;
         }
         if let Some((label, times)) = &self.slower {
-            let why = "shared cache lines or memory bandwidth, unless others used the machine";
+            let why = self.slower_by;
             writeln!(f, "the same work took {times:.1} times as long, above all {label}: {why}")?;
         }
         match self.changes.first().filter(|change| change.more_ns() > 0) {

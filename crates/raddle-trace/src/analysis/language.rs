@@ -99,9 +99,12 @@ impl fmt::Display for InLanguage<'_> {
                 )
             }
             Advice::WakeOne(label, _) => write!(f, "wake as many of {label} as can go on"),
-            Advice::None | Advice::Split(..) | Advice::Coarser | Advice::Larger(..) | Advice::Elsewhere => {
-                advice.fmt(f)
-            }
+            Advice::None
+            | Advice::Split(..)
+            | Advice::Time(_)
+            | Advice::Coarser
+            | Advice::Larger(..)
+            | Advice::Elsewhere => advice.fmt(f),
         }
     }
 }
@@ -124,6 +127,7 @@ mod tests {
             Advice::Spread(text("stage")),
             Advice::Split(text("stage"), 1000),
             Advice::MoreWork,
+            Advice::Time(text("stage")),
             Advice::Coarser,
             Advice::Larger(text("main"), 1000, 300),
             Advice::Elsewhere,

@@ -12,6 +12,7 @@ mod blocked;
 mod convoy;
 mod diff;
 mod edges;
+mod hardware;
 mod idle;
 mod jobs;
 mod kernel;
@@ -34,6 +35,7 @@ pub use blocked::Stay;
 pub use convoy::Convoy;
 pub use diff::{Change, Diff, diff};
 pub use edges::{Edge, WaitObject};
+pub use hardware::{Hardware, SlowerBy};
 pub use idle::{Class, Decades};
 pub use jobs::Jobs;
 pub use language::{InLanguage, Language};
@@ -81,6 +83,8 @@ pub struct Analysis {
     pub jobs: Jobs,
     /// The program's own spans, marks and counters.
     pub user: UserEvents,
+    /// What the processor counted, if it could be asked.
+    pub hardware: Option<Hardware>,
     /// The finding and the advice.
     pub verdict: Verdict,
     /// The predicted run time with the verdict's advice, if the trace allows a prediction.
@@ -119,6 +123,7 @@ impl Analysis {
             path,
             jobs: jobs::of(&by_time),
             user: user_events::of(&by_time),
+            hardware: Hardware::of(log),
             predicted: predicted.filter(|_| verdict.language.has_placement() || !verdict.advice.is_place()),
             verdict,
             workers,

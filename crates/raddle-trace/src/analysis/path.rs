@@ -27,15 +27,26 @@ pub struct Path {
     pub parts: Vec<(String, u64)>,
     /// When something runs on it: from, until; by time, and apart from each other.
     pub(super) runs: Vec<(u64, u64)>,
+    /// When it waits for a turn, in the same way.
+    pub(super) turns: Vec<(u64, u64)>,
 }
 
 impl Path {
     /// For how much of the time from `begin` to `end` something runs on it.
     pub(super) fn runs_within(&self, begin: u64, end: u64) -> u64 {
-        let first = self.runs.partition_point(|(_, until)| *until <= begin);
-        let within = self.runs[first..].iter().take_while(|(from, _)| *from < end);
-        within.map(|(from, until)| (*until).min(end) - (*from).max(begin)).sum()
+        within(&self.runs, begin, end)
     }
+
+    /// For how much of that time it waits for a turn, behind what its worker runs.
+    pub(super) fn waits_for_turn_within(&self, begin: u64, end: u64) -> u64 {
+        within(&self.turns, begin, end)
+    }
+}
+
+fn within(times: &[(u64, u64)], begin: u64, end: u64) -> u64 {
+    let first = times.partition_point(|(_, until)| *until <= begin);
+    let within = times[first..].iter().take_while(|(from, _)| *from < end);
+    within.map(|(from, until)| (*until).min(end) - (*from).max(begin)).sum()
 }
 
 /// From a wake by another worker to the slice.
@@ -190,20 +201,35 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
             None => break,
         };
         let since = since.min(slice.begin_ns);
+        let begun = path.runs.last().map_or(slice.begin_ns, |(later, _)| slice.begin_ns.min(*later));
+        if why == READY && since < begun {
+            path.turns.push((since, begun));
+        }
         *waiting.entry(why).or_default() += slice.begin_ns - since - after_wake;
         path.ns = end - since;
         let Some(next) = next else { break };
         (run, until) = (next, since);
     }
     path.runs.reverse();
+    path.turns.reverse();
+    path.parts = parts(log, running, waiting);
+    path
+}
+
+/// The parts of the path, the longest first: running by thread, and the ways of waiting.
+fn parts(
+    log: &Log,
+    running: HashMap<u32, u64>,
+    waiting: HashMap<Cow<'static, str>, u64>,
+) -> Vec<(String, u64)> {
     let mut parts: HashMap<String, u64> = HashMap::new();
     for (thread, ns) in running {
         *parts.entry(format!("{} runs", labels::split(&log.name(thread)).0)).or_default() += ns;
     }
     parts.extend(waiting.into_iter().map(|(why, ns)| (why.into_owned(), ns)));
-    path.parts = parts.into_iter().filter(|(_, ns)| *ns > 0).collect();
-    path.parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    path
+    let mut parts: Vec<_> = parts.into_iter().filter(|(_, ns)| *ns > 0).collect();
+    parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    parts
 }
 
 #[cfg(test)]
@@ -229,6 +255,7 @@ mod tests {
         // The source to its yield and to its wake, then the sink.
         assert_eq!(path.runs, [(0, 100), (130, 200), (260, 960)]);
         assert_eq!((path.runs_within(50, 300), path.runs_within(210, 250)), (50 + 70 + 40, 0));
+        assert_eq!((path.turns.clone(), path.waits_for_turn_within(120, 500)), (vec![(100, 130)], 10));
     }
 
     /// Two sleepers of one worker, both woken by the other worker: the second waits for the first, too.

@@ -96,7 +96,8 @@ impl Placements {
         }
     }
 
-    /// Whether the program placed about as many threads of a label on each worker.
+    /// Whether the program placed about as many threads of a label on each worker: none has more than a quarter above
+    /// its share.
     fn is_even(&self, log: &Log, label: &str, workers: usize) -> bool {
         let mut counts = vec![0_usize; workers.max(1)];
         for (thread, _) in self.spawned.iter().filter(|(_, made)| made.1 == Freedom::Placed) {
@@ -107,7 +108,7 @@ impl Placements {
             }
         }
         let (most, all) = (counts.iter().max().copied().unwrap_or(0), counts.iter().sum::<usize>());
-        most * 2 <= all.div_ceil(workers.max(1)) * 3
+        most * 4 <= all.div_ceil(workers.max(1)) * 5
     }
 }
 

@@ -20,7 +20,7 @@ use super::order;
 use super::placement::Placements;
 use super::simulate::{self, Placement, Rules, Simulation, WakeLatency};
 use super::timeline::WorkerTime;
-use super::verdict::Advice;
+use super::verdict::{self, Advice};
 use crate::event::Freedom;
 use crate::log::Log;
 use std::collections::HashMap;
@@ -127,10 +127,17 @@ pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Op
             .min(ns)
     };
     match advice {
-        Advice::Split(_, alone_ns) => both(log, workers, |record_ns| {
-            let left = log.wall_ns().saturating_sub(alone_ns - alone_ns / count);
-            Some(Range::exactly(less(left, record_ns)))
-        }),
+        Advice::Split(name, alone_ns) => {
+            // Each time, somebody has to be woken for the other parts, who has been idle for that long.
+            let latency = wake_latency(workers).ns;
+            let wake_ns = latency[latency.len() - 1];
+            let wakes_ns = verdict::times_alone(log, workers, name, wake_ns).saturating_mul(wake_ns);
+            both(log, workers, |record_ns| {
+                let left = log.wall_ns().saturating_sub(alone_ns - alone_ns / count);
+                let most = left.saturating_add(wakes_ns).min(log.wall_ns());
+                Some(Range::of(less(left, record_ns), less(most, record_ns)))
+            })
+        }
         Advice::FewerWorkers(fewer) => both(log, workers, |record_ns| {
             let all = ran + sum(|worker| worker.overhead_ns);
             Some(Range::exactly(less(all / (*fewer).max(1) as u64, record_ns)))

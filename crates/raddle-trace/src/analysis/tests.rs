@@ -3,7 +3,7 @@
 //! Never: an expected figure that was not worked out on paper.
 
 use super::*;
-use crate::event::{Event, IdleCause, StopReason};
+use crate::event::{Event, Freedom, IdleCause, StopReason, pack};
 use crate::file::Sample;
 use crate::log::tests::Script;
 
@@ -488,7 +488,89 @@ fn pieces_that_are_too_fine_are_told_apart_from_a_long_thread() {
         script.switch(0, 2_000_000, StopReason::Exit, 0);
         let verdict = Analysis::of(&script.log()).verdict;
         assert_eq!(verdict.advice, Advice::Larger("main".to_owned(), 1000, 400), "{verdict}");
+        assert_eq!(verdict.cause(), "stealing: larger pieces");
     }
+}
+
+/// The kernel took more than all that was idle; but to end others would change little.
+#[test]
+fn small_pieces_are_told_also_beside_other_programs() {
+    let mut script = Script::new(2, 2_000_000);
+    script.name(1, "main").name(5000, "other").switch(0, 0, StopReason::None, 1);
+    for piece in 0..1000_u32 {
+        let (thread, ns) = (piece + 2, u64::from(piece) * 2_000);
+        script.put(0, ns + 100, Event::Spawn, thread, 0);
+        script.switch(0, ns + 1000, StopReason::Yield, thread).switch(0, ns + 1400, StopReason::Exit, 1);
+    }
+    script.switch(0, 2_000_000, StopReason::Exit, 0).switch(1, 0, StopReason::None, 5000);
+    script.switch(1, 1_680_000, StopReason::Exit, 0).idle(1, 1_680_000, 2_000_000, IdleCause::Stop);
+    for (ticks, kernel_wait_ns) in [(1000, 70), (1_600_000, 400_070)] {
+        script.samples.push(Sample { ticks, worker: 1, ready: 0, backlog_ns: 0, kernel_wait_ns });
+    }
+    let verdict = Analysis::of(&script.log()).verdict;
+    assert!(verdict.kernel.is_some(), "{verdict}");
+    assert_eq!(verdict.cause(), "stealing: larger pieces", "{verdict}");
+}
+
+/// Two that sleep a millisecond each, and one that nobody has anything for.
+#[test]
+fn who_sleeps_until_a_time_comes_is_not_told_to_have_more_work() {
+    let mut script = Script::new(2, 4_060_000);
+    script.name(1, "ticker 1").name(2, "ticker 2");
+    for round in 0..4 {
+        let ns = round * 1_000_000;
+        let before = if round == 0 { StopReason::None } else { StopReason::Sleep };
+        for thread in [1, 2] {
+            let begin = ns + u64::from(thread) * 10_000;
+            script.wake(0, begin - 1_000, thread, 0).switch(0, begin, before, thread);
+            script.switch(0, begin + 10_000, StopReason::Sleep, 0);
+        }
+        script.idle(0, ns + 30_000, ns + 1_009_000, IdleCause::Own);
+    }
+    script.idle(1, 0, 4_060_000, IdleCause::Stop);
+    let verdict = Analysis::of(&script.log()).verdict;
+    assert_eq!(verdict.advice, Advice::Time("ticker".to_owned()), "{verdict}");
+    assert_eq!(verdict.cause(), "starved: waits for time");
+}
+
+/// Each item that ends wakes the one who counts them, on an idle worker, which comes late. Came it at once, the items
+/// would still wait for each other on the one worker on which they were placed.
+#[test]
+fn hand_offs_beside_a_queue_on_another_worker_are_not_the_cause() {
+    let mut script = Script::new(2, 461_000);
+    script.name(9, "main").switch(1, 0, StopReason::None, 9).switch(1, 1_000, StopReason::Join, 0);
+    for item in 1..=4_u32 {
+        let (begin, ran) = (u64::from(item - 1) * 100_000, u64::from(item) * 100_000 + 60_000);
+        script.name(item, &format!("item {item}"));
+        script.put(0, 0, Event::Spawn, item, pack(0, Freedom::Placed as u32));
+        let before = if item == 1 { StopReason::None } else { StopReason::Exit };
+        script.switch(0, begin, before, item).wake(0, begin + 99_900, 9, 1);
+        let since = if item == 1 { 1_000 } else { ran - 99_000 };
+        script.idle(1, since, ran, IdleCause::Mail);
+        script.switch(1, ran, StopReason::None, 9).switch(1, ran + 1_000, StopReason::Join, 0);
+    }
+    script.switch(0, 400_000, StopReason::Exit, 0).idle(0, 400_000, 461_000, IdleCause::Stop);
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    assert!(analysis.idle_ns(Class::HandOff) > analysis.idle_ns(Class::Misplaced), "{}", analysis.verdict);
+    assert_eq!(analysis.verdict.cause(), "misplaced: spread item", "{}", analysis.verdict);
+}
+
+#[test]
+fn three_of_four_on_one_worker_are_placed_unevenly() {
+    let mut script = Script::new(2, 900_000);
+    for item in 1..=12_u32 {
+        script.name(item, &format!("item {item}"));
+        let worker = u32::from(item > 9);
+        script.put(0, 0, Event::Spawn, item, pack(worker as u8, Freedom::Placed as u32));
+        let turn = if worker == 0 { item - 1 } else { item - 10 };
+        let before = if turn == 0 { StopReason::None } else { StopReason::Exit };
+        script.switch(worker, u64::from(turn) * 100_000, before, item);
+    }
+    script.switch(0, 900_000, StopReason::Exit, 0).switch(1, 300_000, StopReason::Exit, 0);
+    script.idle(1, 300_000, 900_000, IdleCause::Stop);
+    let verdict = Analysis::of(&script.log()).verdict;
+    assert_eq!(verdict.advice, Advice::Spread("item".to_owned()), "{verdict}");
 }
 
 /// Two equal groups, of which now one thread and now another one is the last: what is to be split is their label.

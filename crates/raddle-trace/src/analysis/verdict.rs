@@ -12,7 +12,7 @@ use super::path::Path;
 use super::placement::{PinnedLoad, Placements, WaitedBeside};
 use super::storm::{self, Storm};
 use super::timeline::{Slice, WorkerTime};
-use crate::event::Event;
+use crate::event::{Event, StopReason};
 use crate::log::{At, Log};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -67,6 +67,8 @@ pub enum Advice {
     Split(String, u64),
     /// There is not enough parallel work.
     MoreWork,
+    /// Members of this label sleep until a time comes, and nothing else is ready.
+    Time(String),
     /// Steal less often: make the pieces larger.
     Coarser,
     /// The members of this label spawn so many threads, which run for so many nanoseconds each: make them larger.
@@ -126,6 +128,9 @@ impl fmt::Display for Advice {
                 write!(f, "split {thread}, which ran alone for {}", crate::analysis::duration(*ns))
             }
             Advice::MoreWork => f.write_str("give it more parallel work"),
+            Advice::Time(label) => {
+                write!(f, "{label} sleep until a time comes, and nothing else is ready: it ends when they do")
+            }
             Advice::Coarser => f.write_str("make the pieces of work larger: stealing one costs more than it saves"),
             Advice::Larger(label, count, ns) => {
                 let each = crate::analysis::duration(*ns);
@@ -168,6 +173,8 @@ impl Verdict {
         let class = match &self.advice {
             Advice::Convoy(..) => "lock convoy",
             Advice::WakeOne(..) => "wake storm",
+            // Whether who waits for small pieces finds none, or has not stolen one yet, differs from run to run.
+            Advice::Coarser | Advice::Larger(..) => Class::Stealing.name(),
             _ if self.crossed.is_some() => Class::HandOff.name(),
             _ => self.worst.map_or("none", |(class, _)| class.name()),
         };
@@ -181,6 +188,7 @@ impl Verdict {
             Advice::Spread(of) => format!("spread {of}"),
             Advice::Split(name, _) => format!("split {}", label(name)),
             Advice::MoreWork => "more work".to_owned(),
+            Advice::Time(_) => "waits for time".to_owned(),
             Advice::Coarser | Advice::Larger(..) => "larger pieces".to_owned(),
             Advice::FewerWorkers(_) => "fewer workers".to_owned(),
             Advice::Elsewhere => "end others".to_owned(),
@@ -266,15 +274,19 @@ pub(super) fn of(
     let all = wall * workers.len().max(1) as f64;
     let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
     let ns_of = |class| workers.iter().map(|worker| worker.idle_ns(class)).sum::<u64>();
-    let (beside, own) = (hand_offs_beside(workers, path), Class::OWN.map(ns_of).iter().sum::<u64>());
+    let own = Class::OWN.map(ns_of).iter().sum::<u64>();
+    let (beside, behind) = hand_offs_beside(workers, path);
+    // Only if there is more of that kind: it is a queue at another worker, and not a moment in one.
+    let behind = if ns_of(Class::Misplaced) as f64 >= WORTH_SAYING * all { behind } else { 0 };
     let is_serial = unavoidable_ns(workers) * 2 >= own;
     let share = |class| {
         let ns = match class {
             Class::Kernel | Class::Blocked => ns_of(class),
             Class::Starved if is_serial => own,
             _ if is_serial => 0,
-            Class::HandOff => ns_of(class) - beside,
+            Class::HandOff => ns_of(class) - beside - behind,
             Class::Starved => ns_of(class) + beside,
+            Class::Misplaced => ns_of(class) + behind,
             _ => ns_of(class),
         };
         ns as f64 / all
@@ -286,6 +298,7 @@ pub(super) fn of(
     // What a blocked worker keeps waiting is booked elsewhere: so this comes first.
     let blocked = blocked.map(|ns| (Class::Blocked, ns as f64 / all));
     let worst = blocked.or_else(|| worst(share).filter(|_| workers.len() > 1));
+    let (worst, fine) = fine_beside_others(log, workers, worst, own as f64 / all);
     let kernel = Some(share(Class::Kernel)).filter(|share| *share >= WORTH_SAYING);
     let kernel = kernel.filter(|_| worst.is_some_and(|(class, _)| class != Class::Kernel));
     let named = Named::of(log, workers, by_time, worst);
@@ -300,7 +313,8 @@ pub(super) fn of(
             _ => together(log, workers, inner),
         },
         Some((Class::Misplaced, _)) => misplaced(log, workers),
-        Some((Class::Starved, _)) => alone(log, workers),
+        Some((Class::Starved, _)) => sleepers(log, workers).unwrap_or_else(|| alone(log, workers)),
+        _ if let Some(larger) = fine => larger,
         Some((Class::Stealing, _)) if costs_more_than_it_saves(workers) => coarser(log, workers),
         Some((Class::Stealing, _)) => alone(log, workers),
         Some((Class::Kernel, share)) => fewer(log, workers, share),
@@ -345,21 +359,24 @@ impl Named {
     }
 }
 
-/// The time of hand-offs while something ran on the critical path. However fast they were, the program would not have
-/// ended sooner: these workers waited for what ran there. A consumer that its producer keeps waiting is woken for each
-/// item, and how much of its idle time the wakes take differs between two runs; what it waits for does not.
-fn hand_offs_beside(workers: &[WorkerTime], path: &Path) -> u64 {
-    let mut beside = 0;
+/// The time of hand-offs while something ran on the critical path, and while that waited for a turn. However fast they
+/// were, the program would not have ended sooner: these workers waited for what ran there, or would have had nothing of
+/// what waited. A consumer that its producer keeps waiting is woken for each item, and how much of its idle time the
+/// wakes take differs between two runs; what it waits for does not.
+fn hand_offs_beside(workers: &[WorkerTime], path: &Path) -> (u64, u64) {
+    let (mut beside, mut behind) = (0, 0);
     for gap in workers.iter().flat_map(|worker| &worker.gaps) {
         let mut at = gap.begin_ns;
         for (class, ns) in &gap.parts {
             if *class == Class::HandOff {
-                beside += path.runs_within(at, at + ns);
+                let runs = path.runs_within(at, at + ns);
+                beside += runs;
+                behind += path.waits_for_turn_within(at, at + ns).min(ns - runs);
             }
             at += ns;
         }
     }
-    beside
+    (beside, behind)
 }
 
 /// The idle time that would be there if every hand-off and every steal took no time: a thread can use one worker only,
@@ -555,6 +572,91 @@ fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Option<Alone> {
     let lost: u64 = workers.iter().map(lost).sum();
     let name = if most >= ns - ns / 4 { log.name(thread) } else { label.clone() };
     (ns >= lost / (workers.len() as u64 - 1).max(1) / 4).then_some(Alone { label, name, ns })
+}
+
+/// Pieces that run for less cost more than they do, whoever else has a core.
+const FINE_NS: u64 = 2_000;
+
+/// Where others seem to cost the most: whether the pieces are what the program is to be told of, with that advice.
+fn fine_beside_others(
+    log: &Log,
+    workers: &[WorkerTime],
+    worst: Option<(Class, f64)>,
+    own: f64,
+) -> (Option<(Class, f64)>, Option<Advice>) {
+    let is_others = own >= WORTH_SAYING && worst.is_some_and(|(class, _)| class == Class::Kernel);
+    let alone = if is_others { longest_alone(log, workers) } else { None };
+    let is_fine = |advice: &Advice| matches!(advice, Advice::Larger(_, _, mean) if *mean < FINE_NS);
+    let fine = alone.and_then(|alone| larger(log, workers, &alone)).filter(is_fine);
+    (if fine.is_some() { Some((Class::Stealing, own)) } else { worst }, fine)
+}
+
+/// Three quarters of something.
+fn is_most(part: u64, of: u64) -> bool {
+    of > 0 && u128::from(part) * 4 >= u128::from(of) * 3
+}
+
+/// If workers idled together, for the most part, until a time came: who slept until then.
+fn sleepers(log: &Log, workers: &[WorkerTime]) -> Option<Advice> {
+    let slices = workers.iter().flat_map(|worker| &worker.slices);
+    let mut last_stops: HashMap<u32, Vec<(u64, StopReason)>> = HashMap::new();
+    for slice in slices.clone() {
+        last_stops.entry(slice.thread).or_default().push((slice.end_ns, slice.stopped));
+    }
+    last_stops.values_mut().for_each(|stops| stops.sort_unstable_by_key(|(ns, _)| *ns));
+    let slept = |thread: u32, ns: u64| {
+        let stops = last_stops.get(&thread)?;
+        let last = stops[..stops.partition_point(|(ended, _)| *ended <= ns)].last()?;
+        (last.1 == StopReason::Sleep).then_some(thread)
+    };
+    let (mut all, mut ended, mut timed) = (0, 0, 0);
+    let mut by_label = BTreeMap::<String, u64>::new();
+    for gap in workers.iter().flat_map(|worker| &worker.gaps) {
+        all += gap.ns();
+        ended += if gap.after == 0 { 0 } else { gap.ns() };
+        if let Some(thread) = slept(gap.after, gap.end_ns) {
+            timed += gap.ns();
+            *by_label.entry(labels::split(&log.name(thread)).0.into_owned()).or_default() += gap.ns();
+        }
+    }
+    let mut ran: Vec<(u64, u64)> = slices.map(|slice| (slice.begin_ns, slice.end_ns)).collect();
+    ran.sort_unstable();
+    let (mut busy, mut until) = (0, 0);
+    for (begin, end) in ran {
+        busy += end.saturating_sub(begin.max(until));
+        until = until.max(end);
+    }
+    let together = log.wall_ns().saturating_sub(busy).saturating_mul(workers.len() as u64);
+    let is_so = is_most(timed, ended) && is_most(together, all);
+    by_label.into_iter().max_by_key(|(_, ns)| *ns).filter(|_| is_so).map(|(label, _)| Advice::Time(label))
+}
+
+/// How often what is named so, or has that label, ran while no other thread did, if for as long as a wake takes.
+pub(super) fn times_alone(log: &Log, workers: &[WorkerTime], name: &str, wake_ns: u64) -> u64 {
+    let slices = workers.iter().flat_map(|worker| &worker.slices);
+    let mut edges: Vec<(u64, bool, u32)> =
+        slices.flat_map(|s| [(s.begin_ns, true, s.thread), (s.end_ns, false, s.thread)]).collect();
+    edges.sort_unstable();
+    let is_it = |thread: u32| {
+        let own = log.name(thread);
+        own == name || labels::split(&own).0 == name
+    };
+    let (mut running, mut since, mut times): (Vec<u32>, u64, u64) = (Vec::new(), 0, 0);
+    for (ns, begins, thread) in edges {
+        if let [only] = running[..]
+            && ns - since >= wake_ns
+            && is_it(only)
+        {
+            times += 1;
+        }
+        since = ns;
+        if begins {
+            running.push(thread);
+        } else if let Some(place) = running.iter().position(|t| *t == thread) {
+            running.swap_remove(place);
+        }
+    }
+    times
 }
 
 /// From so many pieces on, their mean is reliable.

@@ -13,7 +13,7 @@ use super::flow::Flow;
 use super::join::join_at;
 use filled::{AllWritten, Filled, Slots};
 use pace::Pace;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, needs_drop};
 use std::ops::Range;
 use std::panic::Location;
 
@@ -120,7 +120,11 @@ fn blocks<T: Turns>(turns: T, mut pace: Pace, site: &'static Location<'static>) 
         // Asked for anew each time: a turn may wait, and go on elsewhere.
         let Some(flow) = Flow::current() else { return and(done, rest.run()) };
         let left = rest.count();
-        let count = pace.block(left, flow.worker().now_ns());
+        let count = pace.block(left, || flow.worker().now_ns());
+        // Who has no peers is helped where a turn waits: turns that do are dear.
+        if pace.is_short(left) && flow.shared().workers().len() == 1 {
+            return and(done, rest.run());
+        }
         if flow.worker().jobs.is_wanted() {
             // A fork that nobody has yet is no smaller than a half of what is left here, and goes first.
             if flow.forks().top().is_some() {
@@ -231,5 +235,9 @@ fn run_items<T, F: Fn(&mut T)>(items: &mut [T], f: &F) {
 
 #[inline(never)]
 fn run_values<T, R, F: Fn(&T) -> R>(items: &[T], slots: &mut [MaybeUninit<R>], f: &F) -> AllWritten {
-    filled::write(slots, items.iter().map(f))
+    if needs_drop::<R>() {
+        filled::write(slots, items.iter().map(f))
+    } else {
+        filled::write_plain(slots, items, f)
+    }
 }

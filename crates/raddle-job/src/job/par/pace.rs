@@ -2,15 +2,16 @@
 //! May use: nothing.
 //! Never: the code of a turn.
 //!
-//! A look costs 2 ns and a reading of the clock 25, while the cheapest turn takes a third of one, if the compiler can
-//! run several at once. So a loop looks after a *block* of turns. Somebody who is idle waits for a block at most, so
-//! that a block is to be short, in time: what turns of the last block took says how many make [`BLOCK_NS`].
+//! A look costs 2 ns and a reading of the clock 25 to 50, while the cheapest turn takes a third of one, if the compiler
+//! can run several at once. So a loop looks after a *block* of turns. Somebody who is idle waits for a block at most,
+//! so that a block is to be short, in time: what turns of the last block took says how many make [`BLOCK_NS`]. Blocks
+//! that should take less than [`READ_NS`] together are timed together.
 //!
 //! And a part that will take less than [`CUT_NS`] is not cut: it is over when somebody has come for its half. Nor is
 //! one whose turns are cheap while a job lies open: the next look is soon. (A dear turn may be the last for long: then
 //! several lie open.)
 //!
-//! What if turns become dear? The helper waits for one block too long: for an eighth of what is left, or for what used
+//! What if turns become dear? The helper waits for one block too long: for a quarter of what is left, or for what used
 //! to take [`LEAST_NS`], or for [`MOST`] turns.
 //!
 //! Considered: a look at each turn, as it was (PERF: bench `loops`, of Rayon 2.5 for numbers, 2 for elements, 6 to 8
@@ -25,8 +26,14 @@ const BLOCK_NS: u64 = 3_000;
 /// So much of a block, even where little is left.
 const LEAST_NS: u64 = BLOCK_NS / 10;
 
+/// So long a block should have taken, or several, before the clock is read.
+const READ_NS: u64 = 500;
+
 /// What takes less is not cut.
 const CUT_NS: u64 = 8 * BLOCK_NS;
+
+/// A tick: for so long a loop runs whose worker has no peers, without a look.
+const SHORT_NS: u64 = 10_000_000;
 
 /// The most turns of a block.
 const MOST: usize = 8192;
@@ -38,42 +45,58 @@ const GROWTH: usize = 64;
 pub(super) struct Pace {
     /// What a turn took, in picoseconds; 0 as long as nobody knows.
     turn_ps: u64,
-    /// The last block, and when it began; 0 for none.
+    /// So many turns take [`BLOCK_NS`], and [`LEAST_NS`]; 1 as long as nobody knows.
+    enough: usize,
+    least: usize,
+    /// The last block.
     block: usize,
-    began_ns: u64,
+    /// When the clock was read, 0 if it was not, and how many turns have begun since.
+    read_ns: u64,
+    since: usize,
 }
 
 impl Pace {
     pub(super) fn new() -> Pace {
-        Pace { turn_ps: 0, block: 0, began_ns: 0 }
+        Pace { turn_ps: 0, enough: 1, least: 1, block: 0, read_ns: 0, since: 0 }
     }
 
     /// For a part: it has not begun, but takes what the whole took.
     pub(super) fn of_part(self) -> Pace {
-        Pace { began_ns: 0, ..self }
+        Pace { read_ns: 0, since: 0, ..self }
     }
 
     /// How many turns to run now, of the `left` that there are.
     #[inline]
-    pub(super) fn block(&mut self, left: usize, now_ns: u64) -> usize {
-        if self.began_ns > 0 {
-            self.learn(now_ns.saturating_sub(self.began_ns));
+    pub(super) fn block(&mut self, left: usize, now_ns: impl FnOnce() -> u64) -> usize {
+        let took_ps = self.turn_ps.saturating_mul(self.since as u64);
+        if self.read_ns == 0 || self.turn_ps == 0 || took_ps >= 1000 * READ_NS {
+            self.learn(now_ns().max(1));
         }
-        self.began_ns = now_ns.max(1);
-        let enough = self.turns_in(BLOCK_NS).min(self.block * GROWTH);
-        self.block = enough.min((left / 8).max(self.turns_in(LEAST_NS))).clamp(1, left);
+        let enough = self.enough.min(self.block * GROWTH);
+        self.block = enough.min((left / 4).max(self.least)).clamp(1, left);
+        self.since += self.block;
         self.block
     }
 
-    /// The block has taken so long. A clock that stands still says nothing.
-    fn learn(&mut self, took_ns: u64) {
-        self.turn_ps = took_ns.saturating_mul(1000) / self.block as u64;
+    /// What has begun since the clock was read has ended by now. A clock that stands still says nothing.
+    fn learn(&mut self, now_ns: u64) {
+        if self.read_ns > 0 {
+            self.turn_ps = now_ns.saturating_sub(self.read_ns).saturating_mul(1000) / self.since as u64;
+            (self.enough, self.least) = (self.turns_in(BLOCK_NS), self.turns_in(LEAST_NS));
+        }
+        (self.read_ns, self.since) = (now_ns, 0);
     }
 
     /// How many turns take so long: one if nobody knows.
     fn turns_in(&self, ns: u64) -> usize {
         let turns = (1000 * ns).checked_div(self.turn_ps).unwrap_or(1);
         turns.min(MOST as u64) as usize
+    }
+
+    /// Whether so many turns should take less than [`SHORT_NS`]. No, if nobody knows.
+    #[inline]
+    pub(super) fn is_short(&self, left: usize) -> bool {
+        self.turn_ps > 0 && self.turn_ps.saturating_mul(left as u64) <= 1000 * SHORT_NS
     }
 
     /// Whether somebody would come in time for the half of so many turns, where so many jobs lie open. Yes, if nobody
@@ -93,9 +116,12 @@ mod tests {
     fn blocks(turns: usize, turn_ps: impl Fn(usize) -> u64) -> Vec<usize> {
         let (mut pace, mut now_ps, mut done, mut all) = (Pace::new(), 1000, 0, Vec::new());
         while done < turns {
-            let block = pace.block(turns - done, now_ps / 1000);
-            // And the clock.
-            now_ps += 25_000 + (done..done + block).map(&turn_ps).sum::<u64>();
+            let mut clock_ps = 0;
+            let block = pace.block(turns - done, || {
+                clock_ps = 25_000;
+                now_ps / 1000
+            });
+            now_ps += clock_ps + (done..done + block).map(&turn_ps).sum::<u64>();
             done += block;
             all.push(block);
         }
@@ -146,17 +172,27 @@ mod tests {
     fn a_part_is_cut_if_it_takes_long_or_nobody_knows() {
         let mut pace = Pace::new();
         assert!(pace.is_worth_a_cut(2, 3));
-        pace.block(1000, 1);
-        pace.block(999, 1001);
+        pace.block(1000, || 1);
+        pace.block(999, || 1001);
         assert!(pace.is_worth_a_cut(24, 0) && !pace.is_worth_a_cut(23, 0));
         assert!(!pace.is_worth_a_cut(1000, 1));
-        pace.block(998, 1001 + 100_000_000);
+        pace.block(998, || 1001 + 100_000_000);
         assert!(pace.is_worth_a_cut(2, 3));
+    }
+
+    #[test]
+    fn what_takes_a_tick_is_short() {
+        let mut pace = Pace::new();
+        assert!(!pace.is_short(1));
+        pace.block(1000, || 1);
+        pace.block(999, || 1001);
+        assert!(pace.is_short(10_000) && !pace.is_short(10_001));
     }
 
     #[test]
     fn a_clock_that_stands_still_says_nothing() {
         let mut pace = Pace::new();
-        assert!((0..100).all(|_| pace.block(1000, 7) == 1 && pace.is_worth_a_cut(2, 3)));
+        let says_nothing = |pace: &Pace| pace.is_worth_a_cut(2, 3) && !pace.is_short(1);
+        assert!((0..100).all(|_| pace.block(1000, || 7) == 1 && says_nothing(&pace)));
     }
 }

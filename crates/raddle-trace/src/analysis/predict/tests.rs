@@ -331,6 +331,21 @@ fn where_moving_brings_nothing_the_long_one_is_to_be_split() {
     );
 }
 
+/// Each time that it ran alone somebody else has to be woken, who has been idle meanwhile: a wake of a quiet machine.
+#[test]
+fn who_is_split_wakes_others_each_time() {
+    let mut script = Script::new(2, 1_000_000);
+    script.name(1, "sorter").name(2, "part 1").name(3, "part 2");
+    script.switch(0, 0, StopReason::None, 1).switch(0, 400_000, StopReason::Yield, 2);
+    script.switch(0, 600_000, StopReason::Exit, 1).switch(0, 1_000_000, StopReason::Exit, 0);
+    script.idle(1, 0, 400_000, IdleCause::Own).switch(1, 400_000, StopReason::None, 3);
+    script.switch(1, 600_000, StopReason::Exit, 0).idle(1, 600_000, 1_000_000, IdleCause::Stop);
+    let log = script.log();
+    let split = Advice::Split("sorter".to_owned(), 800_000);
+    let forecast = followed(&log, &split, &Analysis::of(&log).workers).expect("it is forecast");
+    assert_eq!(forecast.recorded, Range::of(600_000, 600_000 + 2 * kernel::WAKE_NS));
+}
+
 /// Clocks that disagree have two threads each begun by the other one.
 #[test]
 fn who_waits_for_each_other_for_ever_has_no_forecast() {

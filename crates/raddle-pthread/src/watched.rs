@@ -7,11 +7,10 @@
 //! still the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with
 //! the last one who waits.
 
-use crate::thread::cancel;
-use crate::thread::record;
-use crate::thread::signals;
+use crate::thread::record::{self, ThreadRecord};
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers};
+use crate::thread::{cancel, handlers, signals};
 use raddle_core::door::futex::deadline;
 use raddle_net::io::Descriptor;
 use raddle_syscall::Errno;
@@ -169,6 +168,7 @@ fn look_again(descriptor: c_int) {
 
 /// What a call of the kernel's never answers: the caller is to be cancelled.
 const CANCELLED: Errno = Errno(c_int::MAX);
+const ARRIVED: Errno = Errno(c_int::MAX - 1);
 
 /// How a wait has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,6 +177,8 @@ pub(crate) enum DescriptorEnd {
     TimedOut,
     /// By a handler of a signal.
     Interrupted,
+    /// A handler has to run first, which may end it; [`wait`] has run it.
+    Arrived,
     /// The caller is to be cancelled.
     Cancelled,
 }
@@ -186,10 +188,25 @@ pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers
     let watched = get(descriptor);
     let ended = watched.wait_or_be_ended((descriptor, way), until, handlers);
     put(descriptor, watched);
-    if ended == DescriptorEnd::Cancelled {
-        cancel::cancel_here();
+    match ended {
+        DescriptorEnd::Cancelled => cancel::cancel_here(),
+        DescriptorEnd::Arrived if !run_arrived(handlers) => DescriptorEnd::Ready,
+        DescriptorEnd::Arrived => DescriptorEnd::Interrupted,
+        ended => ended,
     }
-    ended
+}
+
+/// Runs the handlers that have arrived for the caller; whether one of them ends a wait that is ended by these.
+fn run_arrived(handlers: Handlers) -> bool {
+    let Some(here) = record::here() else { return false };
+    let counter = ends_by(here, handlers);
+    let before = counter.load(Ordering::Relaxed);
+    handlers::run_arrived(here, std::ptr::null_mut());
+    counter.load(Ordering::Relaxed) != before
+}
+
+fn ends_by(here: &ThreadRecord, handlers: Handlers) -> &AtomicU32 {
+    if handlers == Handlers::All { &here.signals } else { &here.breaks }
 }
 
 impl WatchedNumber {
@@ -205,16 +222,19 @@ impl WatchedNumber {
             let ready = self.wait(way, until, || false);
             return if ready { DescriptorEnd::Ready } else { DescriptorEnd::TimedOut };
         };
-        let counter = if handlers == Handlers::All { &here.signals } else { &here.breaks };
+        let counter = ends_by(here, handlers);
         let before = counter.load(Ordering::SeqCst); // pairs with the additions in `signals::note`
         let is_interrupted = || counter.load(Ordering::SeqCst) != before; // pairs with the same
         here.waits_for.store(descriptor + 1, Ordering::SeqCst); // pairs with the loads of those who end waits
-        let in_time = self.wait(way, until, || cancel::is_wanted(here) || is_interrupted());
+        let has_arrived = || handlers::has_arrived(here);
+        let in_time = self.wait(way, until, || cancel::is_wanted(here) || is_interrupted() || has_arrived());
         here.waits_for.store(0, Ordering::SeqCst); // pairs with the same
         if cancel::is_wanted(here) {
             DescriptorEnd::Cancelled
         } else if is_interrupted() {
             DescriptorEnd::Interrupted
+        } else if has_arrived() {
+            DescriptorEnd::Arrived
         } else if in_time {
             DescriptorEnd::Ready
         } else {
@@ -233,6 +253,22 @@ pub(crate) fn when_ready(
     way: Way,
     shared: bool,
     make: impl Fn() -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
+    loop {
+        match when_ready_once(descriptor, way, shared, &make) {
+            Err(CANCELLED) => cancel::cancel_here(),
+            Err(ARRIVED) if !run_arrived(Handlers::Breaking) => {}
+            Err(ARRIVED) => return Err(Errno(libc::EINTR)),
+            answer => return answer,
+        }
+    }
+}
+
+fn when_ready_once(
+    descriptor: c_int,
+    way: Way,
+    shared: bool,
+    make: &impl Fn() -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
     let in_turn = &IN_TURN[descriptor as usize % IN_TURN.len()];
     let alone = !shared && in_turn.load(Ordering::Relaxed) == 0;
@@ -258,14 +294,12 @@ pub(crate) fn when_ready(
         match watched.wait_or_be_ended((descriptor, way), None, Handlers::Breaking) {
             DescriptorEnd::Interrupted => break Err(Errno(libc::EINTR)),
             DescriptorEnd::Cancelled => break Err(CANCELLED),
+            DescriptorEnd::Arrived => break Err(ARRIVED),
             DescriptorEnd::Ready | DescriptorEnd::TimedOut => {}
         }
     };
     put(descriptor, watched);
     in_turn.fetch_sub(1, Ordering::Relaxed);
-    if answer == Err(CANCELLED) {
-        cancel::cancel_here();
-    }
     answer
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct ThreadRecord {
     /// How many handlers have run for it, and how many of those end what can be begun again.
     pub(crate) signals: AtomicU32,
     pub(crate) breaks: AtomicU32,
+    /// The signals that other threads have sent to this one, and whose handlers have not begun: see `handlers`.
+    pub(crate) sent: AtomicU64,
     /// The OS thread in which it blocks, if a handler is to end that.
     pub(crate) away: AtomicI32,
     /// What reports know it by: its control block. Null before it has run.
@@ -76,6 +78,7 @@ thread_local! {
             blocked: AtomicU64::new(0),
             signals: AtomicU32::new(0),
             breaks: AtomicU32::new(0),
+            sent: AtomicU64::new(0),
             away: AtomicI32::new(0),
             block: AtomicPtr::new(null_mut()),
             guard: AtomicUsize::new(0),

@@ -121,7 +121,9 @@ extern "C-unwind" fn on_tick(_signal: libc::c_int, info: *mut libc::siginfo_t, c
     // In another handler its mask is that one's, and would be this worker's.
     // On the alternate stack it is one of a fault, and that stack is the worker's.
     // SAFETY: the kernel's, for this call.
-    let alternate = unsafe { stack_of(context).read() };
+    let alternate = unsafe { stack_of(context) };
+    // SAFETY: as above.
+    let alternate = unsafe { alternate.read() };
     let here = (&raw const alternate).addr();
     let is_on_alternate = here.wrapping_sub(alternate.ss_sp.addr()) < alternate.ss_size;
     let is_in_handler = is_on_alternate || interrupted.blocked != record.blocked_at_begin();

@@ -6,6 +6,7 @@
 //! knows a `pthread_t` knows where that thread's record is. The storage of a thread of ours stays until it has been
 //! joined, and is never given back to the C library; so a record of one who is gone can still be read, and says so.
 
+use crate::mutex;
 use crate::thread::{life, signals, wait};
 use raddle_core::door::thread::pthread_self;
 use raddle_core::wait::who_runs;
@@ -46,6 +47,8 @@ pub(crate) struct ThreadRecord {
     pub(crate) breaks: AtomicU32,
     /// The signals that other threads have sent to this one, and whose handlers have not begun: see `handlers`.
     pub(crate) sent: AtomicU64,
+    /// The address of a robust mutex that it holds, which has that of the next; 0 if it holds none.
+    pub(crate) robust: AtomicUsize,
     /// The OS thread in which it blocks, if a handler is to end that.
     pub(crate) away: AtomicI32,
     /// What reports know it by: its control block. Null before it has run.
@@ -79,6 +82,7 @@ thread_local! {
             signals: AtomicU32::new(0),
             breaks: AtomicU32::new(0),
             sent: AtomicU64::new(0),
+            robust: AtomicUsize::new(0),
             away: AtomicI32::new(0),
             block: AtomicPtr::new(null_mut()),
             guard: AtomicUsize::new(0),
@@ -179,6 +183,7 @@ unsafe extern "C" fn leave(round: *mut c_void) {
         return leave_in(round.addr() + 1);
     }
     let Some(here) = here() else { return };
+    mutex::end(here);
     if here.state.load(Ordering::Relaxed) == DETACHED {
         here.own.store(0, Ordering::Relaxed);
     }

@@ -78,7 +78,8 @@ pub(crate) fn sleep_at_point(
     here.waits_at.store(address, Ordering::SeqCst); // pairs with the load in `cancel::cancel`
     let is_over = || cancel::is_wanted(here) || run() != before || handlers::has_arrived(here);
     let in_time = is_over() || futex_sleep(word, seen, until, told);
-    here.waits_at.store(0, Ordering::SeqCst); // pairs with the same
+    // Who reads the address still wakes nobody here, and looks again.
+    here.waits_at.store(0, Ordering::Relaxed);
     if handlers::has_arrived(here) {
         handlers::run_arrived(here, null_mut());
     }

@@ -81,6 +81,9 @@ static void *rounds_own_way(void *number) {
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     int mode = modes[(intptr_t)number % 4];
     fesetround(mode);
+    int raises = (intptr_t)number % 2;
+    feclearexcept(FE_ALL_EXCEPT);
+    if (raises) feraiseexcept(FE_DIVBYZERO);
     double expected = one / three;
     long double expected_long = (long double)one / three;
     for (int round = 0; round < rounds * 100; round++) {
@@ -88,7 +91,7 @@ static void *rounds_own_way(void *number) {
         for (volatile int turn = 0; turn < 20; turn++) continue;
         if (round % 1000 == 0) sched_yield();
     }
-    MUST(fegetround() == mode);
+    MUST(fegetround() == mode && fetestexcept(FE_DIVBYZERO) == (raises ? FE_DIVBYZERO : 0));
     return NULL;
 }
 

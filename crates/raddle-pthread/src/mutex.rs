@@ -1,5 +1,5 @@
 //! Owns: `PthreadMutex`, a `pthread_mutex_t`: its kinds, and its calls.
-//! May use: `thread::told`, `thread::wait`, `libc`, `raddle-core`.
+//! May use: `thread`, `libc`, `raddle-core`.
 //! Never: an allocation; a word of memory beyond the program's forty bytes.
 //!
 //! | word | the C library's | here |

@@ -244,7 +244,7 @@ fn handlers_run_in_the_thread_that_they_are_for() {
 
 #[test]
 fn who_spins_is_cancelled_and_reached_whatever_it_blocks() {
-    let cases = ["cancels", "async", "blocks", "blockskernel"];
+    let cases = ["cancels", "async", "blocks", "unblocks", "blockskernel"];
     agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
 }
 

@@ -186,9 +186,10 @@ pub(crate) fn offer(main: &ThreadRecord, signal: c_int, info: *const libc::sigin
     if main.blocked.load(Ordering::Relaxed) & bit(signal) != 0 || !is_handled(signal) {
         return false;
     }
-    // SAFETY: the kernel's for this call; nobody else offers the same signal, which is blocked here meanwhile, or
-    // interrupts this with the same one, if it is not.
-    unsafe { info_of(signal).write(info.read()) };
+    // SAFETY: the kernel's for this call.
+    let told = unsafe { info.read() };
+    // SAFETY: nobody else offers the same signal, which is blocked here meanwhile.
+    unsafe { info_of(signal).write(told) };
     OFFERED.fetch_or(bit(signal), Ordering::SeqCst); // pairs with the loads in `arrived`
     let began = Instant::now();
     let is_there = || OFFERED.load(Ordering::SeqCst) & bit(signal) != 0; // pairs with the exchange in `run_arrived`

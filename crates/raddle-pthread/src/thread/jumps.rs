@@ -1,5 +1,5 @@
 //! Owns: `sigsetjmp` and the jumps, which put back what a thread blocks.
-//! May use: `libc`.
+//! May use: `raddle-context`.
 //! Never: a frame of its own that a jump would need.
 //!
 //! The C library keeps the kernel's mask in the buffer, that of the worker, and puts it back on the worker where the

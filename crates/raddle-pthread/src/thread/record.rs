@@ -1,5 +1,5 @@
 //! Owns: `ThreadRecord`, what is kept of each thread; finding one by a `pthread_t`.
-//! May use: `libc`, `raddle-core`.
+//! May use: `mutex`, `libc`, `raddle-core`.
 //! Never: a table: a record lies in the thread's own storage.
 //!
 //! The library is preloaded, so its thread-local variables lie at the same distance from every thread's pointer: who

@@ -523,7 +523,10 @@ unsafe extern "C" fn set_mask(how: c_int, set: *const u64, old: *mut u64) -> c_i
         change(here, new & !NEVER);
         if how != libc::SIG_BLOCK {
             // A handler of a fault may have been left by a jump, with the mask that the kernel had set for it.
-            raddle_syscall::block_signals_only(!OF_WORKERS);
+            let masked = raddle_syscall::blocked_signals();
+            if masked & OF_WORKERS != 0 {
+                raddle_syscall::block_signals_only(masked & !OF_WORKERS);
+            }
         }
         handlers::run_arrived(here, null_mut());
     }

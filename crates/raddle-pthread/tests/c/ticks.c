@@ -341,6 +341,15 @@ static void *blocks_by_kernel(void *number) {
     return NULL;
 }
 
+// after a change of its mask, one is reached as before
+static void *changes_and_spins(void *number) {
+    sigset_t set;
+    sigemptyset(&set);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
+    while (!stop_now) continue;
+    return NULL;
+}
+
 // real-time signals
 static volatile int real;
 static void on_real(int signal) { __atomic_add_fetch(&real, 1, __ATOMIC_RELAXED); }
@@ -581,6 +590,7 @@ int main(int count, char **words) {
     CASE("timers") timers(0);
     CASE("restarts") timers(1);
     CASE("blocks") { pthread_t t[4]; for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, blocks_all, 0); run(stops, 1); for (int i = 0; i < 4; i++) pthread_join(t[i], 0); }
+    CASE("unblocks") { pthread_t t[4]; for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, changes_and_spins, 0); run(stops, 1); for (int i = 0; i < 4; i++) pthread_join(t[i], 0); }
     CASE("blockskernel") { pthread_t t[4]; for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, blocks_by_kernel, 0); run(stops, 1); for (int i = 0; i < 4; i++) pthread_join(t[i], 0); }
     CASE("realtime") real_time();
     CASE("once") { run(asks_once, THREADS); SAY("%d", initialised); }

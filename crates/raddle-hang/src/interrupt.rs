@@ -88,8 +88,8 @@ impl Ticks {
     }
 }
 
-/// Has the workers that run something look whether something has [arrived](Interruption::arrives) for that. It may be at
-/// a place where nothing arrives: who has sent something asks again.
+/// Has the workers that run something look whether something has [arrived](Interruption::arrives) for that. It may be
+/// at a place where nothing arrives: who has sent something asks again.
 pub fn nudge() {
     let Some(signal) = Interruption::tick() else { return };
     for watched in runtimes().iter() {

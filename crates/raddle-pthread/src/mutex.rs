@@ -302,7 +302,7 @@ unsafe fn robust_at(address: usize) -> Option<&'static PthreadMutex> {
 }
 
 /// A thread ends: whoever takes a robust mutex of its next is told so.
-pub(crate) fn end(here: &ThreadRecord) {
+fn end(here: &ThreadRecord) {
     // SAFETY: as in `forget_robust`.
     while let Some(mutex) = unsafe { robust_at(here.robust.load(Ordering::Relaxed)) } {
         here.robust.store(mutex.next.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -343,6 +343,7 @@ extern "C" fn pthread_mutex_init(
     let answer = unsafe { next!(c"pthread_mutex_init": MutexInit)(mutex, attributes) };
     // The C library says of each robust one that it is shared.
     if answer == 0 && mutex.kind.load(Ordering::Relaxed) & ROBUST != 0 {
+        record::AT_END.get_or_init(|| end);
         let mut shared = 0;
         // SAFETY: there are attributes, or it would not be robust.
         unsafe { pthread_mutexattr_getpshared(attributes, &raw mut shared) };

@@ -145,11 +145,22 @@ pub(crate) fn is_ready(descriptor: c_int, way: Way) -> bool {
     raddle_syscall::poll(&mut file, Some(Duration::ZERO)) != Ok(0)
 }
 
-pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
+fn flags_of(descriptor: c_int) -> Result<c_int, Errno> {
     // SAFETY: no memory is touched.
     let flags =
         unsafe { raddle_syscall::call(libc::SYS_fcntl, [descriptor as usize, libc::F_GETFL as usize, 0]) };
-    flags.is_ok_and(|flags| flags as c_int & libc::O_NONBLOCK != 0)
+    flags.map(|flags| flags as c_int)
+}
+
+pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
+    flags_of(descriptor).is_ok_and(|flags| flags & libc::O_NONBLOCK != 0)
+}
+
+/// Whether a call would not wait: it is not to, or the descriptor is none for it, and so is never ready.
+fn is_answered_at_once(descriptor: c_int, way: Way) -> bool {
+    let wrong = if way == Way::In { libc::O_WRONLY } else { libc::O_RDONLY };
+    flags_of(descriptor)
+        .map_or(true, |flags| flags & libc::O_NONBLOCK != 0 || flags & libc::O_ACCMODE == wrong)
 }
 
 impl WatchedNumber {
@@ -272,7 +283,7 @@ fn when_ready_once(
 ) -> Result<usize, Errno> {
     let in_turn = &IN_TURN[descriptor as usize % IN_TURN.len()];
     let alone = !shared && in_turn.load(Ordering::Relaxed) == 0;
-    if alone && is_ready(descriptor, way) || is_nonblocking(descriptor) {
+    if alone && is_ready(descriptor, way) || is_answered_at_once(descriptor, way) {
         return make();
     }
     in_turn.fetch_add(1, Ordering::Relaxed);

@@ -11,8 +11,8 @@ use raddle_context::{Context, ControlWords, transfer_with};
 use raddle_protocol::header::AWAY;
 
 impl LocalWorker {
-    /// As [`transfer_with`], from a thread of C: it takes its control words along, and leaves no modes of its own behind,
-    /// but perhaps its exception flags, for which no process asks; the next thread of C has exactly its own.
+    /// As [`transfer_with`], from a thread of C: it takes its control words along, and leaves no modes of its own
+    /// behind, but perhaps its exception flags, for which no process asks; the next thread of C has exactly its own.
     ///
     /// # Safety
     /// As there, and `block` is what runs here.

@@ -58,7 +58,8 @@ fn is_anywhere(record: &ThreadRecord) -> bool {
     is_wanted(record) && record.cancel.load(Ordering::Relaxed) & ASYNCHRONOUS != 0
 }
 
-/// Where a tick has interrupted the caller, whose record this is: ends it, if it is to be cancelled and may be anywhere.
+/// Where a tick has interrupted the caller, whose record this is: ends it, if it is to be cancelled and that may be
+/// anywhere.
 pub(crate) fn anywhere(here: &ThreadRecord) {
     if is_anywhere(here) {
         cancel_here();

@@ -11,8 +11,8 @@
 //! - one that runs is interrupted by a tick, if it is in the program's own code.
 //!
 //! Some wait where nobody can reach them, or compute in the C library. After [`PATIENCE`] whoever has the signal takes
-//! his word back and does what there is to do: the keeper runs the handler itself. Word is left, taken and taken back by
-//! exchanges of one word, so that a handler runs once.
+//! his word back and does what there is to do: the keeper runs the handler itself. Word is left, taken and taken back
+//! by exchanges of one word, so that a handler runs once.
 //!
 //! | word | set by | taken by | taken back by |
 //! |---|---|---|---|
@@ -41,7 +41,8 @@ type Action3 = unsafe extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_v
 /// What the keeper has for `main`.
 static OFFERED: AtomicU64 = AtomicU64::new(0);
 
-/// What the kernel has told of each: written before its bit is set, by the keeper, which has each signal once at a time.
+/// What the kernel has told of each: written before its bit is set, by the keeper, which has each signal once at a
+/// time.
 struct Infos(UnsafeCell<[MaybeUninit<libc::siginfo_t>; SIGNALS]>);
 
 // SAFETY: an entry is its writer's until the bit is set, and then whoever's who clears the bit.

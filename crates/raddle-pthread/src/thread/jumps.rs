@@ -3,8 +3,8 @@
 //! Never: a frame of its own that a jump would need.
 //!
 //! The C library keeps the kernel's mask in the buffer, that of the worker, and puts it back on the worker where the
-//! thread is then, which has the same one. What the thread itself blocks is a record of ours. It lies in the part of the
-//! set that the kernel does not know: of 128 bytes it has eight, and the C library up to 24.
+//! thread is then, which has the same one. What the thread itself blocks is a record of ours. It lies in the part of
+//! the set that the kernel does not know: of 128 bytes it has eight, and the C library up to 24.
 
 use crate::next::next;
 use crate::thread::signals;

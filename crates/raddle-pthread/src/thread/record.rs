@@ -1,13 +1,11 @@
 //! Owns: `ThreadRecord`, what is kept of each thread; finding one by a `pthread_t`.
-//! May use: `mutex`, `libc`, `raddle-core`.
+//! May use: `libc`, `raddle-core`.
 //! Never: a table: a record lies in the thread's own storage.
 //!
 //! The library is preloaded, so its thread-local variables lie at the same distance from every thread's pointer: who
 //! knows a `pthread_t` knows where that thread's record is. The storage of a thread of ours stays until it has been
 //! joined, and is never given back to the C library; so a record of one who is gone can still be read, and says so.
 
-use crate::mutex;
-use crate::thread::{life, signals, wait};
 use raddle_core::door::thread::pthread_self;
 use raddle_core::wait::who_runs;
 use std::cell::{Cell, UnsafeCell};
@@ -149,46 +147,5 @@ impl ThreadRecord {
     }
 }
 
-/// The key whose destructor tells that a thread ends: a variable with a destructor would have the C library allocate,
-/// and so make a cache of its allocator's for every thread.
-static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
-
-/// Before the first thread.
-pub(crate) fn install() {
-    let mut key = 0;
-    // SAFETY: a place for the key, and a destructor that may be called with what `at_end` sets.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(leave)) } == 0 {
-        let _first = KEY.set(key);
-    }
-}
-
-/// Destructors of keys run in so many rounds at most, as the C library has it.
-const ROUNDS: usize = 4;
-
-/// Has the end of the calling thread be known: behind the destructors of its thread-local variables and those of the
-/// program's keys, which may set values again, but for what those of the last round do.
-pub(crate) fn at_end() {
-    leave_in(1);
-}
-
-fn leave_in(round: usize) {
-    if let Some(&key) = KEY.get() {
-        // SAFETY: the key is there for ever; its value is no address.
-        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(round)) };
-    }
-}
-
-unsafe extern "C" fn leave(round: *mut c_void) {
-    if round.addr() < ROUNDS {
-        return leave_in(round.addr() + 1);
-    }
-    let Some(here) = here() else { return };
-    mutex::end(here);
-    if here.state.load(Ordering::Relaxed) == DETACHED {
-        here.own.store(0, Ordering::Relaxed);
-    }
-    here.ended.store(1, Ordering::Release); // pairs with the acquire in `life`
-    wait::wake(&raw const here.ended, u32::MAX);
-    signals::end(here);
-    life::ended_one();
-}
+/// What else is to be done as a thread ends: said by `mutex`, before the first robust one.
+pub(crate) static AT_END: OnceLock<fn(&ThreadRecord)> = OnceLock::new();

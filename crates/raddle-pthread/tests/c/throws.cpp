@@ -29,7 +29,9 @@ static std::atomic<int> alive, ended;
 
 struct Counted {
     std::string text;
-    explicit Counted(int number) : text(std::to_string(number) + " has a text that is too long to be kept inside") { alive++; }
+    explicit Counted(int number) : text(std::to_string(number) + " has a text that is too long to be kept inside") {
+        alive++;
+    }
     ~Counted() {
         spin(500);
         alive--;
@@ -114,7 +116,12 @@ int main() {
     all(calls_once);
     std::printf("tries %d\n", tries.load());
     std::vector<std::future<int>> futures;
-    for (int at = 0; at < 32; at++) futures.push_back(std::async(std::launch::async, [at] { spin(20000); if (at % 3 == 0) throw at; return at; }));
+    const auto answers = [](int at) {
+        spin(20000);
+        if (at % 3 == 0) throw at;
+        return at;
+    };
+    for (int at = 0; at < 32; at++) futures.push_back(std::async(std::launch::async, answers, at));
     int sum = 0;
     for (auto &future : futures) {
         try {

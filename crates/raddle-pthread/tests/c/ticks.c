@@ -12,7 +12,7 @@
 
 extern char **environ;
 enum { THREADS = 8 };
-static int rounds = 300;
+static int rounds = 100;
 
 static void run(void *(*f)(void *), int count) {
     pthread_t all[64];
@@ -38,7 +38,11 @@ static void *jumps(void *number) {
 // faults that are left by siglongjmp
 static __thread sigjmp_buf fault_place;
 static volatile int faults;
-static void on_fault(int signal) { __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED); spin(500); siglongjmp(fault_place, 1); }
+static void on_fault(int signal) {
+    __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
+    spin(500);
+    siglongjmp(fault_place, 1);
+}
 static void *faults_often(void *number) {
     for (volatile int round = 0; round < rounds; round++) {
         if (sigsetjmp(fault_place, 1) == 0) {
@@ -116,7 +120,8 @@ static void *red(void *number) {
     long n = (intptr_t)number + 77, bad = 0;
     long turns = rounds * 1000L;
     __asm__ volatile("mov %1, -8(%%rsp)\n mov %1, -120(%%rsp)\n mov %2, %%rcx\n"
-                     "1: cmp %1, -8(%%rsp)\n jne 2f\n cmp %1, -120(%%rsp)\n jne 2f\n std\n cld\n dec %%rcx\n jnz 1b\n jmp 3f\n"
+                     "1: cmp %1, -8(%%rsp)\n jne 2f\n cmp %1, -120(%%rsp)\n jne 2f\n std\n cld\n dec %%rcx\n"
+                     "jnz 1b\n jmp 3f\n"
                      "2: movq $1, %0\n3:\n" : "+r"(bad) : "r"(n), "r"(turns) : "rcx", "memory", "cc");
     MUST(!bad);
     return NULL;
@@ -350,6 +355,13 @@ static void *changes_and_spins(void *number) {
     return NULL;
 }
 
+static void stopped_by_another(void *(*spins)(void *)) {
+    pthread_t all[4];
+    for (int at = 0; at < 4; at++) MUST(pthread_create(&all[at], NULL, spins, NULL) == 0);
+    run(stops, 1);
+    for (int at = 0; at < 4; at++) MUST(pthread_join(all[at], NULL) == 0);
+}
+
 // real-time signals
 static volatile int real;
 static void on_real(int signal) { __atomic_add_fetch(&real, 1, __ATOMIC_RELAXED); }
@@ -570,7 +582,11 @@ int main(int count, char **words) {
     CASE("jumps") run(jumps, THREADS);
     CASE("faults") { handler(SIGSEGV, on_fault, 0); run(faults_often, THREADS); SAY("%d", faults); }
     CASE("faultstack") { handler(SIGSEGV, on_fault, SA_ONSTACK); run(faults_on_stack, THREADS); SAY("%d", faults); }
-    CASE("faultdefer") { handler(SIGSEGV, on_fault, SA_ONSTACK | SA_NODEFER); run(faults_on_stack, THREADS); SAY("%d", faults); }
+    CASE("faultdefer") {
+        handler(SIGSEGV, on_fault, SA_ONSTACK | SA_NODEFER);
+        run(faults_on_stack, THREADS);
+        SAY("%d", faults);
+    }
     CASE("faultplain") { handler(SIGSEGV, on_fault_plain, 0); run(faults_plain, THREADS); }
     CASE("rounding") run(rounds_own_way, THREADS);
     CASE("wide") run(wide, THREADS);
@@ -584,17 +600,25 @@ int main(int count, char **words) {
     CASE("sorts") run(sorts, THREADS);
     CASE("contexts") run(contexts, THREADS);
     CASE("ownlocks") { run(own_locks, THREADS); SAY("%d", guarded == (long)rounds * THREADS); }
-    CASE("keys") { pthread_key_create(&key, destroy); for (int i = 0; i < 20; i++) run(keeps, THREADS); SAY("%d", destroyed); }
+    CASE("keys") {
+        pthread_key_create(&key, destroy);
+        for (int i = 0; i < 20; i++) run(keeps, THREADS);
+        SAY("%d", destroyed);
+    }
     CASE("cancels") { for (int i = 0; i < 20; i++) cancels(spins_until_cancelled); SAY("%d", destroyed); }
     CASE("async") cancels(asynchronous);
     CASE("timers") timers(0);
     CASE("restarts") timers(1);
-    CASE("blocks") { pthread_t t[4]; for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, blocks_all, 0); run(stops, 1); for (int i = 0; i < 4; i++) pthread_join(t[i], 0); }
-    CASE("unblocks") { pthread_t t[4]; for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, changes_and_spins, 0); run(stops, 1); for (int i = 0; i < 4; i++) pthread_join(t[i], 0); }
-    CASE("blockskernel") { pthread_t t[4]; for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, blocks_by_kernel, 0); run(stops, 1); for (int i = 0; i < 4; i++) pthread_join(t[i], 0); }
+    CASE("blocks") stopped_by_another(blocks_all);
+    CASE("unblocks") stopped_by_another(changes_and_spins);
+    CASE("blockskernel") stopped_by_another(blocks_by_kernel);
     CASE("realtime") real_time();
     CASE("once") { run(asks_once, THREADS); SAY("%d", initialised); }
-    CASE("spinlocks") { pthread_spin_init(&spinlock, 0); run(spin_locks, THREADS); SAY("%d", guarded == (long)rounds * THREADS); }
+    CASE("spinlocks") {
+        pthread_spin_init(&spinlock, 0);
+        run(spin_locks, THREADS);
+        SAY("%d", guarded == (long)rounds * THREADS);
+    }
     CASE("world") world();
     CASE("timeouts") timeouts();
     CASE("who") who();

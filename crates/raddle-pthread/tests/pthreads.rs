@@ -261,6 +261,11 @@ fn robust_mutexes_tell_of_holders_that_have_ended_and_children_share_what_they_a
 }
 
 #[test]
+fn a_thousand_threads_by_a_thousand_locks_bear_cancellations_and_signals() {
+    agrees("stress", &[]);
+}
+
+#[test]
 fn a_seed_decides_who_comes_when() {
     library();
     let binary = compile("seeded");

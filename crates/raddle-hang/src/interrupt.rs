@@ -88,6 +88,17 @@ impl Ticks {
     }
 }
 
+/// Has the workers that run something look whether something has [arrived](Interruption::arrives) for that. It may be
+/// at a place where nothing arrives: who has sent something asks again.
+pub fn nudge() {
+    let Some(signal) = Interruption::tick() else { return };
+    for watched in runtimes().iter() {
+        let shared = watched.shared();
+        let runs = |worker: &&Worker| !worker.follows_seed() && !shared.worker_sleeps(worker.index);
+        shared.everybody().filter(runs).for_each(|worker| send(worker, signal));
+    }
+}
+
 fn send(worker: &Worker, signal: libc::c_int) {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     if !*INSTALLED.get_or_init(|| signals::install_to_leave(signal, on_tick)) {
@@ -102,14 +113,22 @@ fn send(worker: &Worker, signal: libc::c_int) {
 }
 
 /// On the worker: the thread that runs there leaves it, if it may.
-extern "C" fn on_tick(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C-unwind" fn on_tick(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's, for this call.
     let Some(record) = (unsafe { stop::sent_with(info) }) else { return };
     // SAFETY: the kernel has given it to this handler.
     let interrupted = unsafe { Interrupted::of(context) };
     // In another handler its mask is that one's, and would be this worker's.
-    let is_in_handler = interrupted.blocked != record.blocked_at_begin();
-    let may_leave = Interruption::get().is_some_and(|said| (said.may_leave)(interrupted.address));
+    // On the alternate stack it is one of a fault, and that stack is the worker's.
+    // SAFETY: the kernel's, for this call.
+    let alternate = unsafe { stack_of(context) };
+    // SAFETY: as above.
+    let alternate = unsafe { alternate.read() };
+    let here = (&raw const alternate).addr();
+    let is_on_alternate = here.wrapping_sub(alternate.ss_sp.addr()) < alternate.ss_size;
+    let is_in_handler = is_on_alternate || interrupted.blocked != record.blocked_at_begin();
+    let Some(said) = Interruption::get() else { return };
+    let may_leave = (said.may_leave)(interrupted.address);
     if is_in_handler || !may_leave || record.tid() != raddle_syscall::thread_number() {
         return;
     }
@@ -117,12 +136,22 @@ extern "C" fn on_tick(_signal: libc::c_int, info: *mut libc::siginfo_t, context:
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
-    if tick::yield_if_interrupted() {
+    let has_left = tick::yield_if_interrupted();
+    if (said.arrives)(context) || has_left {
         // SAFETY: as the kernel's.
         unsafe { has_moved(context) };
     }
     // SAFETY: as above.
     unsafe { errno.write(before) };
+}
+
+/// What a context says of the alternate stack.
+///
+/// # Safety
+/// `context` is what the kernel has given to the handler that calls.
+unsafe fn stack_of(context: *mut c_void) -> *mut libc::stack_t {
+    // SAFETY: the caller's.
+    unsafe { &raw mut (*context.cast::<libc::ucontext_t>()).uc_stack }
 }
 
 /// The handler returns perhaps on another OS thread, to which the kernel would give the first one's alternate stack.
@@ -131,7 +160,7 @@ extern "C" fn on_tick(_signal: libc::c_int, info: *mut libc::siginfo_t, context:
 /// `context` is what the kernel has given to the handler that calls.
 unsafe fn has_moved(context: *mut c_void) {
     // SAFETY: the caller's.
-    let stack = unsafe { &raw mut (*context.cast::<libc::ucontext_t>()).uc_stack };
+    let stack = unsafe { stack_of(context) };
     // SAFETY: the kernel writes there which one it is, and sets none.
     let _same = unsafe { raddle_syscall::call(libc::SYS_sigaltstack, [0, stack.expose_provenance()]) };
 }

@@ -66,6 +66,7 @@ mod watch;
 
 pub use raddle_core::observe::{Dump, OnDeadlock};
 
+pub use interrupt::nudge;
 use process_table::How;
 pub use report::DEADLOCK_EXIT_CODE;
 use report::{DumpKind, Report};

@@ -120,7 +120,9 @@ fn transfer(
         match watched::wait(descriptor, way, until, Handlers::Breaking) {
             DescriptorEnd::Ready => {}
             DescriptorEnd::TimedOut => return fail(libc::EAGAIN) as isize,
-            DescriptorEnd::Interrupted | DescriptorEnd::Cancelled => return fail(libc::EINTR) as isize,
+            DescriptorEnd::Interrupted | DescriptorEnd::Arrived | DescriptorEnd::Cancelled => {
+                return fail(libc::EINTR) as isize;
+            }
         }
         cancel::point();
     }

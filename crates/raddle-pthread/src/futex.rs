@@ -10,7 +10,7 @@
 
 use crate::errno::{answer, fail};
 use crate::process;
-use crate::thread::{record, wait};
+use crate::thread::{record, signals, wait};
 use raddle_context::interpose;
 use raddle_core::blocking;
 use raddle_core::door::futex::{self, ANY, WaitOptions, WaitOutcome};
@@ -44,6 +44,10 @@ unsafe extern "C" fn system_call(
         }
         libc::SYS_gettid => gettid().into(),
         libc::SYS_sched_yield => crate::thread::time::sched_yield().into(),
+        libc::SYS_rt_sigprocmask if d == 8 => {
+            // SAFETY: the caller's arguments.
+            unsafe { signals::set_mask_by_number(a as c_int, b, c) }.into()
+        }
         libc::SYS_tgkill | libc::SYS_tkill => {
             let (thread, signal) = if number == libc::SYS_tkill { (a, b) } else { (b, c) };
             process::signal_by_number(thread as c_int, signal as c_int).unwrap_or_else(|| answer(on()))

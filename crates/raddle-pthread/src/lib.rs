@@ -1,5 +1,5 @@
 //! Owns: POSIX threads, as C programs call them: threads, locks, waits.
-//! May use: `raddle-hang`.
+//! May use: `raddle-explore`, `raddle-recorder`.
 //! Never: a call that a Rust program makes.
 //!
 //! The crate becomes a shared library (`cargo xtask pthreads`), which `raddle exec --pthreads` preloads. Read
@@ -48,6 +48,6 @@ mod thread;
 #[cfg(not(loom))]
 mod watched;
 
-// The watcher, which looks for hangs and sends ticks: to be linked is enough.
+// Who chooses by a seed, who looks for hangs and sends ticks, who records: to be linked is enough.
 #[cfg(not(loom))]
-use raddle_hang as _;
+use {raddle_explore as _, raddle_recorder as _};

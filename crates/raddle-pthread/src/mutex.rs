@@ -1,31 +1,33 @@
 //! Owns: `PthreadMutex`, a `pthread_mutex_t`: its kinds, and its calls.
-//! May use: `thread::told`, `thread::wait`, `libc`, `raddle-core`.
+//! May use: `thread`, `libc`, `raddle-core`.
 //! Never: an allocation; a word of memory beyond the program's forty bytes.
 //!
 //! | word | the C library's | here |
 //! |---|---|---|
-//! | 0 | the lock | [`TAKEN`], [`WANTED`], [`AWAKE`] |
+//! | 0 | the lock | [`TAKEN`], [`WANTED`], [`AWAKE`]; of a robust one [`DIED`], [`LOST`], too |
 //! | 1 | how often a recursive one is taken | the same |
 //! | 3 | how many use it | how many have had to sleep, and have it not yet |
 //! | 4 | the kind, as static initialisers set it | the same |
 //! | 5 | how long to spin | counts unlocks: now and then one lets others run, if a time slice is over |
 //! | 6-7 | its place in the list of robust ones | who holds it |
+//! | 8-9 | the same | the next robust one that its holder has |
 //!
 //! Who gives back a mutex that somebody sleeps for wakes one, and says so: until that one runs, and has taken it or
 //! sleeps again, others that give it back wake nobody. So a queue of sleepers costs those nothing that take it in
 //! passing. Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
-//! Mutexes that priorities go by are plain ones. Those that are robust, or shared with other programs, are the C
-//! library's, in a `blocking` call.
+//! Mutexes that priorities go by are plain ones. Those that are shared with other programs are the C library's, in a
+//! `blocking` call. Robust ones that are not are in their holder's list, which is gone through when that ends.
 
 use crate::next::next;
+use crate::thread::record::{self, ThreadRecord};
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_core::door::futex::Owner;
 use raddle_core::door::tick;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// A `pthread_mutex_t`.
@@ -38,7 +40,7 @@ pub(crate) struct PthreadMutex {
     kind: AtomicU32,
     unlocks: AtomicU32,
     owner: Owner,
-    last: usize,
+    next: AtomicUsize,
 }
 
 const _: () = assert!(size_of::<PthreadMutex>() == size_of::<libc::pthread_mutex_t>());
@@ -49,6 +51,10 @@ const TAKEN: u32 = 1;
 const WANTED: u32 = 2;
 /// One of those has been woken.
 const AWAKE: u32 = 4;
+/// Of a robust one: its holder has ended, and nobody has said since that what it guards is sound again.
+const DIED: u32 = 8;
+/// Of a robust one: somebody has given it back without saying so. It is taken no more.
+const LOST: u32 = 16;
 /// So often one looks before it sleeps, after twice as many pauses each time: who holds a contended mutex for short
 /// sections does several of them while the others stay away from its cache line.
 const LOOKS: u32 = 6;
@@ -60,8 +66,10 @@ const UNLOCKS: u32 = 64;
 const TYPE: u32 = 3;
 const RECURSIVE: u32 = 1;
 const ERROR_CHECK: u32 = 2;
-/// ... robust, or shared with other programs. One that was destroyed has all bits.
-const OF_C: u32 = 16 | 128;
+/// ... robust, ...
+const ROBUST: u32 = 16;
+/// ... shared with other programs. One that was destroyed has all bits.
+const OF_C: u32 = 128;
 
 type MutexCall = unsafe extern "C" fn(&PthreadMutex) -> c_int;
 type MutexTimed = unsafe extern "C" fn(&PthreadMutex, &libc::timespec) -> c_int;
@@ -77,7 +85,11 @@ impl PthreadMutex {
     /// Whether every lock of it is a plain one.
     #[inline]
     fn is_plain(&self) -> bool {
-        matches!(self.kind.load(Ordering::Relaxed) & (TYPE | OF_C), 0 | 3)
+        matches!(self.kind.load(Ordering::Relaxed) & (TYPE | ROBUST | OF_C), 0 | 3)
+    }
+
+    fn is_robust(&self) -> bool {
+        self.kind.load(Ordering::Relaxed) & (ROBUST | OF_C) == ROBUST
     }
 
     #[inline]
@@ -94,12 +106,12 @@ impl PthreadMutex {
     #[inline]
     fn take_among(&self, sleeps: bool, woken: bool) -> bool {
         let word = self.lock.load(Ordering::Acquire); // pairs with the release in `take_slowly`
-        if word & TAKEN != 0 {
+        if word & (TAKEN | LOST) != 0 {
             return false;
         }
         let others = self.sleepers.load(Ordering::Relaxed) > u32::from(sleeps);
         let still_awake = if woken { 0 } else { word & AWAKE };
-        let new = if others { TAKEN | WANTED | still_awake } else { TAKEN };
+        let new = if others { TAKEN | WANTED | still_awake } else { TAKEN } | word & DIED;
         // pairs with the release in `release`
         self.lock.compare_exchange(word, new, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
@@ -120,6 +132,9 @@ impl PthreadMutex {
                 sleeps = true;
             }
             let word = self.lock.load(Ordering::Relaxed);
+            if word & LOST != 0 {
+                break false;
+            }
             let marked = (word | WANTED) & !AWAKE;
             // Release, so that who sees the mark sees the sleeper counted. pairs with the acquire in `take_among`
             let set =
@@ -201,15 +216,55 @@ impl PthreadMutex {
             return answer;
         }
         if !self.take() && !self.take_slowly(until) {
-            return libc::ETIMEDOUT;
+            let is_lost = self.lock.load(Ordering::Relaxed) & LOST != 0;
+            return if is_lost { libc::ENOTRECOVERABLE } else { libc::ETIMEDOUT };
         }
         self.begin();
-        0
+        self.note_robust()
+    }
+
+    /// The caller has taken it: if it is robust, it is in its holder's list from here on, and says whether another
+    /// holder has ended with it.
+    fn note_robust(&self) -> c_int {
+        if !self.is_robust() {
+            return 0;
+        }
+        if let Some(here) = record::here() {
+            self.next.store(here.robust.load(Ordering::Relaxed), Ordering::Relaxed);
+            here.robust.store(std::ptr::from_ref(self).expose_provenance(), Ordering::Relaxed);
+        }
+        if self.lock.load(Ordering::Relaxed) & DIED != 0 { libc::EOWNERDEAD } else { 0 }
+    }
+
+    /// The caller gives a robust one back: it leaves the list. If nobody has said that it is sound again, it is lost.
+    fn forget_robust(&self) {
+        if let Some(here) = record::here() {
+            let own = std::ptr::from_ref(self).addr();
+            let mut place = &here.robust;
+            while place.load(Ordering::Relaxed) != own {
+                // SAFETY: who holds a robust mutex has it in memory until it gives it back.
+                let Some(next) = (unsafe { robust_at(place.load(Ordering::Relaxed)) }) else { break };
+                place = &next.next;
+            }
+            if place.load(Ordering::Relaxed) == own {
+                place.store(self.next.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+        if self.lock.load(Ordering::Relaxed) & DIED != 0 {
+            self.lock.fetch_or(LOST, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives back one that was lost: nobody who waits for it gets it.
+    fn release_lost(&self) {
+        self.owner.clear();
+        self.lock.fetch_and(!TAKEN, Ordering::Release); // pairs with the acquire in `take_among`
+        wait::wake(&raw const self.lock, u32::MAX);
     }
 
     /// Gives it up wholly for a wait; how often the caller had it, for [`take_back`](Self::take_back).
     pub(crate) fn give_up(&self) -> Result<u32, c_int> {
-        if self.is_of_c() {
+        if self.is_of_c() || self.is_robust() {
             return match pthread_mutex_unlock(self) {
                 0 => Ok(0),
                 error => Err(error),
@@ -226,7 +281,7 @@ impl PthreadMutex {
 
     /// Zero, or what taking a robust one has answered.
     pub(crate) fn take_back(&self, count: u32) -> c_int {
-        if self.is_of_c() {
+        if self.is_of_c() || self.is_robust() {
             return pthread_mutex_lock(self);
         }
         if !self.take() {
@@ -239,6 +294,44 @@ impl PthreadMutex {
     }
 }
 
+/// # Safety
+/// Zero, or the address of a mutex.
+unsafe fn robust_at(address: usize) -> Option<&'static PthreadMutex> {
+    // SAFETY: the caller's.
+    unsafe { std::ptr::with_exposed_provenance::<PthreadMutex>(address).as_ref() }
+}
+
+/// A thread ends: whoever takes a robust mutex of its next is told so.
+fn end(here: &ThreadRecord) {
+    // SAFETY: as in `forget_robust`.
+    while let Some(mutex) = unsafe { robust_at(here.robust.load(Ordering::Relaxed)) } {
+        here.robust.store(mutex.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        mutex.count.store(0, Ordering::Relaxed);
+        mutex.lock.fetch_or(DIED, Ordering::Relaxed);
+        mutex.release();
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_mutex_consistent(mutex: &PthreadMutex) -> c_int {
+    if !mutex.is_robust() {
+        // SAFETY: the caller's argument.
+        return unsafe { next!(c"pthread_mutex_consistent": MutexCall)(mutex) };
+    }
+    if !mutex.is_mine() || mutex.lock.load(Ordering::Relaxed) & DIED == 0 {
+        return libc::EINVAL;
+    }
+    mutex.lock.fetch_and(!DIED, Ordering::Relaxed);
+    0
+}
+
+unsafe extern "C" {
+    fn pthread_mutexattr_getpshared(
+        attributes: *const libc::pthread_mutexattr_t,
+        shared: *mut c_int,
+    ) -> c_int;
+}
+
 /// As the C library's, which knows the attributes.
 #[unsafe(no_mangle)]
 extern "C" fn pthread_mutex_init(
@@ -247,7 +340,18 @@ extern "C" fn pthread_mutex_init(
 ) -> c_int {
     type MutexInit = unsafe extern "C" fn(&PthreadMutex, *const libc::pthread_mutexattr_t) -> c_int;
     // SAFETY: the caller's arguments.
-    unsafe { next!(c"pthread_mutex_init": MutexInit)(mutex, attributes) }
+    let answer = unsafe { next!(c"pthread_mutex_init": MutexInit)(mutex, attributes) };
+    // The C library says of each robust one that it is shared.
+    if answer == 0 && mutex.kind.load(Ordering::Relaxed) & ROBUST != 0 {
+        record::AT_END.get_or_init(|| end);
+        let mut shared = 0;
+        // SAFETY: there are attributes, or it would not be robust.
+        unsafe { pthread_mutexattr_getpshared(attributes, &raw mut shared) };
+        if shared == libc::PTHREAD_PROCESS_PRIVATE {
+            mutex.kind.fetch_and(!OF_C, Ordering::Relaxed);
+        }
+    }
+    answer
 }
 
 #[unsafe(no_mangle)]
@@ -256,7 +360,11 @@ extern "C" fn pthread_mutex_destroy(mutex: &PthreadMutex) -> c_int {
         // SAFETY: the caller's argument.
         return unsafe { next!(c"pthread_mutex_destroy": MutexCall)(mutex) };
     }
-    if mutex.lock.load(Ordering::Relaxed) & TAKEN != 0 {
+    if mutex.is_robust() {
+        if mutex.is_mine() {
+            mutex.forget_robust();
+        }
+    } else if mutex.lock.load(Ordering::Relaxed) & TAKEN != 0 {
         return libc::EBUSY;
     }
     mutex.kind.store(u32::MAX, Ordering::Relaxed);
@@ -297,10 +405,12 @@ pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
     }
     if !mutex.take() && !mutex.take_among(false, false) {
         tick::yield_if_due();
-        return libc::EBUSY;
+        let is_lost = mutex.lock.load(Ordering::Relaxed) & LOST != 0;
+        return if is_lost { libc::ENOTRECOVERABLE } else { libc::EBUSY };
     }
+    mutex.owner.set();
     mutex.begin();
-    0
+    mutex.note_robust()
 }
 
 #[unsafe(no_mangle)]
@@ -337,7 +447,7 @@ fn lock_by(mutex: &PthreadMutex, clock: libc::clockid_t, time: &libc::timespec) 
     }
     if mutex.take() {
         mutex.begin();
-        return 0;
+        return mutex.note_robust();
     }
     match wait::until_by(clock, time) {
         Ok(until) => mutex.lock_until(until),
@@ -362,6 +472,13 @@ pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &PthreadMutex) -> c_int {
         let count = mutex.count.load(Ordering::Relaxed);
         mutex.count.store(count.saturating_sub(1), Ordering::Relaxed);
         if count > 1 {
+            return 0;
+        }
+    }
+    if mutex.is_robust() {
+        mutex.forget_robust();
+        if mutex.lock.load(Ordering::Relaxed) & LOST != 0 {
+            mutex.release_lost();
             return 0;
         }
     }

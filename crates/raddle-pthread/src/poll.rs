@@ -233,7 +233,9 @@ fn events(poll: c_int, place: usize, most: c_int, milliseconds: c_int) -> c_int 
         match watched::wait(poll, Way::In, end, Handlers::All) {
             DescriptorEnd::Ready => {}
             DescriptorEnd::TimedOut => return answer(ask(0)) as c_int,
-            DescriptorEnd::Interrupted | DescriptorEnd::Cancelled => return fail(libc::EINTR),
+            DescriptorEnd::Interrupted | DescriptorEnd::Arrived | DescriptorEnd::Cancelled => {
+                return fail(libc::EINTR);
+            }
         }
         cancel::point();
     }

@@ -4,9 +4,9 @@
 
 use crate::errno::answer;
 use crate::next::next;
-use crate::thread::cancel;
 use crate::thread::record;
 use crate::thread::signals::{self, call_away};
+use crate::thread::{cancel, handlers};
 use raddle_context::interpose;
 use raddle_core::door::thread::pthread_self;
 use raddle_syscall::Errno;
@@ -136,8 +136,15 @@ unsafe extern "C" fn kill(thread: libc::pthread_t, signal: c_int) -> c_int {
 
 /// To the caller, or to the program, and then another thread's wait is ended.
 fn send(to_caller: bool, signal: c_int, record: &record::ThreadRecord) -> c_int {
+    let is_for_it = record.blocked.load(Ordering::Relaxed) & (1 << (signal - 1)) == 0;
     let sent = if to_caller {
         signals::send_to_caller(signal)
+    } else if is_for_it
+        && signals::is_kept()
+        && handlers::is_handled(signal)
+        && handlers::send(record, signal)
+    {
+        Ok(0)
     } else {
         let process = std::process::id() as usize;
         // SAFETY: no memory is read.

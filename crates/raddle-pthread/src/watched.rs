@@ -7,11 +7,10 @@
 //! still the same one's is seen by its inode, since the C library closes some by itself (`fclose`). Others leave with
 //! the last one who waits.
 
-use crate::thread::cancel;
-use crate::thread::record;
-use crate::thread::signals;
+use crate::thread::record::{self, ThreadRecord};
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers};
+use crate::thread::{cancel, handlers, signals};
 use raddle_core::door::futex::deadline;
 use raddle_net::io::Descriptor;
 use raddle_syscall::Errno;
@@ -146,11 +145,22 @@ pub(crate) fn is_ready(descriptor: c_int, way: Way) -> bool {
     raddle_syscall::poll(&mut file, Some(Duration::ZERO)) != Ok(0)
 }
 
-pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
+fn flags_of(descriptor: c_int) -> Result<c_int, Errno> {
     // SAFETY: no memory is touched.
     let flags =
         unsafe { raddle_syscall::call(libc::SYS_fcntl, [descriptor as usize, libc::F_GETFL as usize, 0]) };
-    flags.is_ok_and(|flags| flags as c_int & libc::O_NONBLOCK != 0)
+    flags.map(|flags| flags as c_int)
+}
+
+pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
+    flags_of(descriptor).is_ok_and(|flags| flags & libc::O_NONBLOCK != 0)
+}
+
+/// Whether a call would not wait: it is not to, or the descriptor is none for it, and so is never ready.
+fn is_answered_at_once(descriptor: c_int, way: Way) -> bool {
+    let wrong = if way == Way::In { libc::O_WRONLY } else { libc::O_RDONLY };
+    flags_of(descriptor)
+        .map_or(true, |flags| flags & libc::O_NONBLOCK != 0 || flags & libc::O_ACCMODE == wrong)
 }
 
 impl WatchedNumber {
@@ -169,6 +179,7 @@ fn look_again(descriptor: c_int) {
 
 /// What a call of the kernel's never answers: the caller is to be cancelled.
 const CANCELLED: Errno = Errno(c_int::MAX);
+const ARRIVED: Errno = Errno(c_int::MAX - 1);
 
 /// How a wait has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,6 +188,8 @@ pub(crate) enum DescriptorEnd {
     TimedOut,
     /// By a handler of a signal.
     Interrupted,
+    /// A handler has to run first, which may end it; [`wait`] has run it.
+    Arrived,
     /// The caller is to be cancelled.
     Cancelled,
 }
@@ -186,10 +199,25 @@ pub(crate) fn wait(descriptor: c_int, way: Way, until: Option<Instant>, handlers
     let watched = get(descriptor);
     let ended = watched.wait_or_be_ended((descriptor, way), until, handlers);
     put(descriptor, watched);
-    if ended == DescriptorEnd::Cancelled {
-        cancel::cancel_here();
+    match ended {
+        DescriptorEnd::Cancelled => cancel::cancel_here(),
+        DescriptorEnd::Arrived if !run_arrived(handlers) => DescriptorEnd::Ready,
+        DescriptorEnd::Arrived => DescriptorEnd::Interrupted,
+        ended => ended,
     }
-    ended
+}
+
+/// Runs the handlers that have arrived for the caller; whether one of them ends a wait that is ended by these.
+fn run_arrived(handlers: Handlers) -> bool {
+    let Some(here) = record::here() else { return false };
+    let counter = ends_by(here, handlers);
+    let before = counter.load(Ordering::Relaxed);
+    handlers::run_arrived(here, std::ptr::null_mut());
+    counter.load(Ordering::Relaxed) != before
+}
+
+fn ends_by(here: &ThreadRecord, handlers: Handlers) -> &AtomicU32 {
+    if handlers == Handlers::All { &here.signals } else { &here.breaks }
 }
 
 impl WatchedNumber {
@@ -205,16 +233,19 @@ impl WatchedNumber {
             let ready = self.wait(way, until, || false);
             return if ready { DescriptorEnd::Ready } else { DescriptorEnd::TimedOut };
         };
-        let counter = if handlers == Handlers::All { &here.signals } else { &here.breaks };
+        let counter = ends_by(here, handlers);
         let before = counter.load(Ordering::SeqCst); // pairs with the additions in `signals::note`
         let is_interrupted = || counter.load(Ordering::SeqCst) != before; // pairs with the same
         here.waits_for.store(descriptor + 1, Ordering::SeqCst); // pairs with the loads of those who end waits
-        let in_time = self.wait(way, until, || cancel::is_wanted(here) || is_interrupted());
+        let has_arrived = || handlers::has_arrived(here);
+        let in_time = self.wait(way, until, || cancel::is_wanted(here) || is_interrupted() || has_arrived());
         here.waits_for.store(0, Ordering::SeqCst); // pairs with the same
         if cancel::is_wanted(here) {
             DescriptorEnd::Cancelled
         } else if is_interrupted() {
             DescriptorEnd::Interrupted
+        } else if has_arrived() {
+            DescriptorEnd::Arrived
         } else if in_time {
             DescriptorEnd::Ready
         } else {
@@ -234,9 +265,25 @@ pub(crate) fn when_ready(
     shared: bool,
     make: impl Fn() -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
+    loop {
+        match when_ready_once(descriptor, way, shared, &make) {
+            Err(CANCELLED) => cancel::cancel_here(),
+            Err(ARRIVED) if !run_arrived(Handlers::Breaking) => {}
+            Err(ARRIVED) => return Err(Errno(libc::EINTR)),
+            answer => return answer,
+        }
+    }
+}
+
+fn when_ready_once(
+    descriptor: c_int,
+    way: Way,
+    shared: bool,
+    make: &impl Fn() -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
     let in_turn = &IN_TURN[descriptor as usize % IN_TURN.len()];
     let alone = !shared && in_turn.load(Ordering::Relaxed) == 0;
-    if alone && is_ready(descriptor, way) || is_nonblocking(descriptor) {
+    if alone && is_ready(descriptor, way) || is_answered_at_once(descriptor, way) {
         return make();
     }
     in_turn.fetch_add(1, Ordering::Relaxed);
@@ -258,14 +305,12 @@ pub(crate) fn when_ready(
         match watched.wait_or_be_ended((descriptor, way), None, Handlers::Breaking) {
             DescriptorEnd::Interrupted => break Err(Errno(libc::EINTR)),
             DescriptorEnd::Cancelled => break Err(CANCELLED),
+            DescriptorEnd::Arrived => break Err(ARRIVED),
             DescriptorEnd::Ready | DescriptorEnd::TimedOut => {}
         }
     };
     put(descriptor, watched);
     in_turn.fetch_sub(1, Ordering::Relaxed);
-    if answer == Err(CANCELLED) {
-        cancel::cancel_here();
-    }
     answer
 }
 

@@ -9,6 +9,7 @@ use crate::succeed::{succeed, xtask};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pthreads");
@@ -32,21 +33,34 @@ fn library() -> &'static Path {
 }
 
 fn compile(name: &str) -> PathBuf {
-    let binary = folder().join(name);
+    // Tests of one source may run at the same time.
+    static COMPILED: AtomicU32 = AtomicU32::new(0);
+    let number = COMPILED.fetch_add(1, Ordering::Relaxed);
+    let binary = folder().join(format!("{name}-{number}"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
     let (compiler, extension) =
         if source.with_extension("c").is_file() { ("cc", "c") } else { ("c++", "cpp") };
     let mut command = Command::new(compiler);
     command.args(if extension == "cpp" { &["-std=c++20"][..] } else { &[] });
     command.args(["-O1", "-pthread", "-w", "-o"]).arg(&binary).arg(source.with_extension(extension));
+    command.arg("-lm");
     succeed(&mut command);
     binary
 }
 
 /// How the program ends and what it says. The watchdog is a process of its own.
 fn run(binary: &Path, arguments: &[&str], workers: Option<u32>) -> (Option<i32>, String) {
+    run_with(binary, arguments, workers, &[])
+}
+
+fn run_with(
+    binary: &Path,
+    arguments: &[&str],
+    workers: Option<u32>,
+    settings: &[&str],
+) -> (Option<i32>, String) {
     let mut command = Command::new("timeout");
-    command.args(["300", "env"]);
+    command.args(["300", "env"]).args(settings);
     if let Some(workers) = workers {
         command.arg(format!("LD_PRELOAD={}", library().display()));
         command.arg(format!("RADDLE_WORKERS={workers}"));
@@ -171,6 +185,96 @@ fn a_cancellation_ends_waits_in_the_kernel() {
 #[test]
 fn who_spins_without_a_call_lets_others_run() {
     agrees("spins", &[]);
+}
+
+/// Each of these, while ticks come often.
+#[track_caller]
+fn agree_while_ticking(name: &str, cases: &[&[&str]]) {
+    library();
+    let binary = compile(name);
+    for arguments in cases {
+        let native = run(&binary, arguments, None);
+        assert_eq!(native.0, Some(0), "{name} {arguments:?} natively: {}", native.1);
+        for workers in [1, 2] {
+            let ours = run_with(&binary, arguments, Some(workers), &["RADDLE_TICK=300us"]);
+            assert_eq!(ours, native, "{name} {arguments:?} on {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn ticks_break_nothing_that_a_thread_has_and_does() {
+    let cases = [
+        "jumps",
+        "rounding",
+        "wide",
+        "red",
+        "alloc",
+        "loads",
+        "streams",
+        "sorts",
+        "contexts",
+        "ownlocks",
+        "spinlocks",
+        "keys",
+        "once",
+        "clocks",
+        "small",
+    ];
+    agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
+}
+
+#[test]
+fn faults_are_handled_while_ticks_come() {
+    let cases = ["faults", "faultstack", "faultdefer", "faultplain"];
+    agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
+}
+
+#[test]
+fn children_are_made_while_ticks_come() {
+    let cases = ["forks", "forkthreads", "execs"];
+    agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
+}
+
+#[test]
+fn handlers_run_in_the_thread_that_they_are_for() {
+    let cases = ["who", "world", "left", "timeouts", "readslate", "timers", "restarts", "realtime"];
+    agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
+}
+
+#[test]
+fn who_spins_is_cancelled_and_reached_whatever_it_blocks() {
+    let cases = ["cancels", "async", "blocks", "unblocks", "blockskernel"];
+    agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
+}
+
+#[test]
+fn exceptions_and_initialisers_of_cpp_bear_ticks() {
+    if std::env::var_os("PTHREADS_CXX").is_some() {
+        agree_while_ticking("throws", &[&[]]);
+    }
+}
+
+#[test]
+fn robust_mutexes_tell_of_holders_that_have_ended_and_children_share_what_they_are_to() {
+    agrees("robust", &[]);
+}
+
+#[test]
+fn a_thousand_threads_by_a_thousand_locks_bear_cancellations_and_signals() {
+    agrees("stress", &[]);
+}
+
+#[test]
+fn a_seed_decides_who_comes_when() {
+    library();
+    let binary = compile("seeded");
+    let by = |seed: u32| run_with(&binary, &[], Some(1), &[&format!("RADDLE_SEED={seed}")]);
+    let orders: Vec<_> = (1..=5).map(by).collect();
+    for (seed, order) in (1..).zip(&orders) {
+        assert_eq!((order.0, &by(seed)), (Some(0), order), "seed {seed}");
+    }
+    assert!(orders.iter().any(|order| *order != orders[0]), "all seeds choose the same: {}", orders[0].1);
 }
 
 /// For the group of tests `pthreads`.

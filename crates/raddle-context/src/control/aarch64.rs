@@ -23,6 +23,12 @@ impl ControlWords {
         ControlWords { fpcr, fpsr }
     }
 
+    /// Whether these are the same but for exception flags.
+    #[inline]
+    pub(super) fn has_modes_of(self, other: ControlWords) -> bool {
+        self.fpcr == other.fpcr
+    }
+
     /// Makes these those of the OS thread that calls.
     #[inline]
     pub(super) fn load(self) {

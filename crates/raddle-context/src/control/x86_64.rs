@@ -25,6 +25,13 @@ impl ControlWords {
         ControlWords { mxcsr, x87 }
     }
 
+    /// Whether these are the same but for exception flags.
+    #[inline]
+    pub(super) fn has_modes_of(self, other: ControlWords) -> bool {
+        const FLAGS: u32 = 0x3f;
+        (self.mxcsr ^ other.mxcsr) & !FLAGS == 0 && self.x87 == other.x87
+    }
+
     /// Makes these those of the OS thread that calls.
     #[inline]
     pub(super) fn load(self) {

@@ -15,6 +15,9 @@ pub struct Interruption {
     pub stop: c_int,
     /// By a handler: whether a thread that is interrupted at this address may leave its worker there.
     pub may_leave: fn(usize) -> bool,
+    /// By a handler, where that is so, with the context that the kernel has given to it: does what has arrived for the
+    /// thread that is interrupted, and may unwind it, or leave by a jump. True if it may have moved meanwhile.
+    pub arrives: fn(*mut std::ffi::c_void) -> bool,
     /// Whether something may wait for a signal, or be woken by the handler of one: then a program that stands still
     /// may go on.
     pub waits_for_signals: fn() -> bool,

@@ -11,14 +11,15 @@ use raddle_context::{Context, ControlWords, transfer_with};
 use raddle_protocol::header::AWAY;
 
 impl LocalWorker {
-    /// As [`transfer_with`], from a thread of C: it takes its control words along.
+    /// As [`transfer_with`], from a thread of C: it takes its control words along, and leaves no modes of its own
+    /// behind, but perhaps its exception flags, for which no process asks; the next thread of C has exactly its own.
     ///
     /// # Safety
     /// As there, and `block` is what runs here.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn leave_foreign(&self, block: &Block, to: *mut Context, storage: usize) {
-        let own = self.own().controls.get().exchange();
+        let own = self.own().controls.get().exchange_modes();
         // SAFETY: passed on to the caller.
         unsafe { transfer_with(block.context.get(), to, storage) };
         block.take_up_controls(own);

@@ -7,14 +7,14 @@
 //! what they wait for, so that the others lose nothing. Who waits for a descriptor is told likewise, and one that waits
 //! in the kernel, on a spare OS thread, by a signal.
 //!
-//! A thread whose type is asynchronous is cancelled as a deferred one is.
+//! A thread whose type is asynchronous is cancelled as a deferred one is, or by a tick, in its own code.
 
 use crate::next::next;
 use crate::report;
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;
-use crate::thread::{cleanup, life, signals};
-use raddle_core::door::thread::{self, ThreadEnds};
+use crate::thread::{cleanup, handlers, life, signals};
+use raddle_core::door::thread::{self, ThreadEnds, pthread_self};
 use std::ffi::{c_int, c_void};
 use std::ptr::without_provenance;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,6 +51,19 @@ pub(crate) fn is_disabled(here: &ThreadRecord) -> bool {
 pub(crate) fn is_wanted(here: &ThreadRecord) -> bool {
     // pairs with the addition in `cancel`
     here.cancel.load(Ordering::SeqCst) & (WANTED | DISABLED | ENDS) == WANTED
+}
+
+/// Whether it is to be cancelled, and may be anywhere.
+fn is_anywhere(record: &ThreadRecord) -> bool {
+    is_wanted(record) && record.cancel.load(Ordering::Relaxed) & ASYNCHRONOUS != 0
+}
+
+/// Where a tick has interrupted the caller, whose record this is: ends it, if it is to be cancelled and that may be
+/// anywhere.
+pub(crate) fn anywhere(here: &ThreadRecord) {
+    if is_anywhere(here) {
+        cancel_here();
+    }
 }
 
 /// Called at each frame that goes, and at the end of the stack.
@@ -117,6 +130,15 @@ unsafe extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {
     let Some(record) = record::of(thread) else { return libc::ESRCH };
     // pairs with the loads in `is_wanted`
     record.cancel.fetch_or(WANTED, Ordering::SeqCst);
+    if is_anywhere(record) && thread == pthread_self() as libc::pthread_t {
+        cancel_here();
+    }
+    if is_anywhere(record) {
+        // pairs with the addition in `unwind`
+        handlers::kick_while(record, || {
+            is_anywhere(record) && record.cancel.load(Ordering::SeqCst) & ENDS == 0
+        });
+    }
     let mut times = 0;
     while !is_disabled(record) && signals::end_wait_for_descriptor(record) && times < TRIES {
         wait::breathe(&mut times);
@@ -181,7 +203,6 @@ extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: Option<&mut c_in
     let was = change(ASYNCHRONOUS, kind == 1, here);
     before.into_iter().for_each(|before| *before = was.into());
     if kind == 1 {
-        report::once("asynchronous cancellation ends a thread at its next cancellation point only");
         point();
     }
     0

@@ -9,13 +9,14 @@ use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
 use crate::thread::{signals, start, ticks};
 use raddle_context::interpose;
+use raddle_core::door::futex;
 use raddle_core::door::thread::{ForeignBuilder, Start, Thread, pthread_self};
 use raddle_core::{blocking, orphan};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::time::Instant;
+use std::sync::{Once, OnceLock};
+use std::time::{Duration, Instant};
 
 interpose! {
     pthread_create => create;
@@ -216,7 +217,7 @@ pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         cancel::install();
-        record::install();
+        install_key();
         ticks::install();
         // SAFETY: it may be called in any child.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
@@ -234,8 +235,52 @@ fn begin_here(begin: *mut c_void) -> (Start, *mut c_void) {
     if begin.state == DETACHED {
         record.state.store(DETACHED, Ordering::Relaxed);
     }
-    record::at_end();
+    at_end();
     (begin.start, begin.argument)
+}
+
+/// The key whose destructor tells that a thread ends: a variable with a destructor would have the C library allocate,
+/// and so make a cache of its allocator's for every thread.
+static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+
+/// Before the first thread.
+fn install_key() {
+    let mut key = 0;
+    // SAFETY: a place for the key, and a destructor that may be called with what `at_end` sets.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(leave)) } == 0 {
+        let _first = KEY.set(key);
+    }
+}
+
+/// Destructors of keys run in so many rounds at most, as the C library has it.
+const ROUNDS: usize = 4;
+
+/// Has the end of the calling thread be known: behind the destructors of its thread-local variables and those of the
+/// program's keys, which may set values again, but for what those of the last round do.
+pub(crate) fn at_end() {
+    leave_in(1);
+}
+
+fn leave_in(round: usize) {
+    if let Some(&key) = KEY.get() {
+        // SAFETY: the key is there for ever; its value is no address.
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(round)) };
+    }
+}
+
+unsafe extern "C" fn leave(round: *mut c_void) {
+    if round.addr() < ROUNDS {
+        return leave_in(round.addr() + 1);
+    }
+    let Some(here) = record::here() else { return };
+    record::AT_END.get().into_iter().for_each(|at_end| at_end(here));
+    if here.state.load(Ordering::Relaxed) == DETACHED {
+        here.own.store(0, Ordering::Relaxed);
+    }
+    here.ended.store(1, Ordering::Release); // pairs with the acquire in `join_until`
+    wait::wake(&raw const here.ended, u32::MAX);
+    signals::end(here);
+    ended_one();
 }
 
 /// One less runs.
@@ -248,6 +293,13 @@ pub(crate) fn ended_one() {
 
 pub(crate) fn began_one() {
     ALIVE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// In the OS thread that is to wait for all: it is known to the runtime behind its first wait. The handler of a signal
+/// would wait for the lock of that for ever, if it came in its midst.
+pub(crate) fn be_known() {
+    let word = AtomicU32::new(0);
+    wait::sleep(&word, 0, futex::deadline(Duration::ZERO), &ToldWait::of_nothing(&told::END));
 }
 
 /// Until no thread of ours runs.

@@ -4,6 +4,8 @@
 
 pub(crate) mod cancel;
 mod cleanup;
+pub(crate) mod handlers;
+pub(crate) mod jumps;
 pub(crate) mod life;
 pub(crate) mod record;
 pub(crate) mod signals;

@@ -6,7 +6,6 @@
 //! knows a `pthread_t` knows where that thread's record is. The storage of a thread of ours stays until it has been
 //! joined, and is never given back to the C library; so a record of one who is gone can still be read, and says so.
 
-use crate::thread::{life, signals, wait};
 use raddle_core::door::thread::pthread_self;
 use raddle_core::wait::who_runs;
 use std::cell::{Cell, UnsafeCell};
@@ -44,6 +43,10 @@ pub(crate) struct ThreadRecord {
     /// How many handlers have run for it, and how many of those end what can be begun again.
     pub(crate) signals: AtomicU32,
     pub(crate) breaks: AtomicU32,
+    /// The signals that other threads have sent to this one, and whose handlers have not begun: see `handlers`.
+    pub(crate) sent: AtomicU64,
+    /// The address of a robust mutex that it holds, which has that of the next; 0 if it holds none.
+    pub(crate) robust: AtomicUsize,
     /// The OS thread in which it blocks, if a handler is to end that.
     pub(crate) away: AtomicI32,
     /// What reports know it by: its control block. Null before it has run.
@@ -76,6 +79,8 @@ thread_local! {
             blocked: AtomicU64::new(0),
             signals: AtomicU32::new(0),
             breaks: AtomicU32::new(0),
+            sent: AtomicU64::new(0),
+            robust: AtomicUsize::new(0),
             away: AtomicI32::new(0),
             block: AtomicPtr::new(null_mut()),
             guard: AtomicUsize::new(0),
@@ -142,45 +147,5 @@ impl ThreadRecord {
     }
 }
 
-/// The key whose destructor tells that a thread ends: a variable with a destructor would have the C library allocate,
-/// and so make a cache of its allocator's for every thread.
-static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
-
-/// Before the first thread.
-pub(crate) fn install() {
-    let mut key = 0;
-    // SAFETY: a place for the key, and a destructor that may be called with what `at_end` sets.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(leave)) } == 0 {
-        let _first = KEY.set(key);
-    }
-}
-
-/// Destructors of keys run in so many rounds at most, as the C library has it.
-const ROUNDS: usize = 4;
-
-/// Has the end of the calling thread be known: behind the destructors of its thread-local variables and those of the
-/// program's keys, which may set values again, but for what those of the last round do.
-pub(crate) fn at_end() {
-    leave_in(1);
-}
-
-fn leave_in(round: usize) {
-    if let Some(&key) = KEY.get() {
-        // SAFETY: the key is there for ever; its value is no address.
-        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(round)) };
-    }
-}
-
-unsafe extern "C" fn leave(round: *mut c_void) {
-    if round.addr() < ROUNDS {
-        return leave_in(round.addr() + 1);
-    }
-    let Some(here) = here() else { return };
-    if here.state.load(Ordering::Relaxed) == DETACHED {
-        here.own.store(0, Ordering::Relaxed);
-    }
-    here.ended.store(1, Ordering::Release); // pairs with the acquire in `life`
-    wait::wake(&raw const here.ended, u32::MAX);
-    signals::end(here);
-    life::ended_one();
-}
+/// What else is to be done as a thread ends: said by `mutex`, before the first robust one.
+pub(crate) static AT_END: OnceLock<fn(&ThreadRecord)> = OnceLock::new();

@@ -4,17 +4,17 @@
 //!
 //! The kernel knows workers, and a handler that interrupts one may find it with a lock of the runtime's. So workers
 //! block all signals but those of faults, and a signal for the program arrives at the OS thread in which it began, the
-//! *keeper*, which waits for `main` and holds nothing. There the handler runs; then the wait of `main` ends, as by the
-//! kernel it would. A signal that a thread sends to itself, or to its own program, is let through to it at that place.
+//! *keeper*, which waits for `main` and holds nothing. It has `main` run the handler (`handlers`), or runs it itself if
+//! that cannot be reached; then the wait of `main` ends, as by the kernel it would. What a thread sends to itself is
+//! handled there and then.
 //!
 //! What a thread blocks is a record of ours; the keeper blocks what all threads block. It sets its mask in a handler of
 //! ours, by a signal of ours.
 
 use crate::errno::{answer, fail};
 use crate::next::next;
-use crate::thread::cancel;
 use crate::thread::record::{self, ThreadRecord};
-use crate::thread::wait;
+use crate::thread::{cancel, handlers, wait};
 use raddle_context::interpose;
 use raddle_core::{blocking, orphan};
 use raddle_syscall::Errno;
@@ -39,7 +39,7 @@ interpose! {
     sigsuspend => suspend;
 }
 
-const SIGNALS: usize = 65;
+pub(super) const SIGNALS: usize = 65;
 /// By which the keeper is told of its mask.
 const TELL: c_int = 63;
 /// Takes a thread off its worker.
@@ -47,7 +47,7 @@ pub(crate) const TICK: c_int = 61;
 /// Has a worker stand still, for a report.
 pub(crate) const STOP: c_int = 62;
 
-const fn bit(signal: c_int) -> u64 {
+pub(super) const fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
@@ -67,13 +67,16 @@ const OF_WORKERS: u64 = FAULTS | bit(TICK) | bit(STOP);
 const NEVER: u64 = bit(libc::SIGKILL) | bit(libc::SIGSTOP);
 
 /// What the program has installed.
-struct Action {
-    handler: AtomicUsize,
-    flags: AtomicI32,
+pub(super) struct Action {
+    pub(super) handler: AtomicUsize,
+    pub(super) flags: AtomicI32,
+    /// What it blocks while it runs.
+    pub(super) mask: AtomicU64,
 }
 
-static ACTIONS: [Action; SIGNALS] =
-    [const { Action { handler: AtomicUsize::new(0), flags: AtomicI32::new(0) } }; SIGNALS];
+pub(super) static ACTIONS: [Action; SIGNALS] =
+    [const { Action { handler: AtomicUsize::new(0), flags: AtomicI32::new(0), mask: AtomicU64::new(0) } };
+        SIGNALS];
 
 /// How many threads block each signal, of how many.
 static BLOCKERS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
@@ -83,35 +86,45 @@ static BLOCKED: AtomicU64 = AtomicU64::new(0);
 static WANTED: AtomicU64 = AtomicU64::new(0);
 static KEEPER: AtomicI32 = AtomicI32::new(0);
 /// Whose waits a handler ends: `main`.
-static MAIN: AtomicPtr<ThreadRecord> = AtomicPtr::new(null_mut());
+pub(super) static MAIN: AtomicPtr<ThreadRecord> = AtomicPtr::new(null_mut());
 
 type Action3 = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// Every handler of the program's is called here.
+/// Every handler of the program's that the kernel calls is called here: at the keeper, which gives it to `main` if that
+/// takes it; or in a child.
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let Action { handler, flags } = &ACTIONS[signal as usize];
+    let Action { handler, flags, .. } = &ACTIONS[signal as usize];
     let (handler, flags) = (handler.load(Ordering::Relaxed), flags.load(Ordering::Relaxed));
     let errno = crate::errno::last();
+    // SAFETY: storage of threads is never unmapped.
+    let main = unsafe { MAIN.load(Ordering::Relaxed).as_ref() };
+    let is_elsewhere = record::here().is_none();
+    if is_elsewhere && main.is_some_and(|main| handlers::offer(main, signal, info)) {
+        return fail_with(errno);
+    }
     if handler > libc::SIG_IGN {
         // SAFETY: what the program has given as a handler; one with fewer parameters does not look at the others.
         let call = unsafe { std::mem::transmute::<usize, Action3>(handler) };
         // SAFETY: the kernel's arguments.
         unsafe { call(signal, info, context) };
     }
-    let main = MAIN.load(Ordering::Relaxed);
-    // SAFETY: storage of threads is never unmapped.
-    if let Some(main) = unsafe { main.as_ref() } {
+    if let Some(main) = main {
         note(main, flags & libc::SA_RESTART != 0);
         // A thread of ours that has let its own signal through does so when it is back from here.
-        if record::here().is_none() {
+        if is_elsewhere {
             end_wait(main, raddle_syscall::yield_processor);
         }
     }
+    fail_with(errno);
+}
+
+/// Puts `errno` back.
+fn fail_with(errno: c_int) {
     fail(errno);
 }
 
 /// A handler has run for it.
-fn note(record: &ThreadRecord, restarts: bool) {
+pub(super) fn note(record: &ThreadRecord, restarts: bool) {
     // pairs with the loads in `wait::sleep_at_point`
     record.signals.fetch_add(1, Ordering::SeqCst);
     if !restarts {
@@ -129,6 +142,23 @@ fn end_wait(record: &ThreadRecord, mut breathe: impl FnMut()) {
         breathe();
     }
     end_wait_for_descriptor(record);
+}
+
+/// Wakes it once, if it waits for something; true if it does. It may not sleep yet.
+pub(super) fn wake_up(record: &ThreadRecord) -> bool {
+    let address = record.waits_at.load(Ordering::SeqCst); // pairs with the stores in `wait`
+    if address != 0 {
+        wait::wake(without_provenance::<AtomicU32>(address), u32::MAX);
+    }
+    let waits_for = record.waits_for.load(Ordering::SeqCst); // pairs with the stores in `watched`
+    let is_away = end_wait_for_descriptor(record);
+    address != 0 || waits_for != 0 || is_away
+}
+
+/// The program's handler goes as the first signal comes.
+pub(super) fn reset(signal: c_int) {
+    // SAFETY: no memory of the program's.
+    unsafe { set_handler(signal, libc::SIG_DFL) };
 }
 
 /// Has those who wait for a descriptor look whether their wait is over: said by `watched`, before the first wait.
@@ -168,23 +198,55 @@ pub(crate) fn call_away(
     begun_again: bool,
     call: impl Fn() -> Result<usize, Errno> + Send,
 ) -> Result<usize, Errno> {
-    if record::here().is_none() {
-        return call();
+    let Some(here) = record::here() else { return call() };
+    let breaks = here.breaks.load(Ordering::SeqCst); // pairs with the addition in `note`
+    let result = loop {
+        let result = call_away_once(begun_again, breaks, &call);
+        handlers::run_arrived(here, null_mut());
+        // pairs with the addition in `note`
+        let is_broken = !begun_again || here.breaks.load(Ordering::SeqCst) != breaks;
+        if is_broken || cancel::is_wanted(here) || result != Err(Errno(libc::EINTR)) {
+            break result;
+        }
+    };
+    if result == Err(Errno(libc::EINTR)) {
+        cancel::point();
     }
-    let result = blocking(move || {
-        let Some(here) = record::here() else { return call() };
-        let breaks = here.breaks.load(Ordering::SeqCst); // pairs with the addition in `note`
+    result
+}
+
+/// A call that another OS thread makes while its owner waits.
+struct Lent<'c, C>(&'c C);
+
+// SAFETY: its owner waits meanwhile, so it is as if it were given there and back.
+unsafe impl<C: Send> Send for Lent<'_, C> {}
+
+impl<C: Fn() -> Result<usize, Errno>> Lent<'_, C> {
+    fn make(&self) -> Result<usize, Errno> {
+        (self.0)()
+    }
+}
+
+/// Until it is done, or a handler has to run first, or has run.
+fn call_away_once<C: Fn() -> Result<usize, Errno> + Send>(
+    begun_again: bool,
+    breaks: u32,
+    call: &C,
+) -> Result<usize, Errno> {
+    let lent = Lent(call);
+    blocking(move || {
+        let Some(here) = record::here() else { return lent.make() };
         let masked = raddle_syscall::blocked_signals();
         // pairs with the load in `end_wait_for_descriptor`
         here.away.store(raddle_syscall::thread_number(), Ordering::SeqCst);
         raddle_syscall::block_signals_only(masked & !bit(TELL));
         // Who cancels has set the mark before it looks where the caller is.
-        let is_cancelled = cancel::is_wanted(here);
+        let is_over = cancel::is_wanted(here) || handlers::has_arrived(here);
         let result = loop {
-            let result = if is_cancelled { Err(Errno(libc::EINTR)) } else { call() };
+            let result = if is_over { Err(Errno(libc::EINTR)) } else { lent.make() };
             // pairs with the addition in `note`
             let is_broken = !begun_again || here.breaks.load(Ordering::SeqCst) != breaks;
-            let is_over = is_broken || cancel::is_wanted(here);
+            let is_over = is_broken || cancel::is_wanted(here) || handlers::has_arrived(here);
             if is_over || result != Err(Errno(libc::EINTR)) {
                 break result;
             }
@@ -192,11 +254,7 @@ pub(crate) fn call_away(
         raddle_syscall::block_signals_only(masked);
         here.away.store(0, Ordering::SeqCst); // pairs with the load in `end_wait_for_descriptor`
         result
-    });
-    if result == Err(Errno(libc::EINTR)) {
-        cancel::point();
-    }
-    result
+    })
 }
 
 /// Whether the program has any handler.
@@ -242,8 +300,16 @@ fn tell_keeper() {
             let blocked = BLOCKED.load(Ordering::SeqCst); // pairs with the store in `on_tell`
             blocked == wanted || WANTED.load(Ordering::SeqCst) != wanted // pairs with the stores above
         };
+        let mut times = 0;
         while !is_over() {
-            raddle_syscall::yield_processor();
+            match record::here() {
+                // The keeper may wait for the caller to take a signal, or for somebody who waits for its worker.
+                Some(here) => {
+                    handlers::run_arrived(here, null_mut());
+                    wait::breathe(&mut times);
+                }
+                None => raddle_syscall::yield_processor(),
+            }
         }
     }
 }
@@ -316,6 +382,16 @@ pub(crate) fn is_main(record: &'static ThreadRecord) {
     MAIN.store(std::ptr::from_ref(record).cast_mut(), Ordering::Relaxed);
 }
 
+/// What the caller blocks, for a jump that puts it back.
+pub(crate) fn own_mask() -> Option<u64> {
+    kept().map(|here| here.blocked.load(Ordering::Relaxed))
+}
+
+/// Puts it back.
+pub(crate) fn set_own_mask(blocked: u64) {
+    kept().into_iter().for_each(|here| change(here, blocked));
+}
+
 /// In a forked child: the caller is its only thread, and takes its signals itself.
 pub(crate) fn in_child(record: &'static ThreadRecord) {
     KEEPER.store(0, Ordering::Relaxed);
@@ -326,6 +402,11 @@ pub(crate) fn in_child(record: &'static ThreadRecord) {
 /// The caller, if its signals are the keeper's affair.
 fn kept() -> Option<&'static ThreadRecord> {
     record::here().filter(|_| KEEPER.load(Ordering::Relaxed) != 0 && !orphan::is_orphan())
+}
+
+/// Whether the caller's signals are the keeper's affair.
+pub(crate) fn is_kept() -> bool {
+    kept().is_some()
 }
 
 /// With the mask that the program believes the caller to have: for what a child inherits.
@@ -358,19 +439,14 @@ unsafe extern "C" fn set_action(
     type SetSignals = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
     let next = next!(c"sigaction": SetSignals);
     if (1..SIGNALS as c_int).contains(&signal) && bit(signal) & OURS != 0 {
-        // SAFETY: zeroes are a value of this.
-        let nothing: libc::sigaction = unsafe { std::mem::zeroed() };
-        if !old.is_null() {
-            // SAFETY: the caller's.
-            unsafe { old.write(nothing) };
-        }
-        return 0;
+        // As the C library has it with those of its own.
+        return fail(libc::EINVAL);
     }
     if !(1..SIGNALS as c_int).contains(&signal) || bit(signal) & (FAULTS | NEVER) != 0 {
         // SAFETY: the caller's arguments.
         return unsafe { next(signal, new, old) };
     }
-    let Action { handler, flags } = &ACTIONS[signal as usize];
+    let Action { handler, flags, mask } = &ACTIONS[signal as usize];
     let before = (handler.load(Ordering::Relaxed), flags.load(Ordering::Relaxed));
     // SAFETY: the caller's, or null.
     let given = unsafe { new.as_ref() };
@@ -380,11 +456,16 @@ unsafe extern "C" fn set_action(
             HAS_HANDLERS.store(true, Ordering::Relaxed);
             handler.store(given.sa_sigaction, Ordering::Relaxed);
             flags.store(given.sa_flags, Ordering::Relaxed);
+            let of_kernel = (&raw const given.sa_mask).cast::<u64>();
+            // SAFETY: the kernel's set is the first eight bytes.
+            mask.store(unsafe { of_kernel.read() } & !NEVER, Ordering::Relaxed);
             ours.sa_sigaction = on_signal as *const () as usize;
-            ours.sa_flags = (given.sa_flags | libc::SA_SIGINFO) & !libc::SA_ONSTACK;
-            // What `on_tell` sets would be undone as this handler returns.
+            ours.sa_flags = (given.sa_flags | libc::SA_SIGINFO) & !(libc::SA_ONSTACK | libc::SA_NODEFER);
+            // One at a time waits there for `main`. What `on_tell` sets would be undone as this handler returns.
             // SAFETY: a set of ours.
             unsafe { libc::sigaddset(&raw mut ours.sa_mask, TELL) };
+        } else {
+            handler.store(given.sa_sigaction, Ordering::Relaxed);
         }
         ours
     });
@@ -440,6 +521,14 @@ unsafe extern "C" fn set_mask(how: c_int, set: *const u64, old: *mut u64) -> c_i
             _ => return libc::EINVAL,
         };
         change(here, new & !NEVER);
+        if how != libc::SIG_BLOCK {
+            // A handler of a fault may have been left by a jump, with the mask that the kernel had set for it.
+            let masked = raddle_syscall::blocked_signals();
+            if masked & OF_WORKERS != 0 {
+                raddle_syscall::block_signals_only(masked & !OF_WORKERS);
+            }
+        }
+        handlers::run_arrived(here, null_mut());
     }
     if !old.is_null() {
         // SAFETY: the caller's: 128 bytes, of which the kernel has eight.
@@ -448,7 +537,7 @@ unsafe extern "C" fn set_mask(how: c_int, set: *const u64, old: *mut u64) -> c_i
     0
 }
 
-fn change(here: &ThreadRecord, blocked: u64) {
+pub(super) fn change(here: &ThreadRecord, blocked: u64) {
     let before = here.blocked.swap(blocked, Ordering::Relaxed);
     if before != blocked {
         count(blocked & !before, 1);
@@ -463,6 +552,23 @@ unsafe extern "C" fn set_process_mask(how: c_int, set: *const u64, old: *mut u64
         0 => 0,
         error => fail(error),
     }
+}
+
+/// As [`set_process_mask`], of sets by their addresses.
+///
+/// # Safety
+/// As `rt_sigprocmask(2)`.
+pub(crate) unsafe fn set_mask_by_number(how: c_int, set: usize, old: usize) -> c_int {
+    let (set, old) = (std::ptr::with_exposed_provenance(set), std::ptr::with_exposed_provenance_mut(old));
+    // SAFETY: the caller's arguments.
+    unsafe { set_process_mask(how, set, old) }
+}
+
+/// The last real-time signal that is the program's: the others above are ours, as the C library has its own below the
+/// first one.
+#[unsafe(no_mangle)]
+extern "C" fn __libc_current_sigrtmax() -> c_int {
+    TICK - 1
 }
 
 /// Lets a signal through to the caller, here.
@@ -493,6 +599,10 @@ pub(crate) fn send_to_caller(signal: c_int) -> Result<usize, Errno> {
     let is_signal = (1..SIGNALS as c_int).contains(&signal);
     match kept() {
         Some(here) if is_signal && here.blocked.load(Ordering::Relaxed) & bit(signal) == 0 => {
+            if bit(signal) & FAULTS == 0 && handlers::is_handled(signal) {
+                handlers::run_here(here, signal);
+                return Ok(0);
+            }
             send_here(signal)
         }
         Some(_) => {
@@ -508,7 +618,8 @@ unsafe extern "C" fn raise_here(signal: c_int) -> c_int {
 }
 
 unsafe extern "C" fn kill_program(process: libc::pid_t, signal: c_int) -> c_int {
-    if process == std::process::id().cast_signed() && kept().is_some() && signal != 0 {
+    let is_main = |here: &ThreadRecord| std::ptr::eq(MAIN.load(Ordering::Relaxed), here);
+    if process == std::process::id().cast_signed() && kept().is_some_and(is_main) && signal != 0 {
         return answer(send_to_caller(signal)) as c_int;
     }
     // SAFETY: no memory is read.

@@ -128,7 +128,7 @@ unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
     record.number.store(std::process::id().cast_signed(), Ordering::Relaxed);
     signals::is_main(record);
     signals::begin(record, arguments.blocked);
-    record::at_end();
+    life::at_end();
     // SAFETY: once.
     let code = unsafe { arguments.go() };
     std::ptr::without_provenance_mut(code as usize)
@@ -169,6 +169,7 @@ unsafe extern "C" fn __libc_start_main(
     // SAFETY: the arguments stay until it is joined, below.
     match unsafe { builder(limit()).name("main").spawn(run_main, (&raw mut arguments).cast()) } {
         Ok(thread) => {
+            life::be_known();
             signals::keep(blocked);
             // SAFETY: just made, and nobody joins it before its right is kept.
             let record = unsafe { record::at(thread.pthread()) };

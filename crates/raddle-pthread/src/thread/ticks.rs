@@ -11,7 +11,7 @@
 //! program calls it or the runtime: then nobody is taken off.
 
 use crate::report;
-use crate::thread::signals;
+use crate::thread::{handlers, signals};
 use raddle_core::door::tick::Interruption;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -91,6 +91,7 @@ pub(crate) fn install() {
     }
     let tick = (!is_off && !asked.last_is_programs).then_some(signals::TICK);
     let _first = CLOSED.set(asked.code);
-    Interruption { tick, stop: signals::STOP, may_leave, waits_for_signals: signals::are_waited_for }
+    let waits_for_signals = signals::are_waited_for;
+    Interruption { tick, stop: signals::STOP, may_leave, arrives: handlers::at_tick, waits_for_signals }
         .install();
 }

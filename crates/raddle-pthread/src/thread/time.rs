@@ -3,23 +3,26 @@
 //! Never: a sleep that ends early, but by a handler of a signal.
 
 use crate::errno::fail;
-use crate::thread::cancel;
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
+use crate::thread::{cancel, handlers, record};
 use raddle_core::door::{futex, thread};
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn sched_yield() -> c_int {
+pub(crate) extern "C-unwind" fn sched_yield() -> c_int {
     thread::yield_now();
+    if let Some(here) = record::here().filter(|here| handlers::has_arrived(here)) {
+        handlers::run_arrived(here, std::ptr::null_mut());
+    }
     0
 }
 
 /// Alias of `sched_yield`, that programs for glibc before 2.34 call.
 #[unsafe(no_mangle)]
-extern "C" fn pthread_yield() -> c_int {
+extern "C-unwind" fn pthread_yield() -> c_int {
     sched_yield()
 }
 

@@ -2,12 +2,13 @@
 //! May use: `libc`, `raddle-core`.
 //! Never: a queue of its own.
 
-use crate::thread::cancel;
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::told::ToldWait;
+use crate::thread::{cancel, handlers};
 use raddle_core::door::futex::{self, ANY, FutexWord, WaitOutcome};
 use std::ffi::c_int;
 use std::panic::Location;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,20 @@ use std::time::{Duration, Instant};
 #[inline]
 #[track_caller]
 pub(crate) fn sleep<W: FutexWord>(word: &W, seen: W::Value, until: Option<Instant>, told: &ToldWait) -> bool {
+    let Some(here) = record::here() else { return futex_sleep(word, seen, until, told) };
+    // Who kicks does so again: no order is needed.
+    here.waits_at.store(std::ptr::from_ref(word).addr(), Ordering::Relaxed);
+    let in_time = handlers::has_arrived(here) || futex_sleep(word, seen, until, told);
+    here.waits_at.store(0, Ordering::Relaxed);
+    if handlers::has_arrived(here) {
+        handlers::run_arrived(here, null_mut());
+    }
+    in_time
+}
+
+#[inline]
+#[track_caller]
+fn futex_sleep<W: FutexWord>(word: &W, seen: W::Value, until: Option<Instant>, told: &ToldWait) -> bool {
     futex::wait_in(word, seen, until, (told.call, told, Location::caller())) != WaitOutcome::TimedOut
 }
 
@@ -61,8 +76,13 @@ pub(crate) fn sleep_at_point(
     };
     let before = if let Handlers::Since(seen) = handlers { seen } else { run() };
     here.waits_at.store(address, Ordering::SeqCst); // pairs with the load in `cancel::cancel`
-    let in_time = cancel::is_wanted(here) || run() != before || sleep(word, seen, until, told);
-    here.waits_at.store(0, Ordering::SeqCst); // pairs with the same
+    let is_over = || cancel::is_wanted(here) || run() != before || handlers::has_arrived(here);
+    let in_time = is_over() || futex_sleep(word, seen, until, told);
+    // Who reads the address still wakes nobody here, and looks again.
+    here.waits_at.store(0, Ordering::Relaxed);
+    if handlers::has_arrived(here) {
+        handlers::run_arrived(here, null_mut());
+    }
     if cancel::is_wanted(here) {
         PointEnd::Cancelled
     } else if run() != before {

@@ -222,9 +222,22 @@ static void children(void) {
     SAY("%d", status);
 }
 
+// What a descriptor is not for is refused at once.
+static void wrong_ends(void) {
+    int ends[2];
+    char byte = 0;
+    MUST(pipe(ends) == 0);
+    TELL_ERRNO(write(ends[0], &byte, 1) < 0 ? -1 : 0);
+    TELL_ERRNO(read(ends[1], &byte, 1) < 0 ? -1 : 0);
+    close(ends[0]);
+    close(ends[1]);
+    TELL_ERRNO(read(ends[0], &byte, 1) < 0 ? -1 : 0);
+}
+
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGPIPE, SIG_IGN);
+    wrong_ends();
     pipes();
     sockets();
     polls();

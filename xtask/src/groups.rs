@@ -443,20 +443,6 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: "twin",
-        what: "the switch on OS threads passes the switch's tests, and the scheduler runs on it",
-        needs: &[],
-        // Which OS thread something runs on, and how deep a stack was, are the real switch's affair.
-        steps: &[
-            "RUSTFLAGS='--cfg raddle_twin' \
-                  cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests",
-            "RUSTFLAGS='--cfg raddle_twin' \
-                  cargo test --no-fail-fast --target-dir target/twin --package raddle-core --test it -- \
-                  --skip stacks_are_measured --skip tasks_are_polled_on_workers_only \
-                  --skip each_worker_is_an_os_thread --skip os_threads_are_named",
-        ],
-    },
-    Group {
         name: "bench",
         what: "the benchmark runner builds and counts right; the programs that it does not run still compile",
         needs: &[],
@@ -569,6 +555,20 @@ const LONG_GROUPS: &[Group] = &[
         )],
     },
     Group {
+        name: "twin",
+        what: "the switch on OS threads passes the switch's tests, and the scheduler runs on it",
+        needs: &[],
+        // Which OS thread something runs on, and how deep a stack was, are the real switch's affair.
+        steps: &[
+            "RUSTFLAGS='--cfg raddle_twin' \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests",
+            "RUSTFLAGS='--cfg raddle_twin' \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-core --test it -- \
+                  --skip stacks_are_measured --skip tasks_are_polled_on_workers_only \
+                  --skip each_worker_is_an_os_thread --skip os_threads_are_named",
+        ],
+    },
+    Group {
         name: "twin-more",
         what: "locks, channels, jobs and threads on a scheduler whose switch is by OS threads",
         needs: &[],
@@ -627,7 +627,7 @@ pub(crate) fn markdown() -> String {
         let _ = writeln!(text, "| `{}` | {} |", group.name, group.what);
     }
     let long: Vec<_> = LONG_GROUPS.iter().map(|group| format!("`{}`", group.name)).collect();
-    let _ = writeln!(text, "\nThese run if they are named, or with `--long`: {}.", long.join(", "));
+    let _ = writeln!(text, "\nThese run if they are named, or with `--long`:\n{}.", long.join(", "));
     text.push_str(
         "\nSome need more than Rust and a C compiler:\n\n| for | needed | where it is |\n|---|---|---|\n",
     );

@@ -47,7 +47,7 @@ struct QueueEnds<T> {
     /// So many were taken when somebody who pushes last looked. He looks only when it seems full.
     popped_seen: TVar<u64>,
     /// A chunk that is empty.
-    spare: TVar<Option<Arc<Chunk<T>>>>,
+    spare: TVar<Option<Arc<QueueChunk<T>>>>,
     /// What it holds at most.
     bound: Option<usize>,
     site: &'static Location<'static>,
@@ -56,23 +56,23 @@ struct QueueEnds<T> {
 /// One end: so many have passed it, and the next is in this chunk.
 struct QueueEnd<T> {
     count: TVar<u64>,
-    chunk: TVar<Arc<Chunk<T>>>,
+    chunk: TVar<Arc<QueueChunk<T>>>,
 }
 
-struct Chunk<T> {
+struct QueueChunk<T> {
     slots: [TVar<Option<T>>; CHUNK],
-    next: TVar<Option<Arc<Chunk<T>>>>,
+    next: TVar<Option<Arc<QueueChunk<T>>>>,
 }
 
-impl<T: Clone + Send + Sync + 'static> Chunk<T> {
-    fn new(site: &'static Location<'static>) -> Arc<Chunk<T>> {
+impl<T: Clone + Send + Sync + 'static> QueueChunk<T> {
+    fn new(site: &'static Location<'static>) -> Arc<QueueChunk<T>> {
         let slots = [(); CHUNK].map(|()| TVar::new_at(None, site));
-        Arc::new(Chunk { slots, next: TVar::new_at(None, site) })
+        Arc::new(QueueChunk { slots, next: TVar::new_at(None, site) })
     }
 }
 
 impl<T: Clone + Send + Sync + 'static> QueueEnd<T> {
-    fn new(chunk: &Arc<Chunk<T>>, site: &'static Location<'static>) -> QueueEnd<T> {
+    fn new(chunk: &Arc<QueueChunk<T>>, site: &'static Location<'static>) -> QueueEnd<T> {
         QueueEnd { count: TVar::new_at(0, site), chunk: TVar::new_at(chunk.clone(), site) }
     }
 
@@ -111,7 +111,7 @@ impl<T: Clone + Send + Sync + 'static> TQueue<T> {
     }
 
     fn with_bound(bound: Option<usize>, site: &'static Location<'static>) -> TQueue<T> {
-        let chunk = Chunk::new(site);
+        let chunk = QueueChunk::new(site);
         let (front, back) = (QueueEnd::new(&chunk, site), QueueEnd::new(&chunk, site));
         let (popped_seen, spare) = (TVar::new_at(0, site), TVar::new_at(None, site));
         TQueue(Arc::new(QueueEnds { front, back, popped_seen, spare, bound, site }))
@@ -148,7 +148,7 @@ impl<T: Clone + Send + Sync + 'static> TQueue<T> {
         if ends_chunk(pushed + 1) {
             let next = match tx.replace(&self.0.spare, None)? {
                 Some(spare) => spare,
-                None => Chunk::new(self.0.site),
+                None => QueueChunk::new(self.0.site),
             };
             let link = tx.with(&self.0.back.chunk, |chunk| chunk.next.clone())?;
             tx.write(&link, Some(next.clone()))?;

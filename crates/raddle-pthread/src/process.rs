@@ -134,36 +134,34 @@ unsafe extern "C" fn kill(thread: libc::pthread_t, signal: c_int) -> c_int {
     send(thread as usize == pthread_self(), signal, record)
 }
 
-/// To the caller, or to the program, and then another thread's wait is ended.
+/// To the caller, or to another thread: its handler runs there, or the signal is the program's and the thread's wait is
+/// ended.
 fn send(to_caller: bool, signal: c_int, record: &record::ThreadRecord) -> c_int {
-    let is_for_it = record.blocked.load(Ordering::Relaxed) & (1 << (signal - 1)) == 0;
     let sent = if to_caller {
         signals::send_to_caller(signal)
-    } else if is_for_it
-        && signals::is_kept()
-        && handlers::is_handled(signal)
-        && handlers::send(record, signal)
-    {
+    } else if signals::is_for(record, signal) && handlers::send(record, signal) {
         Ok(0)
     } else {
-        let process = std::process::id() as usize;
-        // SAFETY: no memory is read.
-        let sent = unsafe { raddle_syscall::call(libc::SYS_kill, [process, signal as usize]) };
+        let sent = send_to_program(signal);
         signals::interrupt(record);
         sent
     };
     sent.map_or_else(|refused| refused.0, |_| 0)
 }
 
-/// A signal for the thread of this number, if that is one of ours.
+fn send_to_program(signal: c_int) -> Result<usize, Errno> {
+    let process = std::process::id() as usize;
+    // SAFETY: no memory is read.
+    unsafe { raddle_syscall::call(libc::SYS_kill, [process, signal as usize]) }
+}
+
+/// A signal for the thread of this number, if that is one of ours. One for another thread goes to any.
 pub(crate) fn signal_by_number(number: c_int, signal: c_int) -> Option<c_long> {
     let here = record::here()?;
-    let is_caller = here.number.load(Ordering::Relaxed) == number;
-    if !is_caller && number < 1 << 22 {
-        return None;
+    if here.number.load(Ordering::Relaxed) == number {
+        return Some(answer(signals::send_to_caller(signal)));
     }
-    let error = send(is_caller, signal, here);
-    Some(answer(if error == 0 { Ok(0) } else { Err(Errno(error)) }))
+    (number >= 1 << 22).then(|| answer(send_to_program(signal)))
 }
 
 /// Whether the memory at an address is shared with other programs.

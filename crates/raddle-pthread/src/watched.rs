@@ -188,7 +188,7 @@ pub(crate) enum DescriptorEnd {
     TimedOut,
     /// By a handler of a signal.
     Interrupted,
-    /// A handler has to run first, which may end it; [`wait`] has run it.
+    /// A handler has to run first, which may end it; [`wait()`] has run it.
     Arrived,
     /// The caller is to be cancelled.
     Cancelled,

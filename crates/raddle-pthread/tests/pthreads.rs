@@ -265,18 +265,6 @@ fn a_thousand_threads_by_a_thousand_locks_bear_cancellations_and_signals() {
     agrees("stress", &[]);
 }
 
-#[test]
-fn a_seed_decides_who_comes_when() {
-    library();
-    let binary = compile("seeded");
-    let by = |seed: u32| run_with(&binary, &[], Some(1), &[&format!("RADDLE_SEED={seed}")]);
-    let orders: Vec<_> = (1..=5).map(by).collect();
-    for (seed, order) in (1..).zip(&orders) {
-        assert_eq!((order.0, &by(seed)), (Some(0), order), "seed {seed}");
-    }
-    assert!(orders.iter().any(|order| *order != orders[0]), "all seeds choose the same: {}", orders[0].1);
-}
-
 /// For the group of tests `pthreads`.
 #[test]
 fn the_library_of_cpp_finds_its_threads() {

@@ -224,11 +224,13 @@ pub(crate) fn kick_while(target: &ThreadRecord, is_there: impl Fn() -> bool) {
     }
 }
 
-/// Gives a signal that is handled to another thread, which does not block it. False if that does not take it.
+/// Gives a signal that is handled to another thread, which does not block it. False if that does not take it; one that
+/// has ended meanwhile needs none.
 pub(crate) fn send(target: &ThreadRecord, signal: c_int) -> bool {
     target.sent.fetch_or(bit(signal), Ordering::SeqCst); // pairs with the loads in `arrived`
     // pairs with the exchange in `run_arrived`
     kick_while(target, || target.sent.load(Ordering::SeqCst) & bit(signal) != 0);
     // pairs with the exchange in `run_arrived`
-    target.sent.fetch_and(!bit(signal), Ordering::SeqCst) & bit(signal) == 0
+    let is_taken = target.sent.fetch_and(!bit(signal), Ordering::SeqCst) & bit(signal) == 0;
+    is_taken || target.ended.load(Ordering::Relaxed) != 0
 }

@@ -404,9 +404,11 @@ fn kept() -> Option<&'static ThreadRecord> {
     record::here().filter(|_| KEEPER.load(Ordering::Relaxed) != 0 && !orphan::is_orphan())
 }
 
-/// Whether the caller's signals are the keeper's affair.
-pub(crate) fn is_kept() -> bool {
-    kept().is_some()
+/// Whether this signal, sent by the caller to that thread, has a handler and may run it there.
+pub(crate) fn is_for(record: &ThreadRecord, signal: c_int) -> bool {
+    let is_blocked = || record.blocked.load(Ordering::Relaxed) & bit(signal) != 0;
+    let is_signal = (1..SIGNALS as c_int).contains(&signal);
+    is_signal && kept().is_some() && !is_blocked() && handlers::is_handled(signal)
 }
 
 /// With the mask that the program believes the caller to have: for what a child inherits.

@@ -186,7 +186,9 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
 /// do with them is not needed.
 #[inline(always)]
 fn with_reals<T>(bits: T) -> T {
-    assert!(cfg!(feature = "reals"), "a program with reals is refused before it runs");
+    if !cfg!(feature = "reals") {
+        unreachable!("a program with reals is refused before it runs");
+    }
     bits
 }
 

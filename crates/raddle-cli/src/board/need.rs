@@ -60,8 +60,7 @@ impl Need {
 
     fn block(at: u32, bytes: u64) -> Need {
         let size = block_bytes(bytes.min(1 << 31));
-        let [blocks, takers] = [BTreeMap::from([(size, 1)]), BTreeMap::from([(u64::from(at), size)])];
-        let takers = takers.into_iter().map(|(at, size)| (at as u32, size)).collect();
+        let (blocks, takers) = (BTreeMap::from([(size, 1)]), BTreeMap::from([(at, size)]));
         Need { blocks, takers, ..Need::default() }
     }
 

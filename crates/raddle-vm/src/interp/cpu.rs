@@ -185,11 +185,10 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
 /// Bits of a real. A machine without reals runs no program that has them, and its compiler sees here that what it would
 /// do with them is not needed.
 #[inline(always)]
-#[cfg_attr(not(feature = "reals"), allow(unused_variables, reason = "there are none"))]
 fn with_reals<T>(bits: T) -> T {
-    #[cfg(not(feature = "reals"))]
-    unreachable!("a program with reals is refused before it runs");
-    #[cfg(feature = "reals")]
+    if !cfg!(feature = "reals") {
+        unreachable!("a program with reals is refused before it runs");
+    }
     bits
 }
 

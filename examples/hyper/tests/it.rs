@@ -18,6 +18,7 @@ fn everywhere(f: impl Fn() + Sync + Send) {
     static WATCHDOG: std::sync::Once = std::sync::Once::new();
     WATCHDOG.call_once(|| {
         std::thread::spawn(|| {
+            #[allow(clippy::disallowed_methods, reason = "an OS thread sleeps, outside of any runtime")]
             std::thread::sleep(std::time::Duration::from_secs(900));
             eprintln!("the tests hang:\n{}", raddle::dump());
             std::process::abort();

@@ -32,8 +32,8 @@ const READ_NS: u64 = 500;
 /// What takes less is not cut.
 const CUT_NS: u64 = 8 * BLOCK_NS;
 
-/// A tick: for so long a loop runs whose worker has no peers, without a look; and for [`GROWTH`] times the turns of which
-/// is known how long they take.
+/// A tick: for so long a loop runs whose worker has no peers, without a look. But for at most [`GROWTH`] times as many
+/// turns as have been timed.
 const SHORT_NS: u64 = 10_000_000;
 
 /// The most turns of a block.

@@ -73,8 +73,7 @@ where
             let mut tx = Tx::begin(true, false, effort.extensions());
             let done = (this.body)(&mut tx);
             match (tx.verdict(&done), done) {
-                (None, Ok(result)) if tx.commit() => {
-                    this.is_over = true;
+                (None, Ok(result)) if commits(&mut tx, &mut this.is_over) => {
                     host::settle_at("atomically_async", this.site);
                     return Poll::Ready(result);
                 }
@@ -105,6 +104,13 @@ where
             }
         }
     }
+}
+
+/// Commits, if that can be. The future is over then, though what was put off panics after the commit.
+fn commits(tx: &mut Tx<'_>, is_over: &mut bool) -> bool {
+    *is_over = true;
+    *is_over = tx.commit();
+    *is_over
 }
 
 impl<B> fmt::Debug for AtomicallyFuture<B> {

@@ -1,9 +1,10 @@
 //! Owns: the end of a variable, with its last handle; `Variables`, that somebody waits for; `PolledWatch`, by a future.
-//! May use: `arena`, `host`, `protocol::watch`, `variable`, `waiting`, `raddle-core`.
+//! May use: `arena`, `host`, `panics`, `protocol::watch`, `variable`, `waiting`, `raddle-core`.
 //! Never: a transaction.
 
 use crate::arena;
 use crate::host::Told;
+use crate::panics::Panics;
 use crate::protocol::watch::WatchNode;
 use crate::variable::{Head, HeadRef};
 use crate::waiting::{ChangeWaiter, PolledWaiter};
@@ -136,8 +137,13 @@ impl Told for Variables {
 
 impl Drop for Variables {
     fn drop(&mut self) {
-        // SAFETY: we have a handle of each.
-        self.all.drain(..).for_each(|head| unsafe { drop_handle(head) });
+        // With a variable others may go, and what is collected then is code of the program's.
+        let mut panics = Panics::default();
+        for head in self.all.drain(..) {
+            // SAFETY: we have a handle of each.
+            panics.catch(|| unsafe { drop_handle(head) });
+        }
+        panics.go_on();
     }
 }
 
@@ -167,5 +173,52 @@ impl Drop for Standing {
         let node = &raw mut self.node;
         // SAFETY: the variable's own stripe; the node is still where it was.
         unsafe { self.head().watched.unwatch(self.head().stripe(), node) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tvar::TVar;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::{ThreadId, current, panicking};
+
+    /// Panics when it is dropped where it was made, while it is armed; what is left of them other tests drop.
+    struct Bomb(ThreadId, Arc<AtomicBool>);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if self.1.load(Ordering::Relaxed) && self.0 == current().id() && !panicking() {
+                resume_unwind(Box::new("a bomb"));
+            }
+        }
+    }
+
+    /// With so many that go for good something is collected, unless a transaction of another test goes on for long.
+    #[test]
+    fn a_value_that_panics_keeps_no_handle_from_going() {
+        const MANY: usize = 500;
+        let (mut kept, mut all, is_armed) = (Vec::new(), Vec::new(), Arc::new(AtomicBool::new(true)));
+        for n in 0..MANY {
+            let goes = std::mem::ManuallyDrop::new(TVar::new(Bomb(current().id(), is_armed.clone())));
+            let stays = TVar::new(n);
+            all.extend([goes.head, stays.head]);
+            kept.push(stays);
+        }
+        // SAFETY: all are there.
+        let variables = unsafe { Variables::hold(all.clone()) };
+        assert_eq!(variables.all.len(), 2 * MANY);
+        for goes in all.iter().step_by(2) {
+            // SAFETY: it has the handle of what was not dropped above.
+            unsafe { drop_handle(*goes) };
+        }
+        let _panicked = catch_unwind(AssertUnwindSafe(|| drop(variables)));
+        is_armed.store(false, Ordering::Relaxed);
+        for stays in &kept {
+            // SAFETY: it is there, with this handle.
+            assert_eq!(unsafe { stays.head.as_ref() }.handles(), 1);
+        }
     }
 }

@@ -71,6 +71,12 @@ impl Head {
         true
     }
 
+    /// How many handles there are.
+    #[cfg(test)]
+    pub(crate) fn handles(&self) -> usize {
+        self.handles.load(Ordering::Relaxed)
+    }
+
     /// The lock of its list.
     pub(crate) fn stripe(&self) -> &'static Stripe {
         static STRIPES: [Stripe; 64] = [const { Stripe::new() }; 64];

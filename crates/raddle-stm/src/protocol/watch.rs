@@ -9,6 +9,7 @@ use crate::mistake::{Mistake, made};
 use crate::prim::{AtomicU32, Link, Ordering, const_fn, give_way};
 use crate::protocol::word::Word;
 use raddle_protocol::protocol::sleeper::TimedSleeper;
+use std::marker::PhantomPinned;
 
 /// A variable's word with its list.
 #[derive(Debug)]
@@ -33,12 +34,22 @@ pub(crate) struct WatchNode<S> {
     next: Link<WatchNode<S>>,
     previous: Link<WatchNode<S>>,
     is_in: bool,
+    /// Others change it by the list while its owner is in a call with a `&mut` of what it lies in: so no such reference
+    /// may claim to be the only way to it.
+    _pinned: PhantomPinned,
 }
 
 impl<S> WatchNode<S> {
     /// In no list.
     pub(crate) fn new(sleeper: &S) -> WatchNode<S> {
-        WatchNode { sleeper, version: 0, next: Link::new(), previous: Link::new(), is_in: false }
+        WatchNode {
+            sleeper,
+            version: 0,
+            next: Link::new(),
+            previous: Link::new(),
+            is_in: false,
+            _pinned: PhantomPinned,
+        }
     }
 }
 

@@ -37,6 +37,10 @@ impl<'t> Tx<'t> {
         first: impl FnOnce(&mut Tx<'t>) -> Result<R, S>,
         second: impl FnOnce(&mut Tx<'t>) -> Result<R, S>,
     ) -> Result<R, S> {
+        // Else a retry that the body has dropped before this would be taken for one of `first`.
+        if let Some(why) = self.stopped {
+            return Err(Stop(why).into());
+        }
         let mut nested = Nested::begin(self);
         let done = first(nested.tx);
         if nested.tx.verdict(&done) != Some(Why::Retry) {

@@ -5,7 +5,7 @@ use raddle::task::{self, timeout};
 use raddle::{csp, thread};
 use raddle_stm::{TQueue, TVar, atomically, atomically_async};
 use std::future::Future as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -188,4 +188,38 @@ fn a_plain_retry_in_a_task_names_the_way_out() {
         let error = task::block_on(waits).expect_err("a task must not wait");
         assert!(format!("{error:?}").contains("atomically_async(body).await"), "{error:?}");
     });
+}
+
+/// Who drops that it retries waits for that, whatever it tries after that.
+#[test]
+fn an_alternative_after_a_retry_that_was_dropped_is_none() {
+    let (ready, written) = (TVar::new(false), TVar::new(0));
+    let mut waits = pin!(atomically_async(|tx| {
+        let is_ready = tx.read(&ready)?;
+        drop(tx.check(is_ready));
+        tx.or_else(|tx| tx.write(&written, 1).and_then(|()| tx.retry()), |tx| tx.write(&written, 2))
+    }));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(waits.as_mut().poll(&mut context).is_pending(), "it has committed");
+    assert_eq!(written.load(), 0);
+    ready.store(true);
+    assert!(waits.as_mut().poll(&mut context).is_ready());
+    assert_eq!(written.load(), 2);
+}
+
+/// What it has put off panics, after the commit: it does not commit once more.
+#[test]
+fn one_that_has_committed_is_over_though_a_hook_panics() {
+    let counter = TVar::new(0);
+    let mut future = pin!(atomically_async(|tx| {
+        tx.on_commit(|| resume_unwind(Box::new("a hook")));
+        tx.modify(&counter, |n| n + 1)
+    }));
+    let mut poll = || {
+        let polled = || future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        catch_unwind(AssertUnwindSafe(polled)).expect_err("it panics")
+    };
+    assert_eq!(poll().downcast_ref(), Some(&"a hook"));
+    assert_eq!(poll().downcast_ref(), Some(&"an AtomicallyFuture was polled after it was ready"));
+    assert_eq!(counter.load(), 1);
 }

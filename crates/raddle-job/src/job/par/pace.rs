@@ -32,7 +32,8 @@ const READ_NS: u64 = 500;
 /// What takes less is not cut.
 const CUT_NS: u64 = 8 * BLOCK_NS;
 
-/// A tick: for so long a loop runs whose worker has no peers, without a look.
+/// A tick: for so long a loop runs whose worker has no peers, without a look. But for at most [`GROWTH`] times as many
+/// turns as have been timed.
 const SHORT_NS: u64 = 10_000_000;
 
 /// The most turns of a block.
@@ -45,6 +46,8 @@ const GROWTH: usize = 64;
 pub(super) struct Pace {
     /// What a turn took, in picoseconds; 0 as long as nobody knows.
     turn_ps: u64,
+    /// Of so many turns that is known.
+    known: usize,
     /// So many turns take [`BLOCK_NS`], and [`LEAST_NS`]; 1 as long as nobody knows.
     enough: usize,
     least: usize,
@@ -57,7 +60,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new() -> Pace {
-        Pace { turn_ps: 0, enough: 1, least: 1, block: 0, read_ns: 0, since: 0 }
+        Pace { turn_ps: 0, known: 0, enough: 1, least: 1, block: 0, read_ns: 0, since: 0 }
     }
 
     /// For a part: it has not begun, but takes what the whole took.
@@ -82,6 +85,7 @@ impl Pace {
     fn learn(&mut self, now_ns: u64) {
         if self.read_ns > 0 {
             self.turn_ps = now_ns.saturating_sub(self.read_ns).saturating_mul(1000) / self.since as u64;
+            self.known = self.since;
             (self.enough, self.least) = (self.turns_in(BLOCK_NS), self.turns_in(LEAST_NS));
         }
         (self.read_ns, self.since) = (now_ns, 0);
@@ -93,10 +97,12 @@ impl Pace {
         turns.min(MOST as u64) as usize
     }
 
-    /// Whether so many turns should take less than [`SHORT_NS`]. No, if nobody knows.
+    /// Whether so many turns should take less than [`SHORT_NS`]. No, if nobody knows, or of too few.
     #[inline]
     pub(super) fn is_short(&self, left: usize) -> bool {
-        self.turn_ps > 0 && self.turn_ps.saturating_mul(left as u64) <= 1000 * SHORT_NS
+        self.turn_ps > 0
+            && left <= self.known * GROWTH
+            && self.turn_ps.saturating_mul(left as u64) <= 1000 * SHORT_NS
     }
 
     /// Whether somebody would come in time for the half of so many turns, where so many jobs lie open. Yes, if nobody
@@ -184,9 +190,26 @@ mod tests {
     fn what_takes_a_tick_is_short() {
         let mut pace = Pace::new();
         assert!(!pace.is_short(1));
-        pace.block(1000, || 1);
-        pace.block(999, || 1001);
+        pace.block(20_000, || 1);
+        pace.block(19_999, || 1001);
+        let now_ns = 1001 + 1000 * pace.block as u64;
+        pace.block(19_000, || now_ns);
+        let known = GROWTH * pace.known;
+        assert!(pace.is_short(known) && !pace.is_short(known + 1));
+        pace.known = 10_000;
         assert!(pace.is_short(10_000) && !pace.is_short(10_001));
+    }
+
+    /// The first may have been lucky: others, that wait, would then wait one after the other.
+    #[test]
+    fn one_turn_says_little_of_a_thousand() {
+        let mut pace = Pace::new();
+        pace.block(1000, || 1);
+        let block = pace.block(999, || 101);
+        assert!(block <= GROWTH && !pace.is_short(999));
+        // They took a millisecond each.
+        pace.block(999 - block, || 101 + 1_000_000 * block as u64);
+        assert!(!pace.is_short(999 - block));
     }
 
     #[test]

@@ -238,7 +238,7 @@ fn children_are_made_while_ticks_come() {
 
 #[test]
 fn handlers_run_in_the_thread_that_they_are_for() {
-    let cases = ["who", "world", "left", "timeouts", "readslate", "timers", "restarts", "realtime"];
+    let cases = ["who", "two", "world", "left", "timeouts", "readslate", "timers", "restarts", "realtime"];
     agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
 }
 

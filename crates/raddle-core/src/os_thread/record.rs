@@ -155,8 +155,8 @@ impl Record {
         self.blocked_at_begin.load(Ordering::Relaxed)
     }
 
-    /// Before a tick is sent: false if one is on its way to this OS thread. Signals of this kind queue, and where it has
-    /// no processor for a while, each would interrupt the handler of the one before.
+    /// Before a tick is sent: false if one is on its way to this OS thread. Signals of this kind queue, and where it
+    /// has no processor for a while, each would interrupt the handler of the one before.
     pub fn begin_tick(&self) -> bool {
         let tid = self.tid();
         self.ticked.swap(tid, Ordering::Relaxed) != tid

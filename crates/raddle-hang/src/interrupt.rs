@@ -106,9 +106,12 @@ fn send(worker: &Worker, signal: libc::c_int) {
     }
     let os_thread = os_thread_of(std::ptr::from_ref(worker).addr());
     let records = os_thread::records();
-    if let Some(record) = records.iter().find(|record| os_thread != 0 && record.tid() == os_thread) {
+    if let Some(record) = records.iter().find(|record| os_thread != 0 && record.tid() == os_thread)
+        && record.begin_tick()
+        && !stop::queue(record, signal)
+    {
         // The next look asks again.
-        let _sent = stop::queue(record, signal);
+        record.end_tick();
     }
 }
 
@@ -116,6 +119,7 @@ fn send(worker: &Worker, signal: libc::c_int) {
 extern "C-unwind" fn on_tick(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's, for this call.
     let Some(record) = (unsafe { stop::sent_with(info) }) else { return };
+    record.end_tick();
     // SAFETY: the kernel has given it to this handler.
     let interrupted = unsafe { Interrupted::of(context) };
     // In another handler its mask is that one's, and would be this worker's.

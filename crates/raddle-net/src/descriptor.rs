@@ -240,6 +240,10 @@ impl<T: AsFd> Descriptor<T> {
 
     fn is_ready(&self, direction: Direction) -> io::Result<()> {
         let is_ready = waits::is_ready(self.fd(), direction)?;
+        if is_ready && direction == Direction::Read {
+            // Its edge may be on its way; who is told that something is there gets it by the next read all the same.
+            self.lease.get().into_iter().for_each(EdgeSource::forget_drained);
+        }
         if is_ready { Ok(()) } else { Err(ErrorKind::WouldBlock.into()) }
     }
 

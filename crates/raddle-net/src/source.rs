@@ -92,6 +92,13 @@ impl EdgeSource {
         self.drained.store(DRAINED | u64::from(seen), Ordering::Relaxed);
     }
 
+    /// Something is there, whatever a read has found before.
+    pub(crate) fn forget_drained(&self) {
+        if self.drained.load(Ordering::Relaxed) != 0 {
+            self.drained.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Whether nothing has come since such a read, if there have been so many edges.
     pub(crate) fn is_drained(&self, seen: u32) -> bool {
         // Relaxed: `seen` was read with acquire, after the edge that was odd.

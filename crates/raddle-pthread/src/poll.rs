@@ -148,11 +148,17 @@ fn select_for(
         // SAFETY: the program's set, of so many words.
         kept[..words].copy_from_slice(unsafe { std::slice::from_raw_parts(from, words) });
     }
-    let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let place = (&raw const zero).expose_provenance();
-    // SAFETY: the program's sets, and a span of none.
-    let found = unsafe {
-        raddle_syscall::call(libc::SYS_pselect6, [number as usize, sets[0], sets[1], sets[2], place, 0])
+    let mut zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let place = (&raw mut zero).expose_provenance();
+    let found = loop {
+        // SAFETY: the program's sets, and a span of none.
+        let found = unsafe {
+            raddle_syscall::call(libc::SYS_pselect6, [number as usize, sets[0], sets[1], sets[2], place, 0])
+        };
+        // A tick on its way interrupts even what does not wait.
+        if found != Err(raddle_syscall::Errno(libc::EINTR)) {
+            break found;
+        }
     };
     if found != Ok(0) {
         return answer(found) as c_int;

@@ -250,16 +250,22 @@ pub fn write(descriptor: c_int, bytes: &[u8]) -> Result<usize, Errno> {
     unsafe { call(libc::SYS_write, [descriptor as usize, from, bytes.len()]) }
 }
 
-/// Waits until one of `files` is ready, at most `timeout`; how many are.
+/// Waits until one of `files` is ready, at most `timeout`; how many are. No signal interrupts one that does not wait:
+/// the kernel would say so of one that is on its way.
 ///
 /// # Errors
 /// As `ppoll(2)`.
 pub fn poll(files: &mut [libc::pollfd], timeout: Option<Duration>) -> Result<usize, Errno> {
-    let mut spec = timeout.map(timespec);
-    let spec = spec.as_mut().map_or(core::ptr::null_mut(), core::ptr::from_mut).expose_provenance();
-    let first = files.as_mut_ptr().expose_provenance();
-    // SAFETY: the kernel reads and writes the entries, and `spec`, if there is one; the mask of signals stays.
-    unsafe { call(libc::SYS_ppoll, [first, files.len(), spec, 0, 0]) }
+    loop {
+        let mut spec = timeout.map(timespec);
+        let spec = spec.as_mut().map_or(core::ptr::null_mut(), core::ptr::from_mut).expose_provenance();
+        let first = files.as_mut_ptr().expose_provenance();
+        // SAFETY: the kernel reads and writes the entries, and `spec`, if there is one; the mask of signals stays.
+        let answer = unsafe { call(libc::SYS_ppoll, [first, files.len(), spec, 0, 0]) };
+        if answer != Err(Errno(libc::EINTR)) || timeout != Some(Duration::ZERO) {
+            return answer;
+        }
+    }
 }
 
 /// Waits until something is ready that `poll`, a descriptor of `epoll_create1(2)`, has been told of, at most `timeout`;

@@ -60,6 +60,8 @@ pub struct Record {
     blocked: AtomicU64,
     /// Of a worker: the signals that it blocked when it began.
     blocked_at_begin: AtomicU64,
+    /// Its number, while a tick is on its way to it.
+    ticked: AtomicI32,
     /// Of a worker, and of one of the program's own: its stack.
     stack: [AtomicUsize; 2],
 }
@@ -101,6 +103,7 @@ impl Record {
             registers: [const { AtomicUsize::new(0) }; REGISTERS],
             blocked: AtomicU64::new(0),
             blocked_at_begin: AtomicU64::new(0),
+            ticked: AtomicI32::new(0),
             stack: [const { AtomicUsize::new(0) }; 2],
         }
     }
@@ -150,6 +153,18 @@ impl Record {
     /// Of a worker: the signals that it blocked when it began, as bits.
     pub fn blocked_at_begin(&self) -> u64 {
         self.blocked_at_begin.load(Ordering::Relaxed)
+    }
+
+    /// Before a tick is sent: false if one is on its way to this OS thread. Signals of this kind queue, and where it
+    /// has no processor for a while, each would interrupt the handler of the one before.
+    pub fn begin_tick(&self) -> bool {
+        let tid = self.tid();
+        self.ticked.swap(tid, Ordering::Relaxed) != tid
+    }
+
+    /// It has come, or could not be sent.
+    pub fn end_tick(&self) {
+        self.ticked.store(0, Ordering::Relaxed);
     }
 
     /// Of a worker, and of one of the program's own: its stack.

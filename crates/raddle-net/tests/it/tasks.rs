@@ -9,7 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 async fn echo(peer: TcpStream) {
     let mut bytes = [0; 512];
@@ -185,5 +185,28 @@ fn a_task_finds_what_is_behind_a_short_read() {
             drop(client);
             assert_eq!(task::block_on(reads).unwrap(), b"abcd");
         }
+    });
+}
+
+/// The edge of what `readable` has seen may not have been told yet: who then only tries gets it all the same, and does
+/// not try for ever on the worker that would tell.
+#[test]
+fn what_is_readable_is_read_behind_a_short_read() {
+    everywhere(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (peer, _) = listener.accept().unwrap();
+        let reads = task::spawn(async move {
+            let try_once = || poll_fn(|context| Poll::Ready(peer.poll_read(context, &mut [0; 64])));
+            assert!(try_once().await.is_pending());
+            for _ in 0..20 {
+                client.write_all(b"ab").unwrap();
+                assert_eq!(poll_fn(|context| peer.poll_read(context, &mut [0; 64])).await.unwrap(), 2);
+                client.write_all(b"c").unwrap();
+                peer.readable().await.unwrap();
+                assert!(matches!(try_once().await, Poll::Ready(Ok(1))));
+            }
+        });
+        task::block_on(reads).unwrap();
     });
 }

@@ -228,8 +228,9 @@ pub(crate) fn kick_while(target: &ThreadRecord, is_there: impl Fn() -> bool) {
 /// has ended meanwhile needs none.
 pub(crate) fn send(target: &ThreadRecord, signal: c_int) -> bool {
     target.sent.fetch_or(bit(signal), Ordering::SeqCst); // pairs with the loads in `arrived`
+    let is_blocked = || target.blocked.load(Ordering::Relaxed) & bit(signal) != 0;
     // pairs with the exchange in `run_arrived`
-    kick_while(target, || target.sent.load(Ordering::SeqCst) & bit(signal) != 0);
+    kick_while(target, || target.sent.load(Ordering::SeqCst) & bit(signal) != 0 && !is_blocked());
     // pairs with the exchange in `run_arrived`
     let is_taken = target.sent.fetch_and(!bit(signal), Ordering::SeqCst) & bit(signal) == 0;
     is_taken || target.ended.load(Ordering::Relaxed) != 0

@@ -99,7 +99,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     // SAFETY: storage of threads is never unmapped.
     let main = unsafe { MAIN.load(Ordering::Relaxed).as_ref() };
     let is_elsewhere = record::here().is_none();
-    if is_elsewhere && main.is_some_and(|main| handlers::offer(main, signal, info)) {
+    if is_elsewhere && main.is_some_and(|main| undisturbed(|| handlers::offer(main, signal, info))) {
         return fail_with(errno);
     }
     if handler > libc::SIG_IGN {
@@ -112,10 +112,20 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
         note(main, flags & libc::SA_RESTART != 0);
         // A thread of ours that has let its own signal through does so when it is back from here.
         if is_elsewhere {
-            end_wait(main, raddle_syscall::yield_processor);
+            undisturbed(|| end_wait(main, raddle_syscall::yield_processor));
         }
     }
     fail_with(errno);
+}
+
+/// At the keeper, in a handler: no other signal comes in the midst of this, which wakes and so takes locks. The handler
+/// of that one would wait for them for ever.
+fn undisturbed<T>(call: impl FnOnce() -> T) -> T {
+    let masked = raddle_syscall::blocked_signals();
+    raddle_syscall::block_signals_only(masked | !FAULTS);
+    let result = call();
+    raddle_syscall::block_signals_only(masked);
+    result
 }
 
 /// Puts `errno` back.
@@ -463,7 +473,7 @@ unsafe extern "C" fn set_action(
             mask.store(unsafe { of_kernel.read() } & !NEVER, Ordering::Relaxed);
             ours.sa_sigaction = on_signal as *const () as usize;
             ours.sa_flags = (given.sa_flags | libc::SA_SIGINFO) & !(libc::SA_ONSTACK | libc::SA_NODEFER);
-            // One at a time waits there for `main`. What `on_tell` sets would be undone as this handler returns.
+            // What `on_tell` sets would be undone as this handler returns.
             // SAFETY: a set of ours.
             unsafe { libc::sigaddset(&raw mut ours.sa_mask, TELL) };
         } else {

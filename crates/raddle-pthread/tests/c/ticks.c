@@ -550,6 +550,30 @@ static void reads_late(void) {
     SAY("five reads");
 }
 
+// two signals at once, again and again
+static volatile int came[2];
+static void on_either(int signal) { came[signal == SIGUSR2]++; }
+static void *sends_many(void *which) {
+    int at = (intptr_t)which;
+    sigset_t both;
+    sigemptyset(&both); sigaddset(&both, SIGUSR1); sigaddset(&both, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &both, NULL);
+    for (int had = 0; had < rounds; had++) {
+        MUST(kill(getpid(), at ? SIGUSR2 : SIGUSR1) == 0);
+        while (came[at] == had) sched_yield();
+    }
+    return NULL;
+}
+static void two(void) {
+    signal(SIGUSR1, on_either);
+    signal(SIGUSR2, on_either);
+    pthread_t all[2];
+    for (intptr_t at = 0; at < 2; at++) MUST(pthread_create(&all[at], NULL, sends_many, (void *)at) == 0);
+    while (came[0] < rounds || came[1] < rounds) continue;
+    for (int at = 0; at < 2; at++) MUST(pthread_join(all[at], NULL) == 0);
+    SAY("%d %d", came[0], came[1]);
+}
+
 static void *clocks(void *number) {
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
@@ -622,6 +646,7 @@ int main(int count, char **words) {
     CASE("world") world();
     CASE("timeouts") timeouts();
     CASE("who") who();
+    CASE("two") two();
     CASE("left") left();
     CASE("readslate") reads_late();
     CASE("clocks") run(clocks, THREADS);

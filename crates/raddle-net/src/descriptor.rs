@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -314,6 +314,11 @@ impl<T: AsFd> Descriptor<T> {
         let (call, direction) =
             if reads { (&READABLE, Direction::Read) } else { (&WRITABLE, Direction::Write) };
         let how = How { call, site: Location::caller(), until, direction };
+        if self.lease.get().is_none() && !waits::is_os_thread(call) {
+            // Before the first look at `is_over`: who makes that true and then has us look again finds the source.
+            let _first = self.lease(direction, None);
+            fence(Ordering::SeqCst); // pairs with the one in `look_again`
+        }
         match self.attempt(&how, |_| if is_over() { Ok(()) } else { self.is_ready(direction) }) {
             Ok(()) => Ok(true),
             Err(late) if late.kind() == ErrorKind::WouldBlock => Ok(false),
@@ -341,6 +346,8 @@ impl<T: AsFd> Descriptor<T> {
     /// Has all who wait for it look again for what they wait for.
     #[doc(hidden)]
     pub fn look_again(&self) {
+        // What has been changed before this, or the source, is seen by the other: pairs with the one in `wait_unless`.
+        fence(Ordering::SeqCst);
         self.lease
             .get()
             .into_iter()

@@ -156,3 +156,21 @@ fn fork_and_wait() {
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!(status, 0);
 }
+
+/// Whoever ends a wait does so at the worst moment: after the look that says that it goes on, and before the wait.
+#[test]
+fn a_first_wait_that_is_ended_as_it_begins_ends() {
+    watched();
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    runtime.run(|| {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let reader = Descriptor::new(reader);
+        let is_over = AtomicBool::new(false);
+        let looks = || {
+            let was_over = is_over.swap(true, Ordering::Relaxed);
+            reader.look_again();
+            was_over
+        };
+        assert!(reader.wait_unless(true, None, looks).unwrap());
+    });
+}

@@ -8,8 +8,8 @@ mod hooks;
 mod progress;
 mod waits;
 
-#[path = "../../../raddle-core/tests/support/guard.rs"]
-mod guard;
+#[path = "../../../raddle-core/tests/support/child.rs"]
+mod child;
 #[path = "../../../raddle-core/tests/support/workers.rs"]
 mod workers_only;
 

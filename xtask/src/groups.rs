@@ -470,7 +470,7 @@ const GROUPS: &[Group] = &[
         name: "matrices",
         what: "occam's matrices: networks of processes that call BLAS and LAPACK compute what is computed plainly",
         needs: &[MATRICES],
-        steps: &["cargo test --no-fail-fast --package raddle-cli --test it -- pages::"],
+        steps: &["cargo test --no-fail-fast --workspace --test it -- pages::"],
     },
     Group {
         name: "playground",

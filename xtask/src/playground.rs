@@ -58,7 +58,11 @@ fn module() -> anyhow::Result<PathBuf> {
     let build = ["build", "--release", "-Zbuild-std=std,panic_abort", "--manifest-path", "web/Cargo.toml"];
     let mut cargo = Command::new("/usr/bin/cargo");
     cargo.args(build).args(["--target-dir", "target/web", "--target", "wasm32-unknown-unknown"]);
-    cargo.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
+    cargo.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1");
+    // The module is the same, and as large, wherever the repository lies.
+    let here = format!("--remap-path-prefix={}/=", house::root().display());
+    let flags: Vec<_> = FLAGS.split_whitespace().chain([here.as_str()]).collect();
+    cargo.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     cargo.env("RUSTC_WRAPPER", "");
     // Cargo, which runs this, has set variables for its own toolchain.
     let of_cargo = |name: &str| {

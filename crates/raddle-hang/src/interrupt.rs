@@ -8,6 +8,10 @@
 //! handler runs on the stack of the thread that it interrupts, which leaves its worker there as by a yield, and comes
 //! back to the handler when it is its turn again, on that worker or another one. Where it may not leave, the next look
 //! asks again: a program is in its own code most of the time.
+//!
+//! Threads that spin for each other (the lot of a server with spinning helpers, and fewer workers than these) go on at
+//! ticks only. So slices become shorter while somebody has to be taken off, down to [`SHORT`], and longer again when
+//! nobody waits for a worker. A tick costs 5 us.
 
 use crate::runtimes::{Watched, runtimes};
 use crate::signals;
@@ -22,6 +26,29 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+/// How short slices become while somebody has to be taken off his worker.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// What was seen of a worker.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    /// Nobody waits for it.
+    Free,
+    /// Somebody does.
+    Wanted,
+    /// And what runs there has run since the last look.
+    Over,
+}
+
+/// How long slices may last from here on, of at most a tick.
+fn next_slice(slice: Duration, tick: Duration, seen: Seen) -> Duration {
+    match seen {
+        Seen::Free => (slice * 2).min(tick),
+        Seen::Wanted => slice,
+        Seen::Over => (slice / 2).max(SHORT.min(tick)),
+    }
+}
 
 /// What a worker was at when somebody waited for it.
 struct Busy {
@@ -41,42 +68,43 @@ impl Ticks {
     /// How often is to be looked, at least; none if nobody is taken off.
     pub(crate) fn period() -> Option<Duration> {
         Interruption::tick()?;
-        runtimes().iter().map(|watched| watched.shared().tick()).min()
+        runtimes().iter().map(|watched| watched.shared().slice()).min()
     }
 
     /// Looks at all workers, if it is time.
     pub(crate) fn look(&mut self) {
         let Some(signal) = Interruption::tick() else { return };
         let list = runtimes();
-        let Some(tick) = list.iter().map(|watched| watched.shared().tick()).min() else { return };
-        if self.looked.is_some_and(|looked| looked.elapsed() < tick) {
+        let Some(slice) = list.iter().map(|watched| watched.shared().slice()).min() else { return };
+        if self.looked.is_some_and(|looked| looked.elapsed() < slice) {
             return;
         }
         self.looked = Some(Instant::now());
-        let workers = list
-            .iter()
-            .map(Watched::shared)
-            .flat_map(|shared| shared.everybody().map(move |worker| (shared, worker)));
-        for (shared, worker) in workers {
-            if self.is_over(shared, worker, tick) {
-                send(worker, signal);
-            }
+        for shared in list.iter().map(Watched::shared) {
+            let seen = shared.everybody().map(|worker| {
+                let seen = self.see(shared, worker, slice);
+                if seen == Seen::Over {
+                    send(worker, signal);
+                }
+                seen
+            });
+            let seen = seen.max().unwrap_or(Seen::Free);
+            shared.set_slice(next_slice(shared.slice(), shared.tick(), seen));
         }
     }
 
-    /// Whether what runs there has run since the last look, though somebody waits for its worker.
-    fn is_over(&mut self, shared: &Shared, worker: &Worker, tick: Duration) -> bool {
+    fn see(&mut self, shared: &Shared, worker: &Worker, slice: Duration) -> Seen {
         let key = std::ptr::from_ref(worker).addr();
         let is_wanted = || {
             worker.waiting_for_others().0 > 0
                 || worker.waiting_in_batch() > 0
                 || worker.has_alarm_due()
                 || shared.has_shared(worker.index)
-                || shared.asks_no_poller(tick)
+                || shared.asks_no_poller(slice)
         };
         if worker.follows_seed() || shared.worker_sleeps(worker.index) || !is_wanted() {
             self.seen.remove(&key);
-            return false;
+            return Seen::Free;
         }
         let progress = worker.progress();
         let same = self.seen.get(&key).filter(|seen| seen.progress == progress);
@@ -84,7 +112,7 @@ impl Ticks {
         let processor = (os_thread != 0).then(|| raddle_syscall::processor_time(os_thread)).flatten();
         let runs = same.is_some_and(|seen| processor.is_some() && processor > seen.processor);
         self.seen.insert(key, Busy { os_thread, progress, processor });
-        runs
+        if runs { Seen::Over } else { Seen::Wanted }
     }
 }
 
@@ -167,4 +195,21 @@ unsafe fn has_moved(context: *mut c_void) {
     let stack = unsafe { stack_of(context) };
     // SAFETY: the kernel writes there which one it is, and sets none.
     let _same = unsafe { raddle_syscall::call(libc::SYS_sigaltstack, [0, stack.expose_provenance()]) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_to_be_taken_off_again_and_again_has_shorter_slices() {
+        let ms = Duration::from_millis;
+        let slices = |from, tick, seen: &[Seen]| seen.iter().fold(from, |slice, &seen| next_slice(slice, tick, seen));
+        let pressed = [Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over];
+        assert_eq!(slices(ms(10), ms(10), &pressed), SHORT);
+        assert_eq!(slices(SHORT, ms(10), &[Seen::Free; 3]), ms(8));
+        assert_eq!(slices(SHORT, ms(10), &[Seen::Free; 5]), ms(10));
+        let short = Duration::from_micros(300);
+        assert_eq!(slices(short, short, &pressed), short);
+    }
 }

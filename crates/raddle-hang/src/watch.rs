@@ -152,10 +152,9 @@ fn rest(
     let nothing_asked = || ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
     if !(settled && nothing_new()) {
         let tick = Instant::now();
-        let step = Ticks::period().unwrap_or(STANDS).min(STANDS);
         let mut looked = tick;
         while nothing_asked() && tick.elapsed() < TICK {
-            WATCH_WORD.tick(step);
+            WATCH_WORD.tick(Ticks::period().unwrap_or(STANDS).min(STANDS));
             ticks.look();
             if looked.elapsed() >= STANDS {
                 looked = Instant::now();

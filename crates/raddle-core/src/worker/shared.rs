@@ -61,6 +61,8 @@ pub(crate) type MakeJob = unsafe fn(&LocalWorker, NonNull<Node>) -> &'static Blo
 /// What all workers of a runtime see.
 pub struct Shared {
     pub(crate) policy: Policy,
+    /// How long a slice may last at present while others wait: a tick, or less, as the watcher says.
+    pub(crate) slice_ns: AtomicU64,
     pub(crate) clock: Clock,
     pub(crate) idle: IdleSet,
     pub(crate) stack_class: SizeClass,
@@ -126,6 +128,7 @@ impl Shared {
     pub(crate) fn new(policy: Policy, workers: usize, stack_class: SizeClass, looks: Looks) -> Self {
         let group_size = policy.group_size(workers);
         Shared {
+            slice_ns: AtomicU64::new(policy.tick_ns()),
             policy,
             clock: Clock::new(looks.follows_seed),
             // To ask for the cores takes 60 us, and one worker has room everywhere.

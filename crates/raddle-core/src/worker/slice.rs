@@ -135,7 +135,7 @@ impl LocalWorker {
         }
         let now = now();
         let is_wanted = others || self.timers().is_due(now) || shared.pollers.outstanding.any();
-        is_wanted && now.saturating_sub(self.boundary_ns.get()) >= shared.policy.tick_ns()
+        is_wanted && now.saturating_sub(self.boundary_ns.get()) >= shared.slice_ns()
     }
 
     /// The count of whoever runs is used up. Sets it anew, by how long the operations took that were counted, and says

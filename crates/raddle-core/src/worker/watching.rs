@@ -70,6 +70,21 @@ impl Shared {
         Duration::from_nanos(self.policy.tick_ns())
     }
 
+    /// How long it may at present: a tick, unless [`set_slice`](Self::set_slice) has said less.
+    pub fn slice(&self) -> Duration {
+        Duration::from_nanos(self.slice_ns())
+    }
+
+    pub(crate) fn slice_ns(&self) -> u64 {
+        self.slice_ns.load(Ordering::Relaxed)
+    }
+
+    /// Those who are taken off by signals spin for each other, perhaps: then they change more often.
+    pub fn set_slice(&self, slice: Duration) {
+        let nanoseconds = u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX);
+        self.slice_ns.store(nanoseconds.min(self.policy.tick_ns()), Ordering::Relaxed);
+    }
+
     /// Whether all its workers sleep.
     pub fn all_workers_sleep(&self) -> bool {
         self.idle.all_asleep().is_some() && self.extras.all_asleep().is_some()

@@ -271,6 +271,22 @@ fn a_thousand_threads_by_a_thousand_locks_bear_cancellations_and_signals() {
     }
 }
 
+#[test]
+fn a_seed_gives_one_schedule() {
+    library();
+    let binary = compile("seeds");
+    let seeds: Vec<_> = (1..=4)
+        .map(|seed| {
+            let run = || run_with(&binary, &[], Some(2), &[&format!("RADDLE_SEED={seed}")]);
+            let first = run();
+            assert_eq!(first.0, Some(0), "seed {seed}: {}", first.1);
+            (0..5).for_each(|again| assert_eq!(run(), first, "seed {seed}, run {again}"));
+            first.1
+        })
+        .collect();
+    assert!(seeds.iter().any(|said| *said != seeds[0]), "all seeds give the same");
+}
+
 /// For the group of tests `pthreads`.
 #[test]
 fn the_library_of_cpp_finds_its_threads() {

@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(2);
 const KICKS: u32 = 1000;
 /// So long between two kicks.
-const PAUSE: Duration = Duration::from_micros(50);
+pub(super) const PAUSE: Duration = Duration::from_micros(50);
 
 type Action3 = unsafe extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 

@@ -16,7 +16,7 @@ use crate::next::next;
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::{cancel, handlers, wait};
 use raddle_context::interpose;
-use raddle_core::{blocking, orphan};
+use raddle_core::{blocking, choice, orphan};
 use raddle_syscall::Errno;
 use std::ffi::{c_int, c_void};
 use std::ptr::{null_mut, without_provenance};
@@ -293,9 +293,16 @@ unsafe extern "C" fn on_tell(_signal: c_int, _info: *mut libc::siginfo_t, contex
     BLOCKED.store(wanted, Ordering::SeqCst); // pairs with the load in `tell_keeper`
 }
 
+/// So often one who follows a seed waits for the keeper before it lets others run.
+const SEEDED_PAUSES: u32 = 20_000;
+
 /// Has the keeper block what all threads block.
 fn tell_keeper() {
     let threads = THREADS.load(Ordering::Relaxed);
+    if threads == 0 {
+        // `main` has not begun: what it blocks is what the keeper blocks.
+        return;
+    }
     let is_blocked = |signal: &usize| BLOCKERS[*signal].load(Ordering::Relaxed) >= threads;
     let wanted = (1..SIGNALS).filter(is_blocked).fold(0, |all, signal| all | bit(signal as c_int));
     let wanted = wanted & !(OURS | NEVER | FAULTS);
@@ -316,7 +323,13 @@ fn tell_keeper() {
                 // The keeper may wait for the caller to take a signal, or for somebody who waits for its worker.
                 Some(here) => {
                     handlers::run_arrived(here, null_mut());
-                    wait::breathe(&mut times);
+                    // How often one would let others run is chance, and no seed's choice.
+                    if choice::is_on() && times < SEEDED_PAUSES {
+                        times += 1;
+                        raddle_syscall::sleep(handlers::PAUSE);
+                    } else {
+                        wait::breathe(&mut times);
+                    }
                 }
                 None => raddle_syscall::yield_processor(),
             }

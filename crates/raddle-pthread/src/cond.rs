@@ -1,5 +1,5 @@
 //! Owns: `Cond`, a `pthread_cond_t`, and its calls.
-//! May use: `mutex`, `thread`, `libc`, `raddle-core`.
+//! May use: `mutex`, `shared`, `thread`, `libc`, `raddle-core`.
 //! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after `pthread_cond_destroy`.
 //!
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
@@ -11,6 +11,7 @@
 
 use crate::mutex::PthreadMutex;
 use crate::next::next;
+use crate::shared::SharedMutex;
 use crate::thread::cancel;
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
@@ -139,6 +140,17 @@ pub(crate) extern "C" fn pthread_cond_broadcast(cond: &Cond) -> c_int {
     0
 }
 
+/// A wait of the C library's, on a spare OS thread. A robust mutex that is shared is lent to it meanwhile.
+fn wait_of_c(mutex: &PthreadMutex, wait: impl FnOnce() -> c_int + Send) -> c_int {
+    let Some(shared) = SharedMutex::of(mutex) else { return blocking(wait) };
+    if !shared.lend() {
+        return libc::EPERM;
+    }
+    let answer = blocking(wait);
+    shared.take_back();
+    answer
+}
+
 fn ended(result: Result<PointEnd, c_int>) -> c_int {
     match result {
         Ok(PointEnd::Woken | PointEnd::Interrupted) => 0,
@@ -154,7 +166,7 @@ pub(crate) extern "C-unwind" fn pthread_cond_wait(cond: &Cond, mutex: &PthreadMu
     if cond.is_of_c() {
         let next = next!(c"pthread_cond_wait": CondWait);
         // SAFETY: the caller's arguments.
-        return blocking(|| unsafe { next(cond, mutex) });
+        return wait_of_c(mutex, || unsafe { next(cond, mutex) });
     }
     ended(cond.wait(mutex, None))
 }
@@ -169,7 +181,7 @@ pub(crate) extern "C-unwind" fn pthread_cond_timedwait(
     if cond.is_of_c() {
         let next = next!(c"pthread_cond_timedwait": CondTimed);
         // SAFETY: the caller's arguments.
-        return blocking(|| unsafe { next(cond, mutex, time) });
+        return wait_of_c(mutex, || unsafe { next(cond, mutex, time) });
     }
     let until = wait::until(cond.clock(), time);
     ended(until.and_then(|until| cond.wait(mutex, until)))
@@ -186,7 +198,7 @@ extern "C-unwind" fn pthread_cond_clockwait(
     if cond.is_of_c() {
         let next = next!(c"pthread_cond_clockwait": CondClocked);
         // SAFETY: the caller's arguments.
-        return blocking(|| unsafe { next(cond, mutex, clock, time) });
+        return wait_of_c(mutex, || unsafe { next(cond, mutex, clock, time) });
     }
     let until = wait::until_by(clock, time);
     ended(until.and_then(|until| cond.wait(mutex, until)))

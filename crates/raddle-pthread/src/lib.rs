@@ -42,6 +42,8 @@ mod rwlock;
 #[cfg(not(loom))]
 mod sem;
 #[cfg(not(loom))]
+mod shared;
+#[cfg(not(loom))]
 mod spin;
 #[cfg(not(loom))]
 mod thread;

@@ -1,5 +1,5 @@
 //! Owns: `PthreadMutex`, a `pthread_mutex_t`: its kinds, and its calls.
-//! May use: `thread`, `libc`, `raddle-core`.
+//! May use: `shared`, `thread`, `libc`, `raddle-core`.
 //! Never: an allocation; a word of memory beyond the program's forty bytes.
 //!
 //! | word | the C library's | here |
@@ -17,9 +17,11 @@
 //! passing. Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
 //! Mutexes that priorities go by are plain ones. Those that are shared with other programs are the C library's, in a
-//! `blocking` call. Robust ones that are not are in their holder's list, which is gone through when that ends.
+//! `blocking` call, but for robust ones: see `shared`. Robust ones that are not are in their holder's list, which is
+//! gone through when that ends.
 
 use crate::next::next;
+use crate::shared::{self, SharedMutex, SharedWait};
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
@@ -63,13 +65,13 @@ const PAUSES: u32 = 4;
 const UNLOCKS: u32 = 64;
 
 /// In the kind: what it is, ...
-const TYPE: u32 = 3;
-const RECURSIVE: u32 = 1;
-const ERROR_CHECK: u32 = 2;
+pub(crate) const TYPE: u32 = 3;
+pub(crate) const RECURSIVE: u32 = 1;
+pub(crate) const ERROR_CHECK: u32 = 2;
 /// ... robust, ...
-const ROBUST: u32 = 16;
+pub(crate) const ROBUST: u32 = 16;
 /// ... shared with other programs. One that was destroyed has all bits.
-const OF_C: u32 = 128;
+pub(crate) const OF_C: u32 = 128;
 
 type MutexCall = unsafe extern "C" fn(&PthreadMutex) -> c_int;
 type MutexTimed = unsafe extern "C" fn(&PthreadMutex, &libc::timespec) -> c_int;
@@ -302,7 +304,8 @@ unsafe fn robust_at(address: usize) -> Option<&'static PthreadMutex> {
 }
 
 /// A thread ends: whoever takes a robust mutex of its next is told so.
-fn end(here: &ThreadRecord) {
+pub(crate) fn end(here: &ThreadRecord) {
+    shared::end(here);
     // SAFETY: as in `forget_robust`.
     while let Some(mutex) = unsafe { robust_at(here.robust.load(Ordering::Relaxed)) } {
         here.robust.store(mutex.next.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -314,6 +317,9 @@ fn end(here: &ThreadRecord) {
 
 #[unsafe(no_mangle)]
 extern "C" fn pthread_mutex_consistent(mutex: &PthreadMutex) -> c_int {
+    if let Some(shared) = SharedMutex::of(mutex) {
+        return shared.make_consistent();
+    }
     if !mutex.is_robust() {
         // SAFETY: the caller's argument.
         return unsafe { next!(c"pthread_mutex_consistent": MutexCall)(mutex) };
@@ -382,6 +388,9 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
     if !mutex.is_of_c() {
         return mutex.lock_until(None);
     }
+    if let Some(shared) = SharedMutex::of(mutex) {
+        return shared.lock(SharedWait::Ever);
+    }
     // A robust one may have been taken with a word about its owner's death.
     let tried = pthread_mutex_trylock(mutex);
     if tried != libc::EBUSY {
@@ -395,6 +404,9 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
     if mutex.is_of_c() {
+        if let Some(shared) = SharedMutex::of(mutex) {
+            return shared.lock(SharedWait::Not);
+        }
         // SAFETY: the caller's argument.
         return unsafe { next!(c"pthread_mutex_trylock": MutexCall)(mutex) };
     }
@@ -416,6 +428,9 @@ pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &PthreadMutex, time: &libc::timespec) -> c_int {
     if mutex.is_of_c() {
+        if let Some(shared) = SharedMutex::of(mutex) {
+            return shared.lock(SharedWait::Until(libc::CLOCK_REALTIME, time));
+        }
         let next = next!(c"pthread_mutex_timedlock": MutexTimed);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(mutex, time) });
@@ -430,6 +445,12 @@ extern "C" fn pthread_mutex_clocklock(
     time: &libc::timespec,
 ) -> c_int {
     if mutex.is_of_c() {
+        if let Some(shared) = SharedMutex::of(mutex) {
+            return match clock {
+                libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC => shared.lock(SharedWait::Until(clock, time)),
+                _ => libc::EINVAL,
+            };
+        }
         let next = next!(c"pthread_mutex_clocklock": MutexClocked);
         // SAFETY: the caller's arguments.
         return blocking(|| unsafe { next(mutex, clock, time) });
@@ -462,6 +483,9 @@ pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &PthreadMutex) -> c_int {
         return 0;
     }
     if mutex.is_of_c() {
+        if let Some(shared) = SharedMutex::of(mutex) {
+            return shared.unlock();
+        }
         // SAFETY: the caller's argument.
         return unsafe { next!(c"pthread_mutex_unlock": MutexCall)(mutex) };
     }

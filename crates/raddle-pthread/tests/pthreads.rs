@@ -261,6 +261,27 @@ fn robust_mutexes_tell_of_holders_that_have_ended_and_children_share_what_they_a
 }
 
 #[test]
+fn robust_mutexes_that_are_shared_tell_of_programs_that_have_ended() {
+    agrees("shared", &[]);
+}
+
+#[test]
+fn a_program_that_starts_another_one_keeps_its_trace() {
+    library();
+    let binary = compile("traced");
+    let traces = folder().join(format!("traces-{}", std::process::id()));
+    std::fs::create_dir_all(&traces).unwrap();
+    let setting = format!("RADDLE_TRACE={}", traces.join("own.rdt").display());
+    let (code, said) = run_with(&binary, &[], Some(1), &[&setting]);
+    assert_eq!((code, &*said), (Some(0), "the child has ended with 0\n"));
+    let names = std::fs::read_dir(&traces).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    std::fs::remove_dir_all(&traces).unwrap();
+    assert!(names.len() == 2 && names.contains(&"own.rdt".to_owned()), "{names:?}");
+}
+
+#[test]
 fn a_thousand_threads_by_a_thousand_locks_bear_cancellations_and_signals() {
     library();
     let binary = compile("stress");

@@ -3,6 +3,7 @@
 //! Never: a thread that the C library has made: those stay what they are.
 
 use crate::next::next;
+use crate::shared;
 use crate::thread::cancel;
 use crate::thread::record::{self, DETACHED, JOINABLE, JOINING, ThreadRecord};
 use crate::thread::told::{self, ToldWait};
@@ -206,6 +207,7 @@ pub(crate) fn end_if_forked() {
 extern "C" fn in_child() {
     ALIVE.store(1, Ordering::Relaxed);
     TAKEN_LOCK.store(0, Ordering::Relaxed);
+    shared::in_child(record::here().is_some());
     if let Some(here) = record::here() {
         here.number.store(std::process::id().cast_signed(), Ordering::Relaxed);
         signals::in_child(here);

@@ -4,6 +4,7 @@
 
 use crate::next::next;
 use crate::report;
+use crate::shared;
 use crate::thread::{life, record, signals};
 use raddle_core::door::thread::{ForeignBuilder, pthread_self};
 use std::ffi::{c_int, c_void};
@@ -103,6 +104,18 @@ fn leave_children_alone() {
     unsafe { std::env::set_var(PRELOAD, others) };
 }
 
+/// A program that this one starts would write its trace over this one's, or this one over that: one that waits for
+/// another then seems to have computed nothing. By the thread of `main`, before the program begins: the runtime knows
+/// its own file.
+fn let_children_trace_elsewhere() {
+    const TRACE: &str = "RADDLE_TRACE";
+    let Ok(file) = std::env::var(TRACE) else { return };
+    if let Some(name) = file.strip_suffix(".rdt").filter(|name| !name.contains("%p")) {
+        // SAFETY: no other thread of the program's runs.
+        unsafe { std::env::set_var(TRACE, format!("{name}.%p.rdt")) };
+    }
+}
+
 /// Whether the program's name is among those that are to keep the C library's threads.
 fn is_denied() -> bool {
     let Ok(denied) = std::env::var("LIBRADDLE_DENY") else { return false };
@@ -129,6 +142,7 @@ unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
     signals::is_main(record);
     signals::begin(record, arguments.blocked);
     life::at_end();
+    let_children_trace_elsewhere();
     // SAFETY: once.
     let code = unsafe { arguments.go() };
     std::ptr::without_provenance_mut(code as usize)
@@ -165,6 +179,7 @@ unsafe extern "C" fn __libc_start_main(
     life::install();
     life::began_one();
     let blocked = signals::begin_keeping();
+    shared::register();
     arguments.blocked = blocked;
     // SAFETY: the arguments stay until it is joined, below.
     match unsafe { builder(limit()).name("main").spawn(run_main, (&raw mut arguments).cast()) } {

@@ -23,6 +23,7 @@ mod man;
 mod openmp;
 mod plate;
 mod playground;
+mod pthread_programs;
 mod pthreads;
 mod recipes;
 mod report;

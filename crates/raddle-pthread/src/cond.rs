@@ -1,5 +1,5 @@
 //! Owns: `Cond`, a `pthread_cond_t`, and its calls.
-//! May use: `mutex`, `shared`, `thread`, `libc`, `raddle-core`.
+//! May use: `mutex`, `thread`, `libc`, `raddle-core`.
 //! Never: a word of memory beyond the program's 48 bytes; one that a waiter touches after `pthread_cond_destroy`.
 //!
 //! A number that each signal changes, at which who waits sleeps. A waiter reads it, *then* says that somebody waits,
@@ -11,7 +11,6 @@
 
 use crate::mutex::PthreadMutex;
 use crate::next::next;
-use crate::shared::SharedMutex;
 use crate::thread::cancel;
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
@@ -142,7 +141,7 @@ pub(crate) extern "C" fn pthread_cond_broadcast(cond: &Cond) -> c_int {
 
 /// A wait of the C library's, on a spare OS thread. A robust mutex that is shared is lent to it meanwhile.
 fn wait_of_c(mutex: &PthreadMutex, wait: impl FnOnce() -> c_int + Send) -> c_int {
-    let Some(shared) = SharedMutex::of(mutex) else { return blocking(wait) };
+    let Some(shared) = mutex.shared() else { return blocking(wait) };
     if !shared.lend() {
         return libc::EPERM;
     }

@@ -42,8 +42,6 @@ mod rwlock;
 #[cfg(not(loom))]
 mod sem;
 #[cfg(not(loom))]
-mod shared;
-#[cfg(not(loom))]
 mod spin;
 #[cfg(not(loom))]
 mod thread;

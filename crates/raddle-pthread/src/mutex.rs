@@ -1,5 +1,5 @@
 //! Owns: `PthreadMutex`, a `pthread_mutex_t`: its kinds, and its calls.
-//! May use: `shared`, `thread`, `libc`, `raddle-core`.
+//! May use: `thread`, `libc`, `raddle-core`.
 //! Never: an allocation; a word of memory beyond the program's forty bytes.
 //!
 //! | word | the C library's | here |
@@ -17,12 +17,12 @@
 //! passing. Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
 //! Mutexes that priorities go by are plain ones. Those that are shared with other programs are the C library's, in a
-//! `blocking` call, but for robust ones: see `shared`. Robust ones that are not are in their holder's list, which is
+//! `blocking` call, but for robust ones: see `thread::shared`. Robust ones that are not are in their holder's list, which is
 //! gone through when that ends.
 
 use crate::next::next;
-use crate::shared::{self, SharedMutex, SharedWait};
 use crate::thread::record::{self, ThreadRecord};
+use crate::thread::shared::{ERROR_CHECK, OF_C, RECURSIVE, ROBUST, SharedMutex, SharedWait, TYPE};
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use raddle_core::blocking;
@@ -64,15 +64,6 @@ const PAUSES: u32 = 4;
 /// One of so many unlocks looks at the time slice.
 const UNLOCKS: u32 = 64;
 
-/// In the kind: what it is, ...
-pub(crate) const TYPE: u32 = 3;
-pub(crate) const RECURSIVE: u32 = 1;
-pub(crate) const ERROR_CHECK: u32 = 2;
-/// ... robust, ...
-pub(crate) const ROBUST: u32 = 16;
-/// ... shared with other programs. One that was destroyed has all bits.
-pub(crate) const OF_C: u32 = 128;
-
 type MutexCall = unsafe extern "C" fn(&PthreadMutex) -> c_int;
 type MutexTimed = unsafe extern "C" fn(&PthreadMutex, &libc::timespec) -> c_int;
 type MutexClocked = unsafe extern "C" fn(&PthreadMutex, libc::clockid_t, &libc::timespec) -> c_int;
@@ -82,6 +73,12 @@ impl PthreadMutex {
     #[inline]
     pub(crate) fn is_of_c(&self) -> bool {
         self.kind.load(Ordering::Relaxed) & OF_C != 0
+    }
+
+    /// If it is a robust one that is shared, and the caller a thread of ours.
+    pub(crate) fn shared(&self) -> Option<&SharedMutex> {
+        // SAFETY: it is one, of atomic words.
+        unsafe { SharedMutex::of(self) }
     }
 
     /// Whether every lock of it is a plain one.
@@ -304,8 +301,7 @@ unsafe fn robust_at(address: usize) -> Option<&'static PthreadMutex> {
 }
 
 /// A thread ends: whoever takes a robust mutex of its next is told so.
-pub(crate) fn end(here: &ThreadRecord) {
-    shared::end(here);
+fn end(here: &ThreadRecord) {
     // SAFETY: as in `forget_robust`.
     while let Some(mutex) = unsafe { robust_at(here.robust.load(Ordering::Relaxed)) } {
         here.robust.store(mutex.next.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -317,7 +313,7 @@ pub(crate) fn end(here: &ThreadRecord) {
 
 #[unsafe(no_mangle)]
 extern "C" fn pthread_mutex_consistent(mutex: &PthreadMutex) -> c_int {
-    if let Some(shared) = SharedMutex::of(mutex) {
+    if let Some(shared) = mutex.shared() {
         return shared.make_consistent();
     }
     if !mutex.is_robust() {
@@ -388,7 +384,7 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
     if !mutex.is_of_c() {
         return mutex.lock_until(None);
     }
-    if let Some(shared) = SharedMutex::of(mutex) {
+    if let Some(shared) = mutex.shared() {
         return shared.lock(SharedWait::Ever);
     }
     // A robust one may have been taken with a word about its owner's death.
@@ -404,7 +400,7 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
     if mutex.is_of_c() {
-        if let Some(shared) = SharedMutex::of(mutex) {
+        if let Some(shared) = mutex.shared() {
             return shared.lock(SharedWait::Not);
         }
         // SAFETY: the caller's argument.
@@ -428,7 +424,7 @@ pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn pthread_mutex_timedlock(mutex: &PthreadMutex, time: &libc::timespec) -> c_int {
     if mutex.is_of_c() {
-        if let Some(shared) = SharedMutex::of(mutex) {
+        if let Some(shared) = mutex.shared() {
             return shared.lock(SharedWait::Until(libc::CLOCK_REALTIME, time));
         }
         let next = next!(c"pthread_mutex_timedlock": MutexTimed);
@@ -445,7 +441,7 @@ extern "C" fn pthread_mutex_clocklock(
     time: &libc::timespec,
 ) -> c_int {
     if mutex.is_of_c() {
-        if let Some(shared) = SharedMutex::of(mutex) {
+        if let Some(shared) = mutex.shared() {
             return match clock {
                 libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC => shared.lock(SharedWait::Until(clock, time)),
                 _ => libc::EINVAL,
@@ -483,7 +479,7 @@ pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &PthreadMutex) -> c_int {
         return 0;
     }
     if mutex.is_of_c() {
-        if let Some(shared) = SharedMutex::of(mutex) {
+        if let Some(shared) = mutex.shared() {
             return shared.unlock();
         }
         // SAFETY: the caller's argument.

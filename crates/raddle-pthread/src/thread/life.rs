@@ -3,12 +3,11 @@
 //! Never: a thread that the C library has made: those stay what they are.
 
 use crate::next::next;
-use crate::shared;
 use crate::thread::cancel;
 use crate::thread::record::{self, DETACHED, JOINABLE, JOINING, ThreadRecord};
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
-use crate::thread::{signals, start, ticks};
+use crate::thread::{shared, signals, start, ticks};
 use raddle_context::interpose;
 use raddle_core::door::futex;
 use raddle_core::door::thread::{ForeignBuilder, Start, Thread, pthread_self};
@@ -276,6 +275,7 @@ unsafe extern "C" fn leave(round: *mut c_void) {
     }
     let Some(here) = record::here() else { return };
     record::AT_END.get().into_iter().for_each(|at_end| at_end(here));
+    shared::end(here);
     if here.state.load(Ordering::Relaxed) == DETACHED {
         here.own.store(0, Ordering::Relaxed);
     }

@@ -8,6 +8,7 @@ pub(crate) mod handlers;
 pub(crate) mod jumps;
 pub(crate) mod life;
 pub(crate) mod record;
+pub(crate) mod shared;
 pub(crate) mod signals;
 mod start;
 pub(crate) mod ticks;

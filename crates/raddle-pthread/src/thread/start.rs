@@ -4,8 +4,7 @@
 
 use crate::next::next;
 use crate::report;
-use crate::shared;
-use crate::thread::{life, record, signals};
+use crate::thread::{life, record, shared, signals};
 use raddle_core::door::thread::{ForeignBuilder, pthread_self};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;

@@ -1,6 +1,6 @@
 //! Owns: `SharedMutex`, a robust `pthread_mutex_t` that is shared with other programs, and the list that the kernel
 //! goes through when the process ends.
-//! May use: `mutex`, `thread::record`, `libc`, `raddle-core`, `raddle-syscall`.
+//! May use: `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: another layout, or other steps, than the C library's: another program may use that.
 //!
 //! The kernel marks a mutex whose holder's OS thread ends, if that is in the OS thread's list and has its number. A
@@ -21,7 +21,6 @@
 //! mutex is [lent](SharedMutex::lend) to it: it has the number that the C library believes the thread to have, and is in
 //! the thread's own list, which no kernel knows.
 
-use crate::mutex::{self, ERROR_CHECK, OF_C, PthreadMutex, RECURSIVE, ROBUST, TYPE};
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;
 use raddle_core::blocking;
@@ -46,6 +45,17 @@ pub(crate) struct SharedMutex {
 
 const _: () = assert!(size_of::<SharedMutex>() == size_of::<libc::pthread_mutex_t>());
 
+/// In the kind of a mutex: what it is, ...
+pub(crate) const TYPE: u32 = 3;
+pub(crate) const RECURSIVE: u32 = 1;
+pub(crate) const ERROR_CHECK: u32 = 2;
+/// ... robust, ...
+pub(crate) const ROBUST: u32 = 16;
+/// ... shared with other programs. One that was destroyed has all bits.
+pub(crate) const OF_C: u32 = 128;
+/// Priorities go by it. Such a one is the C library's alone.
+const PRIORITIES: u32 = 32 | 64;
+
 /// In the lock, as `futex(2)` has it: the number, that somebody sleeps, that the holder has ended.
 const NUMBER: u32 = 0x3fff_ffff;
 const WAITERS: u32 = 1 << 31;
@@ -54,8 +64,6 @@ const DIED: u32 = 1 << 30;
 const INCONSISTENT: u32 = i32::MAX as u32;
 /// ... nobody ever has. It is taken no more.
 const LOST: u32 = INCONSISTENT - 1;
-/// In the kind: priorities go by it. Such a one is the C library's alone.
-const PRIORITIES: u32 = 32 | 64;
 
 /// What the kernel goes through: `struct robust_list_head`, behind the word that an entry has before its place.
 #[repr(C)]
@@ -165,9 +173,13 @@ pub(crate) enum SharedWait<'t> {
 }
 
 impl SharedMutex {
-    /// If it is one, and the caller is a thread of ours.
-    pub(crate) fn of(mutex: &PthreadMutex) -> Option<&SharedMutex> {
-        // SAFETY: the same words, all atomic.
+    /// If a mutex is one, and the caller is a thread of ours.
+    ///
+    /// # Safety
+    /// `M` is a `pthread_mutex_t` of atomic words.
+    pub(crate) unsafe fn of<M>(mutex: &M) -> Option<&SharedMutex> {
+        const { assert!(size_of::<M>() == size_of::<SharedMutex>()) };
+        // SAFETY: the caller's.
         let shared = unsafe { &*from_ref(mutex).cast::<SharedMutex>() };
         let kind = shared.kind.load(Ordering::Relaxed) & (ROBUST | OF_C | PRIORITIES);
         let is_kept = HOLDER.load(Ordering::Relaxed) != 0 && record::here().is_some();
@@ -205,7 +217,6 @@ impl SharedMutex {
 
     /// Takes it, if its word is this, for the thread of this number.
     fn take(&self, word: u32, new: u32, number: u32) -> bool {
-        record::AT_END.get_or_init(|| mutex::end);
         with_list(|| {
             LIST.pending.store(self.place(), Ordering::Relaxed);
             // pairs with the release in `give`, and of whoever has it in another program

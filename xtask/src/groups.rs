@@ -439,11 +439,11 @@ const GROUPS: &[Group] = &[
         steps: &[
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-protocol --package raddle-trace --test loom",
+                  --package raddle-protocol --package raddle-pthread --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-alloc --package raddle-omp --package raddle-pthread \
-                  --package raddle-stm --package raddle-vm --lib -- model::",
+                  --package raddle-alloc --package raddle-omp --package raddle-stm \
+                  --package raddle-vm --lib -- model::",
         ],
     },
     Group {

@@ -1,11 +1,14 @@
-//! Owns: loom's models: of the mutex, the condition variable, and the barrier.
-//! May use: `loom`.
-//! Never: the scheduler: a sleep at a word is a condition variable here.
+//! Models of the mutex, the condition variable, the barrier and the readers-writer lock, searched by loom, and the test
+//! that plants one fault after the other.
 //!
-//! They are the steps of `mutex`, `cond` and `barrier`, with their orderings, written again: those stand on the
+//! `RUSTFLAGS="--cfg loom" cargo test -p raddle-pthread --release --test loom`
+//!
+//! A sleep at a word is a condition variable here. They are the steps of `mutex`, `cond`, `barrier` and `rwlock`, with their orderings, written again: those stand on the
 //! scheduler, which is not compiled for loom. Steps that must not be otherwise have a [`Planted`], and a test plants
 //! one after the other: each is noticed by a model. That who sees the mark of a sleeper sees it counted is in none: it
 //! takes two sleepers and two that lock, too many to be searched.
+
+#![cfg(loom)]
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -34,6 +37,13 @@ enum Planted {
     /// The barrier's.
     ComesUnseen,
     LastUnseen,
+    /// The readers-writer lock's: who enters does not see what was done inside, ...
+    EnterSeesNothing,
+    LeaveShowsNothing,
+    /// ... who gives it back wakes those that sleep, but changes no number that one would see who sleeps just then, ...
+    NumberStays,
+    /// ... or does not look whether a writer waits.
+    WriterStays,
 }
 
 impl Planted {
@@ -412,6 +422,152 @@ fn barrier_parts_rounds(fault: Planted) {
     });
 }
 
+/// What the short lock guards: how many read, whether one writes, how many wait to read and to write.
+#[derive(Default)]
+struct Inside(UnsafeCell<[u32; 4]>);
+
+const READERS: usize = 0;
+const WRITES: usize = 1;
+const READERS_WAIT: usize = 2;
+const WRITERS_WAIT: usize = 3;
+
+// SAFETY: loom checks the accesses.
+unsafe impl Sync for Inside {}
+// SAFETY: as above.
+unsafe impl Send for Inside {}
+
+impl Inside {
+    fn get(&self, what: usize) -> u32 {
+        // SAFETY: loom hands out the pointer after it has checked the access.
+        self.0.with(|place| unsafe { (*place)[what] })
+    }
+
+    fn add(&self, what: usize, by: u32) {
+        // SAFETY: as above.
+        self.0.with_mut(|place| unsafe { (*place)[what] = (*place)[what].wrapping_add(by) });
+    }
+}
+
+struct ModelRwLock {
+    short: AtomicU32,
+    entry: Futex,
+    inside: Inside,
+    /// Of readers, and of writers.
+    numbers: [AtomicU32; 2],
+    sleepers: [Futex; 2],
+    guarded: CheckedCell,
+    fault: Planted,
+}
+
+impl ModelRwLock {
+    fn new(fault: Planted) -> Arc<ModelRwLock> {
+        Arc::new(ModelRwLock {
+            short: AtomicU32::new(0),
+            entry: Futex::default(),
+            inside: Inside::default(),
+            numbers: [AtomicU32::new(0), AtomicU32::new(0)],
+            sleepers: Default::default(),
+            guarded: CheckedCell::default(),
+            fault,
+        })
+    }
+
+    fn enter(&self) {
+        // pairs with the release in `leave`
+        let acquire = self.fault.unless(Planted::EnterSeesNothing, Ordering::Acquire);
+        if self.short.compare_exchange(0, 1, acquire, Ordering::Relaxed).is_err() {
+            while self.short.swap(2, acquire) != 0 {
+                self.entry.sleep(&self.short, 2);
+            }
+        }
+    }
+
+    fn leave(&self) {
+        // pairs with the acquires in `enter`
+        let release = self.fault.unless(Planted::LeaveShowsNothing, Ordering::Release);
+        if self.short.swap(0, release) == 2 {
+            self.entry.wake(1);
+        }
+    }
+
+    fn is_free(&self, writes: bool) -> bool {
+        self.inside.get(WRITES) == 0 && !(writes && self.inside.get(READERS) > 0)
+    }
+
+    fn take(&self, writes: bool) {
+        self.enter();
+        let (side, waits) = if writes { (1, WRITERS_WAIT) } else { (0, READERS_WAIT) };
+        if !self.is_free(writes) {
+            self.inside.add(waits, 1);
+            while !self.is_free(writes) {
+                let seen = self.numbers[side].load(Ordering::Relaxed);
+                self.leave();
+                self.sleepers[side].sleep(&self.numbers[side], seen);
+                self.enter();
+            }
+            self.inside.add(waits, u32::MAX);
+        }
+        self.inside.add(if writes { WRITES } else { READERS }, 1);
+        self.leave();
+    }
+
+    fn wake_inside(&self) {
+        let step = u32::from(self.fault != Planted::NumberStays);
+        if self.inside.get(READERS_WAIT) > 0 && self.is_free(false) {
+            self.numbers[0].fetch_add(step, Ordering::Relaxed);
+            self.sleepers[0].wake(u32::MAX);
+        }
+        if self.fault != Planted::WriterStays && self.inside.get(WRITERS_WAIT) > 0 && self.is_free(true) {
+            self.numbers[1].fetch_add(step, Ordering::Relaxed);
+            self.sleepers[1].wake(1);
+        }
+    }
+
+    fn give_back(&self) {
+        self.enter();
+        self.inside.add(if self.inside.get(WRITES) == 1 { WRITES } else { READERS }, u32::MAX);
+        self.wake_inside();
+        self.leave();
+    }
+
+    fn section(&self, writes: bool) {
+        self.take(writes);
+        if writes {
+            self.guarded.add_one();
+        } else {
+            self.guarded.get();
+        }
+        self.give_back();
+    }
+}
+
+/// One writes, one reads, and one does this.
+fn rwlock_excludes_and_loses_no_wake(fault: Planted, writes: bool) {
+    model(2, move || {
+        let lock = ModelRwLock::new(fault);
+        let (one, two) = (lock.clone(), lock.clone());
+        let writer = thread::spawn(move || one.section(true));
+        let reader = thread::spawn(move || two.section(false));
+        lock.section(writes);
+        writer.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
+fn two_write_and_one_reads(fault: Planted) {
+    rwlock_excludes_and_loses_no_wake(fault, true);
+}
+
+fn one_writes_and_two_read(fault: Planted) {
+    rwlock_excludes_and_loses_no_wake(fault, false);
+}
+
+#[test]
+fn a_readers_writer_lock_excludes_and_loses_no_wake() {
+    two_write_and_one_reads(Planted::None);
+    one_writes_and_two_read(Planted::None);
+}
+
 #[test]
 fn a_mutex_excludes_and_loses_no_wake() {
     mutex_excludes_and_loses_no_wake(Planted::None);
@@ -434,7 +590,7 @@ fn a_barrier_parts_rounds_and_may_go() {
 
 type Model = fn(Planted);
 
-const FAULTS: [(Planted, Model); 12] = [
+const FAULTS: [(Planted, Model); 16] = [
     (Planted::TakeSeesNothing, mutex_excludes_and_loses_no_wake),
     (Planted::ReleaseShowsNothing, mutex_excludes_and_loses_no_wake),
     (Planted::StaysAwake, mutex_excludes_and_loses_no_wake),
@@ -447,6 +603,10 @@ const FAULTS: [(Planted, Model); 12] = [
     (Planted::LastUnseen, barrier_parts_rounds),
     (Planted::DestroysEarly, barrier_parts_rounds),
     (Planted::LeavesUnseen, barrier_parts_rounds),
+    (Planted::EnterSeesNothing, two_write_and_one_reads),
+    (Planted::LeaveShowsNothing, two_write_and_one_reads),
+    (Planted::NumberStays, two_write_and_one_reads),
+    (Planted::WriterStays, two_write_and_one_reads),
 ];
 
 /// Which of them this process is to plant.
@@ -468,7 +628,7 @@ fn each_planted_fault_is_noticed() {
     for (number, (fault, _)) in FAULTS.iter().enumerate() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let ran =
-            command.args(["--exact", "model::a_fault_fails"]).env(VARIABLE, number.to_string()).output();
+            command.args(["--exact", "a_fault_fails"]).env(VARIABLE, number.to_string()).output();
         let ran = ran.unwrap();
         assert!(String::from_utf8_lossy(&ran.stdout).contains("running 1 test"), "the model was not run");
         if ran.status.success() {

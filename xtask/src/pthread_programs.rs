@@ -22,7 +22,8 @@ struct Program {
 }
 
 /// Where Python's own tests are wanted: each test's name without the time it took.
-const PYTHON: &str = "{} python3 -m test -v $TESTS 2>&1 | grep -E '^(Ran|OK|FAILED|ERROR:|FAIL:)' | sed 's/ in .*//'";
+const PYTHON: &str =
+    "{} python3 -m test -v $TESTS 2>&1 | grep -E '^(Ran|OK|FAILED|ERROR:|FAIL:)' | sed 's/ in .*//'";
 
 const REDIS: &str = "
 {} redis-server --port 7391 --save '' --appendonly no --io-threads 4 --io-threads-do-reads yes > redis.log 2>&1 &
@@ -131,7 +132,8 @@ fn outcome(line: &str, folder: &Path, prefix: &str) -> anyhow::Result<Option<Str
     let mut shell = Command::new("timeout");
     shell.arg(PATIENCE.as_secs().to_string()).args(["bash", "-c", &line.replace("{}", prefix)]);
     // The last ones take minutes.
-    let tests = std::env::var("TESTS").unwrap_or_else(|_| "test_thread test_queue test_threading_local".into());
+    let tests =
+        std::env::var("TESTS").unwrap_or_else(|_| "test_thread test_queue test_threading_local".into());
     let output = shell.env("TESTS", tests).current_dir(folder).stderr(Stdio::null()).output()?;
     let mut said = format!("{:?} ", output.status.code());
     let hash = output.stdout.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
@@ -169,7 +171,8 @@ pub(crate) fn run(library: &Path, names: &[String]) -> anyhow::Result<bool> {
     std::fs::write(folder.join("in"), data())?;
     report::say("| program | version | natively | 1 worker | 2 | 4 |\n|---|---|---|---|---|---|\n");
     let mut all_agree = true;
-    for program in PROGRAMS.iter().filter(|one| names.is_empty() || names.iter().any(|name| name == one.name)) {
+    for program in PROGRAMS.iter().filter(|one| names.is_empty() || names.iter().any(|name| name == one.name))
+    {
         let Some(version) = version(program) else {
             report::say(&format!("| {} | is not here | | | | |\n", program.name));
             continue;

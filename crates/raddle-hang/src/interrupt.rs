@@ -204,8 +204,10 @@ mod tests {
     #[test]
     fn who_has_to_be_taken_off_again_and_again_has_shorter_slices() {
         let ms = Duration::from_millis;
-        let slices = |from, tick, seen: &[Seen]| seen.iter().fold(from, |slice, &seen| next_slice(slice, tick, seen));
-        let pressed = [Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over];
+        let slices =
+            |from, tick, seen: &[Seen]| seen.iter().fold(from, |slice, &seen| next_slice(slice, tick, seen));
+        let pressed =
+            [Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over];
         assert_eq!(slices(ms(10), ms(10), &pressed), SHORT);
         assert_eq!(slices(SHORT, ms(10), &[Seen::Free; 3]), ms(8));
         assert_eq!(slices(SHORT, ms(10), &[Seen::Free; 5]), ms(10));

@@ -627,8 +627,7 @@ fn each_planted_fault_is_noticed() {
     let mut unnoticed = Vec::new();
     for (number, (fault, _)) in FAULTS.iter().enumerate() {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        let ran =
-            command.args(["--exact", "a_fault_fails"]).env(VARIABLE, number.to_string()).output();
+        let ran = command.args(["--exact", "a_fault_fails"]).env(VARIABLE, number.to_string()).output();
         let ran = ran.unwrap();
         assert!(String::from_utf8_lossy(&ran.stdout).contains("running 1 test"), "the model was not run");
         if ran.status.success() {

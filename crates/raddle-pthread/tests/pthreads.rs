@@ -274,7 +274,8 @@ fn a_program_that_starts_another_one_keeps_its_trace() {
     let setting = format!("RADDLE_TRACE={}", traces.join("own.rdt").display());
     let (code, said) = run_with(&binary, &[], Some(1), &[&setting]);
     assert_eq!((code, &*said), (Some(0), "the child has ended with 0\n"));
-    let names = std::fs::read_dir(&traces).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names =
+        std::fs::read_dir(&traces).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names.collect();
     names.sort();
     std::fs::remove_dir_all(&traces).unwrap();

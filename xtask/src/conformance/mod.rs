@@ -108,7 +108,13 @@ fn threads_of_cpp(testsuite: Option<&Path>) -> anyhow::Result<bool> {
     let Some(testsuite) = testsuite else { return Ok(true) };
     let testsuite = testsuite.canonicalize()?;
     let folder = crate::house::root().join("target/conformance-pthreads");
-    crate::pthreads::run(&crate::pthreads::PthreadsArgs { output: Some(folder.clone()), debug: false })?;
+    let output = Some(folder.clone());
+    crate::pthreads::run(&crate::pthreads::PthreadsArgs {
+        output,
+        debug: false,
+        programs: None,
+        with: None,
+    })?;
     let (text, reached) = openmp::table(&openmp::Suite {
         name: "30_threads",
         compiler: "g++",

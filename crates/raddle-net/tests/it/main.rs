@@ -6,6 +6,7 @@ mod child;
 mod descriptors;
 mod dumps;
 mod ends;
+mod files;
 mod hostile;
 mod many;
 mod sim;

@@ -144,6 +144,11 @@ fn tasks_and_futures_are_woken() {
 }
 
 #[test]
+fn calls_by_chance_return() {
+    check("random.c", &[]);
+}
+
+#[test]
 fn objects_of_cpp_clean_up() {
     check("plus.cpp", &[]);
 }

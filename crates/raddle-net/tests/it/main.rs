@@ -9,6 +9,7 @@ mod ends;
 mod files;
 mod hostile;
 mod many;
+mod signals;
 mod sim;
 mod sockets;
 mod storm;

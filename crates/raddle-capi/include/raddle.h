@@ -549,7 +549,7 @@ int raddle_task_spawn(raddle_task_t **task, raddle_poll_fn poll, raddle_end_fn e
 int raddle_task_join(raddle_task_t *task, int64_t timeout_ns, int *code, void **result);
 /* Ends a task where it waits: it is not polled again. */
 int raddle_task_abort(const raddle_task_t *task);
-/* Nobody will join it. Uses the handle up. */
+/* Nobody will join it. Uses the handle up. RADDLE_EBUSY if another waits for it. */
 int raddle_task_detach(raddle_task_t *task);
 /* *finished is 1 if a join would not wait, else 0. */
 int raddle_task_is_finished(const raddle_task_t *task, int *finished);

@@ -45,7 +45,7 @@ faults! {
     Again = 17, c"RADDLE_EAGAIN", c"not yet: it is to be run or polled again";
 }
 
-const OK: c_int = 0;
+pub(crate) const OK: c_int = 0;
 
 pub(crate) type CResult<T = ()> = Result<T, Fault>;
 

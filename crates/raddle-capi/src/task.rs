@@ -14,7 +14,8 @@ use raddle::task::{self, JoinError, JoinHandle};
 use std::ffi::{c_int, c_void};
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
 
 /// `raddle_waker_t`.
@@ -274,23 +275,40 @@ impl Drop for CTask {
 }
 
 /// `raddle_task_t`.
-struct TaskObject(Mutex<JoinHandle<(c_int, Word)>>);
+struct TaskObject {
+    handle: Mutex<JoinHandle<(c_int, Word)>>,
+    /// Somebody waits for its end, or has had it.
+    is_joined: AtomicBool,
+}
 
 impl Object for TaskObject {
     const TAG: u64 = u64::from_le_bytes(*b"raddltsk");
 }
 
 impl TaskObject {
-    fn poll(&self, context: &mut Context<'_>) -> Poll<CResult<Result<(c_int, Word), JoinError>>> {
-        match self.0.try_lock() {
-            Ok(mut handle) => Pin::new(&mut *handle).poll(context).map(Ok),
-            Err(_) => Poll::Ready(Err(Fault::Busy)),
-        }
+    fn lock(&self) -> MutexGuard<'_, JoinHandle<(c_int, Word)>> {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn abort(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).abort();
+    /// The right to its end, of which there is one.
+    fn claim(&self) -> CResult<JoinClaim<'_>> {
+        if self.is_joined.swap(true, Ordering::Relaxed) { Err(Fault::Busy) } else { Ok(JoinClaim(self)) }
     }
+}
+
+/// Given back when it is dropped: the end has not been had.
+struct JoinClaim<'t>(&'t TaskObject);
+
+impl Drop for JoinClaim<'_> {
+    fn drop(&mut self) {
+        self.0.is_joined.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The handle of a task that is no longer the program's.
+fn take(task: *mut Handle<TaskObject>) -> CResult<JoinHandle<(c_int, Word)>> {
+    std::mem::forget(get(task)?.claim()?);
+    Ok(end(task)?.handle.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[unsafe(no_mangle)]
@@ -308,7 +326,11 @@ extern "C" fn raddle_task_spawn(
         // A default runtime that cannot start is told before the task is there.
         raddle_core::runtime::with_here(|_| ()).map_err(|error| Fault::Settings.told(error))?;
         let spawned = task::spawn(CTask { poll, argument: Word(argument), end: at_end });
-        if out.is_null() { Ok(()) } else { make(out, TaskObject(Mutex::new(spawned))) }
+        if out.is_null() {
+            Ok(())
+        } else {
+            make(out, TaskObject { handle: Mutex::new(spawned), is_joined: AtomicBool::new(false) })
+        }
     })
 }
 
@@ -320,7 +342,11 @@ extern "C" fn raddle_task_join(
     result: *mut Word,
 ) -> c_int {
     entry(|| {
-        let joined = wait(timeout_ns, poll_fn(|context| get(task)?.poll(context)))?;
+        let object = get(task)?;
+        let claim = object.claim()?;
+        let joined =
+            wait(timeout_ns, poll_fn(|context| Pin::new(&mut *object.lock()).poll(context).map(Ok)))?;
+        std::mem::forget(claim);
         end(task)?;
         let (its_code, word) = outcome(joined)?;
         put_if(code, its_code);
@@ -344,7 +370,7 @@ extern "C" fn raddle_future_task(
 ) -> c_int {
     entry(|| {
         expect(out)?;
-        let handle = end(task)?.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let handle = take(task)?;
         make_future(out, async {
             let (code, word) = outcome(handle.await)?;
             Fault::of_code(code).map_or(Ok(Output::Word(word.0.expose_provenance())), Err)
@@ -355,20 +381,17 @@ extern "C" fn raddle_future_task(
 #[unsafe(no_mangle)]
 extern "C" fn raddle_task_abort(task: *const Handle<TaskObject>) -> c_int {
     entry(|| {
-        get(task)?.abort();
+        get(task)?.lock().abort();
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_task_detach(task: *mut Handle<TaskObject>) -> c_int {
-    entry(|| end(task).map(drop))
+    entry(|| take(task).map(drop))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_task_is_finished(task: *const Handle<TaskObject>, out: *mut c_int) -> c_int {
-    entry(|| {
-        let finished = get(task)?.0.lock().unwrap_or_else(PoisonError::into_inner).is_finished();
-        put(out, finished.into())
-    })
+    entry(|| put(out, get(task)?.lock().is_finished().into()))
 }

@@ -365,6 +365,34 @@ static int never(void *arg, const raddle_waker_t *waker, void **result)
     return raddle_future_poll(*sleep, waker, NULL);
 }
 
+static void *joins_aborted(void *task)
+{
+    int code;
+    while ((code = raddle_task_join(task, RADDLE_FOREVER, NULL, NULL)) == RADDLE_EBUSY)
+        raddle_yield();
+    IS(RADDLE_ENOTRUN, code);
+    return NULL;
+}
+
+/* Of two who join, one is refused. */
+static void two_who_join(void)
+{
+    raddle_future_t *sleep;
+    raddle_task_t *task;
+    raddle_thread_t *thread;
+    int code;
+    OK(raddle_future_sleep(3600 * RADDLE_SECOND, &sleep));
+    OK(raddle_task_spawn(&task, never, NULL, &sleep));
+    OK(raddle_spawn(&thread, joins_aborted, task));
+    while ((code = raddle_task_join(task, 0, NULL, NULL)) == RADDLE_ETIMEDOUT)
+        raddle_yield();
+    IS(RADDLE_EBUSY, code);
+    IS(RADDLE_EBUSY, raddle_task_detach(task));
+    OK(raddle_task_abort(task));
+    OK(raddle_join(thread, NULL));
+    OK(raddle_future_destroy(sleep));
+}
+
 /* A cancelled wait leaves what it would have used up. */
 static void cancelled_waits(void)
 {
@@ -393,6 +421,7 @@ static void *all(void *arg)
     descriptors_are_waited_for();
     mistakes();
     cancelled_waits();
+    two_who_join();
     return arg;
 }
 

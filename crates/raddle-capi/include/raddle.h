@@ -77,8 +77,9 @@ enum {
     RADDLE_ENOTSUP = 12,   /* this machine, or this kind of object, cannot do that */
     RADDLE_EOS = 13,       /* the operating system refused; errno says why */
     RADDLE_EPANIC = 14,    /* a panic in the library */
-    RADDLE_ENOTRUN = 15,   /* the thread was cancelled before it began */
-    RADDLE_EFOUND = 16     /* a schedule was found under which it fails */
+    RADDLE_ENOTRUN = 15,   /* it was cancelled before it began, or a task before its end */
+    RADDLE_EFOUND = 16,    /* a schedule was found under which it fails */
+    RADDLE_EAGAIN = 17     /* not yet: it is to be run or polled again */
 };
 
 /* The text of a code; of an unknown one, that it is unknown. Returns a constant. */
@@ -458,6 +459,10 @@ int raddle_fd_number(const raddle_fd_t *handle, int *fd);
 /* Waits until a read (RADDLE_READ) or a write (RADDLE_WRITE) would not wait, for at most so long: then
  * RADDLE_ETIMEDOUT. */
 int raddle_fd_wait(const raddle_fd_t *handle, int events, int64_t timeout_ns);
+/* An end to receive, for raddle_select: a word, 0, comes there, once, when a read (RADDLE_READ) or a write
+ * (RADDLE_WRITE) would not wait; then it is closed. Others may have read by then. The handle stays as long as that end:
+ * its close is RADDLE_EBUSY before. RADDLE_ENOTSUP from raddle_rx_clone of it. */
+int raddle_fd_when(const raddle_fd_t *handle, int events, raddle_rx_t **rx);
 /* Reads what is there, at most size bytes; waits for something, for at most so long. *done is how many; 0 is the end.
  * RADDLE_EOS with errno, as read(2). */
 int raddle_fd_read(const raddle_fd_t *handle, void *data, size_t size, int64_t timeout_ns, size_t *done);
@@ -469,6 +474,117 @@ int raddle_fd_write(const raddle_fd_t *handle, const void *data, size_t size, in
 int raddle_fd_accept(const raddle_fd_t *handle, int64_t timeout_ns, int *fd);
 /* Connects a socket to an address (struct sockaddr, by its bytes); waits, for at most so long. */
 int raddle_fd_connect(const raddle_fd_t *handle, const void *address, uint32_t size, int64_t timeout_ns);
+
+/* ------------------------------------------------------------------------------------------------ transactions */
+
+typedef struct raddle_var raddle_var_t;
+typedef struct raddle_stm raddle_stm_t;
+
+/* A body of a transaction, which may run several times: what it does besides must bear that. It returns RADDLE_OK, so
+ * that what it has written is seen by others, all at once; or another code, so that none of it is. Each function below
+ * that has the attempt, stm, may return RADDLE_EAGAIN: return that, and the body is run again. It must not wait by
+ * other means, nor take a lock under which others run transactions. The attempt is good in the body alone, in its own
+ * thread: else RADDLE_EPERM. */
+typedef int (*raddle_stm_body)(raddle_stm_t *stm, void *arg);
+
+/* A variable for transactions: a word. */
+int raddle_var_create(uintptr_t word, raddle_var_t **var);
+/* A variable for transactions: a block of bytes, of which it has a copy. */
+int raddle_var_create_block(const void *data, size_t size, raddle_var_t **var);
+/* Destroys a variable. No transaction may use it any more. */
+int raddle_var_destroy(raddle_var_t *var);
+/* *word is what the variable is now: a transaction of its own. RADDLE_ENOTSUP of a block. */
+int raddle_var_load(const raddle_var_t *var, uintptr_t *word);
+/* Writes a word, in a transaction of its own. RADDLE_ENOTSUP of a block. */
+int raddle_var_store(const raddle_var_t *var, uintptr_t word);
+
+/* Runs body(stm, arg) as a transaction: what it reads is of one moment, what it writes is seen by all at one moment, if
+ * it returns RADDLE_OK. Any other code rolls it back, and is returned, but RADDLE_EAGAIN. Waits where the body retries,
+ * until what it has read has changed. Needs no runtime. Not in a task, if it retries: raddle_future_atomically. */
+int raddle_atomically(raddle_stm_body body, void *arg);
+/* As raddle_atomically; what it waits for must come in so long: else RADDLE_ETIMEDOUT, and it is rolled back. */
+int raddle_atomically_for(int64_t timeout_ns, raddle_stm_body body, void *arg);
+/* Reads a variable: what this transaction has written, else what it was at the transaction's moment. */
+int raddle_stm_read(raddle_stm_t *stm, const raddle_var_t *var, uintptr_t *word);
+/* Writes a variable, for others to see when it has committed. */
+int raddle_stm_write(raddle_stm_t *stm, const raddle_var_t *var, uintptr_t word);
+/* As raddle_stm_read, of a block: at most capacity bytes are copied to data. *size, if size is not null, is how many
+ * the block has. */
+int raddle_stm_read_block(raddle_stm_t *stm, const raddle_var_t *var, void *data, size_t capacity, size_t *size);
+/* As raddle_stm_write, of a block, which may be of another size than before. */
+int raddle_stm_write_block(raddle_stm_t *stm, const raddle_var_t *var, const void *data, size_t size);
+/* What was read is not what the body waits for. Returns RADDLE_EAGAIN, to be returned; RADDLE_EINVAL if it has read
+ * nothing, since no change could end that wait. */
+int raddle_stm_retry(raddle_stm_t *stm);
+/* Does first(stm, a); if that retries, it is rolled back, and second(stm, b) done in its place. Returns what that
+ * returns; any other code than RADDLE_OK and RADDLE_EAGAIN has rolled this part back, and may be handled. */
+int raddle_stm_or_else(raddle_stm_t *stm, raddle_stm_body first, void *a, raddle_stm_body second, void *b);
+/* Does part(stm, arg), which is rolled back alone if it returns another code than RADDLE_OK. Returns its code. */
+int raddle_stm_nested(raddle_stm_t *stm, raddle_stm_body part, void *arg);
+/* Calls fn(arg) when the transaction has committed, once, for what cannot be undone; what it returns nobody asks. */
+int raddle_stm_on_commit(raddle_stm_t *stm, raddle_fn fn, void *arg);
+/* Calls fn(arg) when this attempt, or the part that is under way, is rolled back, be it only to run again. */
+int raddle_stm_on_abort(raddle_stm_t *stm, raddle_fn fn, void *arg);
+
+/* ------------------------------------------------------------------------------------------------ tasks */
+
+typedef struct raddle_task raddle_task_t;
+typedef struct raddle_waker raddle_waker_t;
+typedef struct raddle_future raddle_future_t;
+
+/* A task: a function without a stack of its own, which is called again and again. It returns RADDLE_EAGAIN if it waits,
+ * after it has polled a future, or given a clone of the waker to whoever will wake it; any other code ends it, with
+ * *result. It must not wait by other means: such calls return RADDLE_EPANIC in it, with a line on standard error. What
+ * it holds of locks it gives back before it returns. The waker is good during the call. */
+typedef int (*raddle_poll_fn)(void *arg, const raddle_waker_t *waker, void **result);
+/* What is called, once, when a task is over, for whatever reason: to free its argument. Must not wait. */
+typedef void (*raddle_end_fn)(void *arg);
+
+/* Makes a task of the caller's runtime, else the default one. *task is to be joined or detached; if task is null, it is
+ * detached at once. end may be null. */
+int raddle_task_spawn(raddle_task_t **task, raddle_poll_fn poll, raddle_end_fn end, void *arg);
+/* Waits for the end of a task, for at most so long: else RADDLE_ETIMEDOUT. *code and *result, if these are not null,
+ * are what it has ended with. RADDLE_ENOTRUN if it was aborted, or nobody could wake it any more. Uses the handle up,
+ * but with RADDLE_ETIMEDOUT, RADDLE_ECANCELED and RADDLE_EBUSY, which says that another waits for it. */
+int raddle_task_join(raddle_task_t *task, int64_t timeout_ns, int *code, void **result);
+/* Ends a task where it waits: it is not polled again. */
+int raddle_task_abort(const raddle_task_t *task);
+/* Nobody will join it. Uses the handle up. RADDLE_EBUSY if another waits for it. */
+int raddle_task_detach(raddle_task_t *task);
+/* *finished is 1 if a join would not wait, else 0. */
+int raddle_task_is_finished(const raddle_task_t *task, int *finished);
+
+/* A waker that is good until it is destroyed. */
+int raddle_waker_clone(const raddle_waker_t *waker, raddle_waker_t **clone);
+/* Has the task polled again, soon, from anywhere, also when it is over. */
+int raddle_waker_wake(const raddle_waker_t *waker);
+/* Destroys a clone. RADDLE_EPERM of what a task was called with. */
+int raddle_waker_destroy(raddle_waker_t *waker);
+
+/* A word to be received from a channel of words, or of owned words. To be destroyed, as all futures; destroyed before
+ * it is ready, it has received nothing. RADDLE_ENOTSUP of a channel of bytes. */
+int raddle_future_recv(const raddle_rx_t *rx, raddle_future_t **future);
+/* The sending of a word, which is the future's: of owned ones, what was not sent goes to the channel's drop. */
+int raddle_future_send(const raddle_tx_t *tx, uintptr_t word, raddle_future_t **future);
+/* The time is over. */
+int raddle_future_sleep(int64_t timeout_ns, raddle_future_t **future);
+/* So many permits are the caller's. The semaphore stays as long as the future: its end is RADDLE_EBUSY before. */
+int raddle_future_acquire(raddle_sem_t *sem, size_t count, raddle_future_t **future);
+/* A read (RADDLE_READ) or a write (RADDLE_WRITE) would not wait. The handle stays as long as the future: its close is
+ * RADDLE_EBUSY before. */
+int raddle_future_fd(const raddle_fd_t *handle, int events, raddle_future_t **future);
+/* As raddle_atomically: a transaction that commits while it is polled. Its code is the body's. */
+int raddle_future_atomically(raddle_stm_body body, void *arg, raddle_future_t **future);
+/* The end of a task: its code, and its result as the word. Uses the task's handle up. */
+int raddle_future_task(raddle_task_t *task, raddle_future_t **future);
+/* Looks whether it is ready: RADDLE_OK with *word, if word is not null, or the code that it has come to. Else
+ * RADDLE_EAGAIN, and the waker is woken when it is worth it to poll again. Once it was ready: RADDLE_EINVAL.
+ * RADDLE_EBUSY while another polls it. Does not wait. */
+int raddle_future_poll(const raddle_future_t *future, const raddle_waker_t *waker, uintptr_t *word);
+/* Waits until it is ready, for at most so long: else RADDLE_ETIMEDOUT. Not in a task. */
+int raddle_future_wait(const raddle_future_t *future, int64_t timeout_ns, uintptr_t *word);
+/* Destroys a future, ready or not. RADDLE_EBUSY while another polls it. */
+int raddle_future_destroy(raddle_future_t *future);
 
 /* ------------------------------------------------------------------------------------------------ looking on */
 

@@ -144,6 +144,12 @@ public:
             return std::move(*value);
     }
     bool has_failed() const noexcept { return exception_ != nullptr; }
+    /// As before the call.
+    void forget() noexcept
+    {
+        exception_ = nullptr;
+        value_.reset();
+    }
     void fail(int code) noexcept
     {
         try {
@@ -647,6 +653,7 @@ private:
     template <class U> friend class receiver;
     friend receiver<std::uintptr_t> after(duration span);
     friend receiver<std::uintptr_t> tick(duration period);
+    friend class fd;
     explicit receiver(raddle_rx_t *rx) : rx_(rx) {}
     std::optional<T> recv_by(std::int64_t timeout) const
     {
@@ -886,6 +893,317 @@ private:
     detail::handle<raddle_barrier_t, raddle_barrier_destroy> barrier_;
 };
 
+// ---------------------------------------------------------------------------------------------------- transactions
+
+/// A variable for transactions. Its values are copied as bytes.
+template <class T> class tvar {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    static constexpr bool in_word = sizeof(T) <= sizeof(std::uintptr_t);
+    explicit tvar(const T &value = T())
+        : var_(detail::make<raddle_var_t, raddle_var_destroy>([&value](raddle_var_t **out) {
+              if constexpr (in_word)
+                  return raddle_var_create(word(value), out);
+              else
+                  return raddle_var_create_block(&value, sizeof value, out);
+          }))
+    {
+    }
+    /// What it is now, by a transaction of its own.
+    T load() const;
+    /// Writes it, in a transaction of its own.
+    void store(const T &value) const;
+    raddle_var_t *get() const noexcept { return var_.get(); }
+
+private:
+    friend class tx;
+    static std::uintptr_t word(const T &value)
+    {
+        std::uintptr_t word = 0;
+        std::memcpy(&word, &value, sizeof value);
+        return word;
+    }
+    detail::handle<raddle_var_t, raddle_var_destroy> var_;
+};
+
+namespace detail {
+/// The transaction is to be run again: thrown through the body, and by nobody else's catch (...) to be kept.
+struct again {};
+template <class F> struct part;
+} // namespace detail
+
+/// An attempt of a transaction, as its body sees it. Exceptions of its functions are to be let through.
+class tx {
+public:
+    tx(const tx &) = delete;
+    tx &operator=(const tx &) = delete;
+    template <class T> T read(const tvar<T> &from)
+    {
+        T value{};
+        if constexpr (tvar<T>::in_word) {
+            std::uintptr_t word = 0;
+            go_on(raddle_stm_read(stm_, from.get(), &word));
+            std::memcpy(&value, &word, sizeof value);
+        } else {
+            go_on(raddle_stm_read_block(stm_, from.get(), &value, sizeof value, nullptr));
+        }
+        return value;
+    }
+    template <class T> void write(const tvar<T> &to, const T &value)
+    {
+        if constexpr (tvar<T>::in_word)
+            go_on(raddle_stm_write(stm_, to.get(), tvar<T>::word(value)));
+        else
+            go_on(raddle_stm_write_block(stm_, to.get(), &value, sizeof value));
+    }
+    /// Waits until something of what was read has changed, then runs the body again.
+    [[noreturn]] void retry()
+    {
+        go_on(raddle_stm_retry(stm_));
+        std::abort(); // it has thrown
+    }
+    void check(bool holds)
+    {
+        if (!holds)
+            retry();
+    }
+    /// What f returns; if that retries, it is rolled back, and what g returns. An exception has rolled back its part.
+    template <class F, class G> auto or_else(F &&f, G &&g)
+    {
+        detail::part<std::remove_reference_t<F>> first(f);
+        detail::part<std::remove_reference_t<G>> second(g);
+        int code = raddle_stm_or_else(stm_, first.body, &first, second.body, &second);
+        if (!second.ran)
+            return first.take(code);
+        return second.take(code);
+    }
+    /// Calls f when this has committed. It must not throw.
+    template <class F> void on_commit(F f)
+    {
+        auto *kept = new F(std::move(f));
+        go_on(raddle_stm_on_commit(stm_, run_and_delete<F>, kept));
+        go_on(raddle_stm_on_abort(stm_, only_delete<F>, kept));
+    }
+    /// Calls f when this attempt is rolled back. It must not throw.
+    template <class F> void on_abort(F f)
+    {
+        auto *kept = new F(std::move(f));
+        go_on(raddle_stm_on_abort(stm_, run_and_delete<F>, kept));
+        go_on(raddle_stm_on_commit(stm_, only_delete<F>, kept));
+    }
+    raddle_stm_t *get() const noexcept { return stm_; }
+
+private:
+    template <class F> friend struct detail::part;
+    explicit tx(raddle_stm_t *stm) : stm_(stm) {}
+    static void go_on(int code)
+    {
+        if (code == RADDLE_EAGAIN)
+            throw detail::again();
+        raddle::check(code);
+    }
+    template <class F> static void *run_and_delete(void *kept) noexcept
+    {
+        std::unique_ptr<F> f(static_cast<F *>(kept));
+        (*f)();
+        return nullptr;
+    }
+    template <class F> static void *only_delete(void *kept) noexcept
+    {
+        delete static_cast<F *>(kept);
+        return nullptr;
+    }
+    raddle_stm_t *stm_;
+};
+
+namespace detail {
+
+/// A body, or a part of one, in the frame of the caller.
+template <class F> struct part {
+    using result = std::invoke_result_t<F &, tx &>;
+    F &f;
+    bool ran = false;
+    outcome<result> out{};
+    explicit part(F &f) : f(f) {}
+    static int body(raddle_stm_t *stm, void *self)
+    {
+        auto *here = static_cast<part *>(self);
+        here->ran = true;
+        here->out.forget();
+        bool is_again = false;
+        here->out.run([&]() -> result {
+            tx attempt(stm);
+            try {
+                return here->f(attempt);
+            } catch (const again &) {
+                is_again = true;
+                throw;
+            }
+        });
+        if (is_again)
+            return RADDLE_EAGAIN;
+        return here->out.has_failed() ? RADDLE_EPANIC : RADDLE_OK;
+    }
+    result take(int code)
+    {
+        if (code == RADDLE_EAGAIN)
+            throw again();
+        if (code != RADDLE_OK && !out.has_failed())
+            check(code);
+        return out.take();
+    }
+};
+
+} // namespace detail
+
+/// Runs f(tx) as a transaction, again until it commits, and returns what it returns. An exception rolls it back.
+template <class F> auto atomically(F &&f)
+{
+    detail::part<std::remove_reference_t<F>> whole(f);
+    return whole.take(raddle_atomically(whole.body, &whole));
+}
+
+/// As atomically; throws raddle::timed_out if what it waits for does not come in time.
+template <class F> auto atomically_for(duration span, F &&f)
+{
+    detail::part<std::remove_reference_t<F>> whole(f);
+    int code = raddle_atomically_for(detail::ns(span), whole.body, &whole);
+    if (code == RADDLE_ETIMEDOUT)
+        throw timed_out();
+    return whole.take(code);
+}
+
+template <class T> T tvar<T>::load() const
+{
+    return atomically([this](tx &tx) { return tx.read(*this); });
+}
+
+template <class T> void tvar<T>::store(const T &value) const
+{
+    atomically([&](tx &tx) { tx.write(*this, value); });
+}
+
+// ---------------------------------------------------------------------------------------------------- tasks
+
+/// Wakes a task; copies may outlive it.
+class waker {
+public:
+    explicit waker(const raddle_waker_t *of)
+        : waker_(detail::make<raddle_waker_t, raddle_waker_destroy>(
+              [of](raddle_waker_t **out) { return raddle_waker_clone(of, out); }))
+    {
+    }
+    void wake() const { check(raddle_waker_wake(waker_.get())); }
+
+private:
+    detail::handle<raddle_waker_t, raddle_waker_destroy> waker_;
+};
+
+/// What will be there later, as a word or a T.
+template <class T> class future {
+public:
+    explicit future(raddle_future_t *of) : future_(of) {}
+    /// Empty if the task waits for it now: then its function returns, empty-handed.
+    auto poll(const raddle_waker_t *waker)
+    {
+        std::uintptr_t word = 0;
+        int code = raddle_future_poll(future_.get(), waker, &word);
+        if constexpr (std::is_void_v<T>)
+            return code != RADDLE_EAGAIN && (check(code), true);
+        else
+            return code == RADDLE_EAGAIN ? std::nullopt : std::optional<T>((check(code), unpack(word)));
+    }
+    /// Waits for it. Not in a task.
+    T wait()
+    {
+        std::uintptr_t word = 0;
+        check(raddle_future_wait(future_.get(), RADDLE_FOREVER, &word));
+        if constexpr (!std::is_void_v<T>)
+            return unpack(word);
+    }
+
+private:
+    static auto unpack(std::uintptr_t word) { return detail::travel<T>::unpack(word); }
+    detail::handle<raddle_future_t, raddle_future_destroy> future_;
+};
+
+/// The next of a channel. Its end throws raddle::closed.
+template <class T> future<T> next(const receiver<T> &from)
+{
+    raddle_future_t *made = nullptr;
+    check(raddle_future_recv(from.get(), &made));
+    return future<T>(made);
+}
+
+/// The time is over.
+inline future<void> later(duration span)
+{
+    raddle_future_t *made = nullptr;
+    check(raddle_future_sleep(detail::ns(span), &made));
+    return future<void>(made);
+}
+
+/// A task, which ends with an R. Destroyed, it goes on.
+template <class R> class task {
+public:
+    /// Waits for its end; its result, or the exception that it let out. Throws raddle::cancelled if it was aborted.
+    R join()
+    {
+        int code = raddle_task_join(task_.get(), RADDLE_FOREVER, nullptr, nullptr);
+        if (code != RADDLE_ECANCELED && code != RADDLE_EBUSY)
+            (void)task_.release(); // it is used up
+        check(code);
+        return out_->take();
+    }
+    void abort() const { check(raddle_task_abort(task_.get())); }
+
+private:
+    template <class F> friend auto spawn_task(F &&f);
+    detail::handle<raddle_task_t, raddle_task_detach> task_;
+    std::shared_ptr<detail::outcome<R>> out_;
+};
+
+namespace detail {
+template <class F> struct task_job {
+    using polled = std::invoke_result_t<F &, const raddle_waker_t *>;
+    using result = typename polled::value_type;
+    F f;
+    outcome<result> out{};
+    explicit task_job(F f) : f(std::move(f)) {}
+    static int poll(void *self, const raddle_waker_t *waker, void **)
+    {
+        task_job &here = **static_cast<std::shared_ptr<task_job> *>(self);
+        polled got;
+        outcome<void> call;
+        call.run([&] { got = here.f(waker); });
+        if (!call.has_failed() && !got)
+            return RADDLE_EAGAIN;
+        here.out.run([&]() -> result {
+            call.take();
+            return std::move(*got);
+        });
+        return RADDLE_OK;
+    }
+    static void end(void *self) { delete static_cast<std::shared_ptr<task_job> *>(self); }
+};
+} // namespace detail
+
+/// Makes a task of f(waker), which is called again and again, until it returns a value instead of std::nullopt.
+template <class F> auto spawn_task(F &&f)
+{
+    using job = detail::task_job<std::decay_t<F>>;
+    auto shared = std::make_shared<job>(std::forward<F>(f));
+    task<typename job::result> made;
+    made.out_ = std::shared_ptr<detail::outcome<typename job::result>>(shared, &shared->out);
+    auto its = std::make_unique<std::shared_ptr<job>>(shared);
+    raddle_task_t *handle = nullptr;
+    check(raddle_task_spawn(&handle, job::poll, job::end, its.get()));
+    (void)its.release(); // it is the task's
+    made.task_.reset(handle);
+    return made;
+}
+
 // ---------------------------------------------------------------------------------------------------- the rest
 
 /// A descriptor to be waited for. Owned: it is closed with this.
@@ -922,9 +1240,18 @@ public:
     {
         check(raddle_fd_connect(fd_.get(), address, size, RADDLE_FOREVER));
     }
+    /// For raddle::select: a word comes there when a read would not wait.
+    receiver<std::uintptr_t> when_readable() const { return when(RADDLE_READ); }
+    receiver<std::uintptr_t> when_writable() const { return when(RADDLE_WRITE); }
     raddle_fd_t *get() const noexcept { return fd_.get(); }
 
 private:
+    receiver<std::uintptr_t> when(int events) const
+    {
+        raddle_rx_t *rx = nullptr;
+        check(raddle_fd_when(fd_.get(), events, &rx));
+        return receiver<std::uintptr_t>(rx);
+    }
     detail::handle<raddle_fd_t, raddle_fd_close> fd_;
 };
 
@@ -935,6 +1262,14 @@ public:
     options &set(const char *name, const char *value)
     {
         check(raddle_options_set(options_.get(), name, value));
+        return *this;
+    }
+    /// Has f called with the report of a deadlock, by a thread of the runtime. It lives as long as the program.
+    template <class F> options &on_deadlock(F f)
+    {
+        auto *kept = new F(std::move(f));
+        auto tell = [](const char *report, void *kept) { (*static_cast<F *>(kept))(report); };
+        check(raddle_options_on_deadlock(options_.get(), tell, kept));
         return *this;
     }
     raddle_options_t *get() const noexcept { return options_.get(); }
@@ -981,6 +1316,15 @@ template <class F> auto run(F &&f)
     detail::call<std::remove_reference_t<F>> call(f);
     check(raddle_run(call.start, &call, nullptr));
     return call.out.take();
+}
+
+/// What everybody waits for.
+inline std::string dump()
+{
+    char *text = nullptr;
+    check(raddle_dump(&text));
+    std::unique_ptr<char, decltype(&std::free)> owned(text, std::free);
+    return owned.get();
 }
 
 /// A span in the trace, until it is destroyed: static raddle::mark sorting("sorting"); raddle::span here(sorting);

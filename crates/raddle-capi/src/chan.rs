@@ -3,12 +3,14 @@
 //! Never: a message of bytes copied twice: what is sent is copied, and that memory goes to the receiver.
 
 use crate::fault::{CResult, Fault, entry};
-use crate::handle::{Handle, Object, bytes, copy_for_program, end, expect, get, make, put, put_if};
+use crate::handle::{Handle, Object, Using, bytes, copy_for_program, end, expect, get, make, put, put_if};
 use crate::time::{deadline, number, span};
 use raddle::channel::{
     self, Receiver, RecvTimeoutError, SendTimeoutError, Sender, TryRecvError, TrySendError,
 };
+use raddle::io::WhenReady;
 use std::ffi::c_int;
+use std::sync::Mutex;
 use std::time::Instant;
 
 /// Bytes in memory that `free` takes.
@@ -117,6 +119,27 @@ pub(crate) enum Rx {
     Owned(Receiver<Owned>),
     Bytes(Receiver<ByteMessage>),
     Clock(Receiver<Instant>),
+    Ready(ReadyEnd),
+}
+
+/// An end at which one word comes when a descriptor is ready.
+pub(crate) struct ReadyEnd {
+    receiver: Receiver<()>,
+    /// Behind a lock that nobody takes: it is not for several threads.
+    _when: Mutex<WhenReady<'static>>,
+    /// After the wait.
+    _using: Using<'static>,
+}
+
+impl ReadyEnd {
+    pub(crate) fn new(when: WhenReady<'static>, using: Using<'static>) -> ReadyEnd {
+        let receiver = when.receiver_of_raddle_channel().clone();
+        ReadyEnd { receiver, _when: Mutex::new(when), _using: using }
+    }
+
+    pub(crate) fn receiver(&self) -> &Receiver<()> {
+        &self.receiver
+    }
 }
 
 impl Object for Tx {
@@ -249,6 +272,7 @@ extern "C" fn raddle_rx_clone(rx: *const Handle<Rx>, out: *mut *mut Handle<Rx>) 
             Rx::Owned(receiver) => Rx::Owned(receiver.clone()),
             Rx::Bytes(receiver) => Rx::Bytes(receiver.clone()),
             Rx::Clock(receiver) => Rx::Clock(receiver.clone()),
+            Rx::Ready(_) => return Err(Fault::Unsupported),
         };
         make(out, clone)
     })
@@ -280,6 +304,7 @@ extern "C" fn raddle_rx_len(rx: *const Handle<Rx>, out: *mut usize) -> c_int {
         Rx::Owned(receiver) => put(out, receiver.len()),
         Rx::Bytes(receiver) => put(out, receiver.len()),
         Rx::Clock(receiver) => put(out, receiver.len()),
+        Rx::Ready(end) => put(out, end.receiver.len()),
     })
 }
 
@@ -326,6 +351,10 @@ fn receive_word(rx: *const Handle<Rx>, word: *mut usize, timeout_ns: i64) -> CRe
             put_if(word, receive(receiver, timeout_ns)?.take());
         }
         Rx::Clock(receiver) => put_if(word, time_word(receive(receiver, timeout_ns)?)),
+        Rx::Ready(end) => {
+            receive(&end.receiver, timeout_ns)?;
+            put_if(word, 0);
+        }
         Rx::Bytes(_) => return Err(Fault::Unsupported),
     }
     Ok(())

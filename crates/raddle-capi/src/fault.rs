@@ -40,11 +40,12 @@ faults! {
     Unsupported = 12, c"RADDLE_ENOTSUP", c"this machine, or this kind of object, cannot do that";
     Os = 13, c"RADDLE_EOS", c"the operating system refused; errno says why";
     Panic = 14, c"RADDLE_EPANIC", c"a panic in the library";
-    NotRun = 15, c"RADDLE_ENOTRUN", c"the thread was cancelled before it began";
+    NotRun = 15, c"RADDLE_ENOTRUN", c"it was cancelled before it began, or a task before its end";
     Found = 16, c"RADDLE_EFOUND", c"a schedule was found under which it fails";
+    Again = 17, c"RADDLE_EAGAIN", c"not yet: it is to be run or polled again";
 }
 
-const OK: c_int = 0;
+pub(crate) const OK: c_int = 0;
 
 pub(crate) type CResult<T = ()> = Result<T, Fault>;
 
@@ -89,6 +90,20 @@ fn returned(fault: Fault) -> c_int {
 }
 
 impl Fault {
+    /// A code of the program's; none if that is success.
+    pub(crate) fn of_code(code: c_int) -> Option<Fault> {
+        (code != OK).then_some(Fault(code))
+    }
+
+    pub(crate) fn code(self) -> c_int {
+        self.0
+    }
+
+    /// Whether the program has said this.
+    pub(crate) fn is(self, code: c_int) -> bool {
+        self.0 == code
+    }
+
     /// With a text for `raddle_last_error`.
     #[cold]
     pub(crate) fn told(self, why: impl std::fmt::Display) -> Fault {

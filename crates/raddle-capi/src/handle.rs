@@ -8,8 +8,10 @@
 
 use crate::fault::{CResult, Fault};
 use std::ffi::{CStr, c_char};
+use std::pin::Pin;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Poll};
 
 /// What can be the object of a handle, which the program may hand to any thread.
 pub(crate) trait Object: Sized + Send + Sync {
@@ -108,6 +110,27 @@ impl Users {
     pub(crate) fn none(&self) -> CResult {
         // Acquire: pairs with the ends of the calls; what they did in the object was before it goes.
         if self.0.load(Ordering::Acquire) == 0 { Ok(()) } else { Err(Fault::Busy) }
+    }
+}
+
+/// A future that waits at an object, which is not destroyed before it.
+pub(crate) struct At<F> {
+    wait: Pin<Box<F>>,
+    /// After the wait.
+    _using: Using<'static>,
+}
+
+impl<F> At<F> {
+    pub(crate) fn new(wait: F, using: Using<'static>) -> At<F> {
+        At { wait: Box::pin(wait), _using: using }
+    }
+}
+
+impl<F: Future> Future for At<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.wait.as_mut().poll(context)
     }
 }
 

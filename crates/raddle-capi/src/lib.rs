@@ -31,4 +31,6 @@ mod runtime;
 mod rwlock;
 mod select;
 mod spawn;
+mod stm;
+mod task;
 mod time;

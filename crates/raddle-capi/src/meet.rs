@@ -3,11 +3,11 @@
 //! Never: a condition variable's wait that returns without the lock.
 
 use crate::fault::{CResult, Fault, entry};
-use crate::handle::{Handle, Object, Users, end, expect, get, make, put, put_if};
+use crate::handle::{At, Handle, Object, Users, end, expect, get, make, put, put_if};
 use crate::lock::{Lock, unpoisoned};
 use crate::time::{deadline, span};
 use raddle::cancel::shield;
-use raddle::sync::{Barrier, Condvar, Semaphore, TryAcquireError};
+use raddle::sync::{AcquireFuture, Barrier, Condvar, Semaphore, TryAcquireError};
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -96,13 +96,22 @@ extern "C" fn raddle_cond_broadcast(condition: *const Handle<CondObject>) -> c_i
     })
 }
 
-struct SemObject {
+/// `raddle_sem_t`.
+pub(crate) struct SemObject {
     permits: Semaphore,
     users: Users,
 }
 
 impl Object for SemObject {
     const TAG: u64 = u64::from_le_bytes(*b"raddlsem");
+}
+
+impl SemObject {
+    /// A wait for permits by a future; the object stays as long.
+    pub(crate) fn acquires(&'static self, count: usize) -> CResult<At<AcquireFuture<'static>>> {
+        is_count(count)?;
+        Ok(At::new(self.permits.acquire_many_async(count), self.users.enter()))
+    }
 }
 
 fn of_refusal(refused: TryAcquireError) -> Fault {

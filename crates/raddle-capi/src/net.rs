@@ -1,11 +1,12 @@
 //! Owns: `raddle_fd_t`: waits for descriptors, and the calls on sockets that need one.
-//! May use: `fault`, `handle`, `time`, `libc`, `raddle`, `raddle-core`.
+//! May use: `chan`, `fault`, `handle`, `time`, `libc`, `raddle`, `raddle-core`.
 //! Never: a call that blocks a worker: each is tried without waiting, and waited for by the runtime's poll.
 
+use crate::chan::{ReadyEnd, Rx};
 use crate::fault::{CResult, Fault, entry};
-use crate::handle::{Handle, Object, Users, bytes, end, expect, get, make, put, put_if, room};
+use crate::handle::{At, Handle, Object, Users, bytes, end, expect, get, make, put, put_if, room};
 use crate::time::{deadline, span};
-use raddle::io::Descriptor;
+use raddle::io::{Descriptor, Ready};
 use raddle_core::choice::now;
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -19,7 +20,7 @@ const WRITE: c_int = 2;
 const OWNED: c_int = 1;
 
 /// A number that the program vouches for.
-struct Number {
+pub(crate) struct Number {
     number: RawFd,
     is_owned: bool,
 }
@@ -41,7 +42,7 @@ impl Drop for Number {
 }
 
 /// `raddle_fd_t`.
-struct Waitable {
+pub(crate) struct Waitable {
     descriptor: Descriptor<Number>,
     users: Users,
 }
@@ -94,6 +95,28 @@ impl Waitable {
     }
 }
 
+impl Waitable {
+    /// A wait by a future; the object stays as long.
+    pub(crate) fn ready(&'static self, events: c_int) -> CResult<At<Ready<'static, Number>>> {
+        let ready = match events {
+            READ => self.descriptor.readable(),
+            WRITE => self.descriptor.writable(),
+            _ => return Err(Fault::Invalid),
+        };
+        Ok(At::new(ready, self.users.enter()))
+    }
+
+    /// A case of a selection.
+    fn when(&'static self, events: c_int) -> CResult<ReadyEnd> {
+        let when = match events {
+            READ => self.descriptor.when_readable(),
+            WRITE => self.descriptor.when_writable(),
+            _ => return Err(Fault::Invalid),
+        };
+        Ok(ReadyEnd::new(when.map_err(|error| Fault::of_os(&error))?, self.users.enter()))
+    }
+}
+
 /// A call on a socket answers at once, whether it is non-blocking or not.
 const AT_ONCE: c_int = libc::MSG_DONTWAIT;
 
@@ -133,6 +156,11 @@ extern "C" fn raddle_fd_wait(fd: *const Handle<Waitable>, events: c_int, timeout
         let _using = fd.users.enter();
         fd.wait(events, timeout_ns)
     })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_fd_when(fd: *const Handle<Waitable>, events: c_int, out: *mut *mut Handle<Rx>) -> c_int {
+    entry(|| make(out, Rx::Ready(get(fd)?.when(events)?)))
 }
 
 #[unsafe(no_mangle)]

@@ -70,10 +70,6 @@ extern "C" fn raddle_options_set(
 ) -> c_int {
     entry(|| {
         let (name, value) = (text(name)?, text(value)?);
-        if !name.starts_with("RADDLE_") {
-            // Other variables of an environment are none of ours.
-            return Err(Fault::Settings.told(format_args!("'{name}': settings begin with RADDLE_")));
-        }
         get(options)?.change(|builder| builder.setting(name, value).map_err(refusal))
     })
 }

@@ -69,6 +69,11 @@ impl Choice {
                 self.word = time_word(operation.recv(receiver).map_err(|_| Fault::Closed)?);
                 Ok(())
             }
+            Ending::Receive(Rx::Ready(end)) => {
+                operation.recv(end.receiver()).map_err(|_| Fault::Closed)?;
+                self.word = 0;
+                Ok(())
+            }
             Ending::Receive(Rx::Bytes(receiver)) => {
                 let message = operation.recv(receiver).map_err(|_| Fault::Closed)?;
                 message.give(&raw mut self.data, &raw mut self.size);
@@ -87,6 +92,7 @@ fn add<'s>(select: &mut Select<'s>, end: &Ending<'s>) {
         Ending::Receive(Rx::Owned(receiver)) => select.recv(receiver),
         Ending::Receive(Rx::Bytes(receiver)) => select.recv(receiver),
         Ending::Receive(Rx::Clock(receiver)) => select.recv(receiver),
+        Ending::Receive(Rx::Ready(end)) => select.recv(end.receiver()),
     };
 }
 

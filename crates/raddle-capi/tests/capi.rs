@@ -98,7 +98,7 @@ fn run(program: &mut Command, workers: u32) -> String {
 #[track_caller]
 fn check(name: &str, arguments: &[&str]) {
     let is_cpp = name.ends_with(".cpp");
-    for compiler in compilers(is_cpp, ["hostile.c", "waits.c"].contains(&name)) {
+    for compiler in compilers(is_cpp, ["hostile.c", "waits.c", "atomic.c", "later.c"].contains(&name)) {
         let binary = compile(compiler, &here("tests/c").join(name));
         for workers in [1, 2] {
             let said = run(Command::new(&binary).args(arguments), workers);
@@ -131,6 +131,21 @@ fn threads_processes_and_forks_run() {
 fn waits_end_by_what_they_wait_for_or_by_a_cancellation() {
     let trace = folder().join("waits.rdt");
     check("waits.c", &[trace.to_str().unwrap()]);
+}
+
+#[test]
+fn transactions_hold_and_wait() {
+    check("atomic.c", &[]);
+}
+
+#[test]
+fn tasks_and_futures_are_woken() {
+    check("later.c", &[]);
+}
+
+#[test]
+fn calls_by_chance_return() {
+    check("random.c", &[]);
 }
 
 #[test]

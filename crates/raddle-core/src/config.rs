@@ -219,7 +219,7 @@ pub enum ConfigError {
         /// What it may be.
         allowed: &'static str,
     },
-    /// An environment variable begins with `RADDLE_` and is none of ours.
+    /// An environment variable begins with `RADDLE_` and is none of ours, or a program has given another name.
     Unknown {
         /// The variable.
         variable: String,
@@ -294,11 +294,15 @@ impl Config {
         let mut config = Config::default();
         for (name, value) in vars {
             let Some(name) = name.to_str().filter(|n| n.starts_with("RADDLE_")) else { continue };
-            let setting = SETTINGS.iter().find(|s| s.variable == name);
-            let setting = setting.ok_or_else(|| ConfigError::Unknown { variable: name.to_owned() })?;
-            config.set(setting, &value.to_string_lossy())?;
+            config.set_by_name(name, &value.to_string_lossy())?;
         }
         Ok(config)
+    }
+
+    /// Sets what the variable of this name sets, and no other name is one.
+    pub(crate) fn set_by_name(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let setting = SETTINGS.iter().find(|s| s.variable == name);
+        self.set(setting.ok_or_else(|| ConfigError::Unknown { variable: name.to_owned() })?, value)
     }
 
     fn set(&mut self, setting: &Setting, value: &str) -> Result<(), ConfigError> {

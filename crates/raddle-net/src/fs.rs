@@ -15,13 +15,16 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-pub use std::fs::{DirEntry, FileType, Metadata, Permissions, ReadDir};
+pub use std::fs::{DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, TryLockError};
 
 use raddle_core::blocking::blocking;
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::SystemTime;
 
 /// Functions of one path.
 macro_rules! of_a_path {
@@ -99,6 +102,90 @@ pub fn set_permissions<P: AsRef<Path>>(path: P, permissions: Permissions) -> io:
     blocking(|| fs::set_permissions(path, permissions))
 }
 
+/// How a file is opened: [`std::fs::OpenOptions`].
+#[derive(Clone, Debug)]
+pub struct OpenOptions(fs::OpenOptions);
+
+/// Settings of one boolean.
+macro_rules! switches {
+    ($($name:ident)+) => {
+        $(
+            #[doc = concat!("As there, [`", stringify!($name), "`](std::fs::OpenOptions::", stringify!($name), ").")]
+            pub fn $name(&mut self, $name: bool) -> &mut OpenOptions {
+                self.0.$name($name);
+                self
+            }
+        )+
+    };
+}
+
+impl OpenOptions {
+    /// Nothing is allowed yet.
+    #[expect(clippy::new_without_default, reason = "as there")]
+    pub fn new() -> OpenOptions {
+        OpenOptions(fs::OpenOptions::new())
+    }
+
+    switches! { read write append truncate create create_new }
+
+    /// Opens it so.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn open<P: AsRef<Path>>(&self, path: P) -> io::Result<File> {
+        let path = path.as_ref();
+        blocking(|| self.0.open(path)).map(File)
+    }
+}
+
+impl OpenOptionsExt for OpenOptions {
+    fn mode(&mut self, mode: u32) -> &mut OpenOptions {
+        self.0.mode(mode);
+        self
+    }
+
+    fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
+        self.0.custom_flags(flags);
+        self
+    }
+}
+
+/// How a folder is made: [`std::fs::DirBuilder`].
+#[derive(Debug)]
+pub struct DirBuilder(fs::DirBuilder);
+
+impl DirBuilder {
+    /// One folder.
+    #[expect(clippy::new_without_default, reason = "as there")]
+    pub fn new() -> DirBuilder {
+        DirBuilder(fs::DirBuilder::new())
+    }
+
+    /// With those around it, and no error if it is there.
+    pub fn recursive(&mut self, recursive: bool) -> &mut DirBuilder {
+        self.0.recursive(recursive);
+        self
+    }
+
+    /// Makes it.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn create<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
+        let path = path.as_ref();
+        blocking(|| self.0.create(path))
+    }
+}
+
+impl DirBuilderExt for DirBuilder {
+    fn mode(&mut self, mode: u32) -> &mut DirBuilder {
+        self.0.mode(mode);
+        self
+    }
+}
+
 /// A file: [`std::fs::File`], whose calls leave the worker to others.
 #[derive(Debug)]
 pub struct File(fs::File);
@@ -124,7 +211,92 @@ impl File {
         blocking(|| fs::File::create(path)).map(File)
     }
 
-    /// Opens it as the options say.
+    /// Makes it, to read and to write: it must not be there.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn create_new<P: AsRef<Path>>(path: P) -> io::Result<File> {
+        let path = path.as_ref();
+        blocking(|| fs::File::create_new(path)).map(File)
+    }
+
+    /// Options to open a file with.
+    #[must_use]
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+
+    /// Locks it against all others; waits for them, which no cancellation ends.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn lock(&self) -> io::Result<()> {
+        blocking(|| self.0.lock())
+    }
+
+    /// Locks it against those who lock it alone; waits for them, which no cancellation ends.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn lock_shared(&self) -> io::Result<()> {
+        blocking(|| self.0.lock_shared())
+    }
+
+    /// Locks it, if nobody else has.
+    ///
+    /// # Errors
+    /// If somebody has; and as there.
+    pub fn try_lock(&self) -> Result<(), TryLockError> {
+        self.0.try_lock()
+    }
+
+    /// Locks it, if nobody has it alone.
+    ///
+    /// # Errors
+    /// If somebody has; and as there.
+    pub fn try_lock_shared(&self) -> Result<(), TryLockError> {
+        self.0.try_lock_shared()
+    }
+
+    /// Gives its lock back.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn unlock(&self) -> io::Result<()> {
+        self.0.unlock()
+    }
+
+    /// Who may do what with it.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        blocking(|| self.0.set_permissions(permissions))
+    }
+
+    /// When it was changed and looked at.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn set_times(&self, times: FileTimes) -> io::Result<()> {
+        blocking(|| self.0.set_times(times))
+    }
+
+    /// When it was changed.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        blocking(|| self.0.set_modified(time))
+    }
+
+    /// Opens it as the options of the standard library say.
     ///
     /// # Errors
     /// As [`OpenOptions::open`](fs::OpenOptions::open).
@@ -186,6 +358,11 @@ impl Read for &File {
     }
 
     #[track_caller]
+    fn read_vectored(&mut self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        blocking(|| (&self.0).read_vectored(parts))
+    }
+
+    #[track_caller]
     fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         blocking(|| (&self.0).read_to_end(bytes))
     }
@@ -205,6 +382,11 @@ impl Write for &File {
     #[track_caller]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         blocking(|| (&self.0).write(bytes))
+    }
+
+    #[track_caller]
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        blocking(|| (&self.0).write_vectored(parts))
     }
 
     #[track_caller]
@@ -231,6 +413,11 @@ impl Read for File {
     }
 
     #[track_caller]
+    fn read_vectored(&mut self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        (&*self).read_vectored(parts)
+    }
+
+    #[track_caller]
     fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         (&*self).read_to_end(bytes)
     }
@@ -248,6 +435,11 @@ impl Write for File {
     }
 
     #[track_caller]
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        (&*self).write_vectored(parts)
+    }
+
+    #[track_caller]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         (&*self).write_all(bytes)
     }
@@ -260,6 +452,53 @@ impl Write for File {
 impl Seek for File {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         (&*self).seek(to)
+    }
+}
+
+/// Places of it, whatever its position.
+impl FileExt for File {
+    #[track_caller]
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+        blocking(|| self.0.read_at(bytes, at))
+    }
+
+    #[track_caller]
+    fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        blocking(|| self.0.read_exact_at(bytes, at))
+    }
+
+    #[track_caller]
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<usize> {
+        blocking(|| self.0.write_at(bytes, at))
+    }
+
+    #[track_caller]
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        blocking(|| self.0.write_all_at(bytes, at))
+    }
+}
+
+impl AsRawFd for File {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl IntoRawFd for File {
+    fn into_raw_fd(self) -> RawFd {
+        self.0.into_raw_fd()
+    }
+}
+
+impl From<File> for OwnedFd {
+    fn from(file: File) -> OwnedFd {
+        file.0.into()
+    }
+}
+
+impl From<File> for Stdio {
+    fn from(file: File) -> Stdio {
+        file.0.into()
     }
 }
 

@@ -129,12 +129,17 @@ impl EdgeSource {
 
     #[cold]
     fn wake_tasks(&self, direction: Direction) {
-        let woken: Vec<WaitingTask> = {
+        let (first, others) = {
             let mut state = lock(&self.state);
-            state.tasks.extract_if(.., |task| task.direction == direction).collect()
+            let waits = |task: &WaitingTask| task.direction == direction;
+            let first = state.tasks.iter().position(waits).map(|at| state.tasks.swap_remove(at));
+            // There are hardly ever any, and no memory for none.
+            let others: Vec<WaitingTask> = state.tasks.extract_if(.., |task| waits(task)).collect();
+            (first, others)
         };
-        self.tasks.fetch_sub(woken.len() as u32, Ordering::Relaxed);
+        let woken = first.into_iter().chain(others);
         for WaitingTask { waker, home, .. } in woken {
+            self.tasks.fetch_sub(1, Ordering::Relaxed);
             // The panic has been printed; the others are woken all the same.
             let _panicked = catch_unwind(AssertUnwindSafe(|| waker.wake()));
             // Not before: its runtime, which need not be the caller's, would find that all wait and nothing comes.

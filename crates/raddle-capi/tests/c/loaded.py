@@ -6,6 +6,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64,
 
 lib = ctypes.CDLL(sys.argv[1])
 FN = ctypes.CFUNCTYPE(c_void_p, c_void_p)
+BODY = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
 FOREVER = -1
 for name, arguments in {
     "raddle_spawn": [POINTER(c_void_p), FN, c_void_p],
@@ -23,6 +24,13 @@ for name, arguments in {
     "raddle_mutex_lock": [c_void_p],
     "raddle_mutex_unlock": [c_void_p],
     "raddle_mutex_destroy": [c_void_p],
+    "raddle_var_create": [c_size_t, POINTER(c_void_p)],
+    "raddle_var_load": [c_void_p, POINTER(c_size_t)],
+    "raddle_var_destroy": [c_void_p],
+    "raddle_atomically": [BODY, c_void_p],
+    "raddle_stm_read": [c_void_p, c_void_p, POINTER(c_size_t)],
+    "raddle_stm_write": [c_void_p, c_void_p, c_size_t],
+    "raddle_stm_retry": [c_void_p],
     "raddle_yield": [],
     "raddle_counter": [c_void_p, c_char_p, POINTER(c_uint64)],
 }.items():
@@ -107,7 +115,39 @@ def forks():
     assert sorted(done) == [1, 2]
 
 
+def transactions():
+    var, number = c_void_p(), c_size_t()
+    ok(lib.raddle_var_create(0, byref(var)))
+
+    @BODY
+    def add(stm, _):
+        word = c_size_t()
+        code = lib.raddle_stm_read(stm, var, byref(word))
+        return code or lib.raddle_stm_write(stm, var, word.value + 1)
+
+    @BODY
+    def is_full(stm, _):
+        word = c_size_t()
+        code = lib.raddle_stm_read(stm, var, byref(word))
+        return code or (0 if word.value == 60 else lib.raddle_stm_retry(stm))
+
+    def adds():
+        for _ in range(20):
+            ok(lib.raddle_atomically(add, None))
+
+    adders = [threading.Thread(target=adds) for _ in range(3)]
+    for adder in adders:
+        adder.start()
+    ok(lib.raddle_atomically(is_full, None))
+    for adder in adders:
+        adder.join()
+    ok(lib.raddle_var_load(var, byref(number)))
+    assert number.value == 60
+    ok(lib.raddle_var_destroy(var))
+
+
 threads_of_raddle()
+transactions()
 threads_of_python()
 messages()
 forks()

@@ -363,6 +363,160 @@ static void others()
     CHECK(throws<raddle::error>([] { raddle::options().set("RADDLE_WORKERS", "none"); }));
 }
 
+struct big {
+    long numbers[5];
+};
+
+static void transactions()
+{
+    raddle::tvar<long> from(100), to(0), other(5);
+    raddle::tvar<big> many(big{{1, 2, 3, 4, 5}});
+    auto move = [&](long amount) {
+        return raddle::atomically([&](raddle::tx &tx) {
+            long left = tx.read(from) - amount;
+            tx.write(from, left);
+            if (left < 0)
+                throw std::runtime_error("too little");
+            tx.write(to, tx.read(to) + amount);
+            return left;
+        });
+    };
+    {
+        std::vector<raddle::thread<void>> threads;
+        for (int i = 0; i < 4; i++)
+            threads.push_back(raddle::spawn([&] {
+                for (int n = 0; n < 20; n++)
+                    move(1);
+            }));
+        for (auto &thread : threads)
+            thread.join();
+    }
+    CHECK(from.load() == 20 && to.load() == 80);
+    CHECK(throws<std::runtime_error>([&] { move(21); }));
+    CHECK(from.load() == 20 && to.load() == 80);
+    // Who waits is woken by a commit; hooks run once, and captured things go.
+    auto held = std::make_shared<int>(0);
+    auto waits = raddle::spawn([&] {
+        return raddle::atomically([&, held](raddle::tx &tx) {
+            tx.on_commit([held] { ++*held; });
+            tx.on_abort([held] {});
+            tx.check(tx.read(other) == 6);
+            big all = tx.read(many);
+            all.numbers[4] = 50;
+            tx.write(many, all);
+            return all.numbers[0];
+        });
+    });
+    raddle::this_thread::sleep_for(std::chrono::milliseconds(1));
+    other.store(6);
+    CHECK(waits.join() == 1);
+    CHECK(*held == 1 && held.use_count() == 1);
+    CHECK(many.load().numbers[4] == 50);
+    auto taken = raddle::atomically([&](raddle::tx &tx) {
+        return tx.or_else(
+            [&](raddle::tx &tx) -> std::string {
+                tx.write(from, 0L);
+                tx.check(tx.read(to) == 0);
+                return "first";
+            },
+            [&](raddle::tx &tx) -> std::string {
+                tx.write(other, 7L);
+                return "second";
+            });
+    });
+    CHECK(taken == "second" && from.load() == 20 && other.load() == 7);
+    // A part's exception rolls back the part, and may be handled.
+    raddle::atomically([&](raddle::tx &tx) {
+        bool caught = false;
+        try {
+            tx.or_else(
+                [&](raddle::tx &tx) {
+                    tx.write(other, 8L);
+                    throw 3;
+                },
+                [](raddle::tx &) {});
+        } catch (int number) {
+            caught = number == 3;
+        }
+        CHECK(caught && tx.read(other) == 7);
+    });
+    CHECK(throws<raddle::timed_out>([&] {
+        raddle::atomically_for(std::chrono::milliseconds(1), [&](raddle::tx &tx) {
+            (void)tx.read(to);
+            tx.retry();
+        });
+    }));
+    CHECK(throws<raddle::error>([&] { raddle::atomically([&](raddle::tx &tx) { tx.retry(); }); }));
+}
+
+static void tasks()
+{
+    auto [tx, rx] = raddle::channel<std::string>(1);
+    // NOLINTNEXTLINE: an object for what is kept from poll to poll
+    auto joins = raddle::spawn_task([from = raddle::next(rx), text = std::string(), &rx = rx](
+                                        const raddle_waker_t *waker) mutable -> std::optional<std::string> {
+        try {
+            while (auto word = from.poll(waker)) {
+                text += *word;
+                from = raddle::next(rx);
+            }
+            return std::nullopt;
+        } catch (const raddle::closed &) {
+            return text;
+        }
+    });
+    tx.send("one ");
+    tx.send("two ");
+    tx.send("three");
+    tx.close();
+    CHECK(joins.join() == "one two three");
+    auto fails = raddle::spawn_task([](const raddle_waker_t *) -> std::optional<int> { throw std::string("no"); });
+    CHECK(throws<std::string>([&] { fails.join(); }));
+    auto held = std::make_shared<int>(0);
+    auto sleeps = raddle::spawn_task(
+        [held, wait = raddle::later(std::chrono::hours(1))](const raddle_waker_t *waker) mutable -> std::optional<int> {
+            return wait.poll(waker) ? std::optional<int>(1) : std::nullopt;
+        });
+    sleeps.abort();
+    CHECK(throws<raddle::cancelled>([&] { sleeps.join(); }));
+    // Woken from elsewhere.
+    auto [wakers, woken] = raddle::channel<raddle::waker>(1);
+    auto wakes = raddle::spawn([&woken = woken] { woken.recv()->wake(); });
+    auto asks = raddle::spawn_task([&wakers = wakers, polls = 0](const raddle_waker_t *waker) mutable {
+        if (polls++ == 0)
+            wakers.send(raddle::waker(waker));
+        return polls == 1 ? std::optional<int>() : std::optional<int>(polls);
+    });
+    CHECK(asks.join() == 2);
+    wakes.join();
+    raddle::later(std::chrono::milliseconds(1)).wait();
+}
+
+static void descriptors()
+{
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    raddle::fd one(ends[0]), two(ends[1]);
+    auto [tx, rx] = raddle::channel<int>(1);
+    std::string seen;
+    auto choose = [&, &rx = rx] {
+        raddle::select()
+            .recv(rx, [&](std::optional<int> number) { seen += std::to_string(*number); })
+            .recv(one.when_readable(), [&](std::optional<std::uintptr_t>) {
+                char byte;
+                one.read(&byte, 1);
+                seen += byte;
+            })
+            .run();
+    };
+    two.write_all("x");
+    choose();
+    tx.send(7);
+    choose();
+    CHECK(seen == "x7");
+    CHECK(raddle::dump().find("raddle") != std::string::npos);
+}
+
 int main()
 {
     alarm(240);
@@ -377,5 +531,8 @@ int main()
     told();
     locks();
     others();
+    transactions();
+    tasks();
+    descriptors();
     std::puts("well");
 }

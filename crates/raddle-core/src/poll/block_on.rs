@@ -1,10 +1,9 @@
 //! Owns: `block_on`: a future run to its end by whoever calls.
-//! May use: `process`, `wait::park`, `worker::lent`.
+//! May use: `process`, `wait::park`.
 //! Never: a worker blocked by it.
 
 use crate::process::{self, Process};
 use crate::wait::park::{self, Caller};
-use crate::worker::lent::while_waiting;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -50,6 +49,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        if in_process { park::park_or_yield() } else { while_waiting(std::thread::park) }
+        if in_process { park::park_or_yield() } else { park::park_os_thread() }
     }
 }

@@ -143,11 +143,20 @@ impl From<BuildError> for io::Error {
 impl Builder {
     /// Sets what a `RADDLE_*` variable sets, given the variable's name: for command lines.
     ///
+    /// ```
+    /// use raddle::Runtime;
+    ///
+    /// let builder = Runtime::builder().setting("RADDLE_WORKERS", "2")?;
+    /// assert_eq!(builder.worker_count()?, 2);
+    /// // The whole name is asked for: else a slip of the pen would be a setting that is not heeded.
+    /// assert!(builder.setting("WORKERS", "3").is_err());
+    /// # Ok::<(), raddle::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no such setting, or it cannot have that value.
     pub fn setting(mut self, variable: &str, value: &str) -> Result<Self, BuildError> {
-        let one = [(variable.into(), value.into())].into_iter();
-        self.config = Config::from_vars(one).map_err(BuildError::Config)?.or(self.config);
+        self.config.set_by_name(variable, value).map_err(BuildError::Config)?;
         Ok(self)
     }
 

@@ -383,6 +383,17 @@ fn park_thread(timeout: Option<Duration>) {
     }
 }
 
+/// Parks an OS thread by its own means, whoever runs on it; one of the program's a cancellation wakes, too.
+pub(crate) fn park_os_thread() {
+    if current_header().is_null()
+        // SAFETY: the caller stays in its region until this returns.
+        && let Some(node) = unsafe { region::current() }
+    {
+        return park_thread_in_region(node, None);
+    }
+    while_waiting(std::thread::park);
+}
+
 fn block_thread(block: &Block, timeout: Option<Duration>) {
     choice::abandons();
     let until = timeout.and_then(|t| Instant::now().checked_add(t));

@@ -138,12 +138,45 @@ impl Socket<std::net::TcpStream> {
         let most = bytes.len();
         self.io.poll_drain(context, (0, most), |mut inner| inner.read(bytes))
     }
+
+    /// The same into room that nobody has written to. PERF: hyper's hello: to write zeros there before took 4 % of all.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn poll_read_buf(
+        &self,
+        context: &mut Context<'_>,
+        buf: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let most = buf.remaining();
+        self.io.poll_drain(context, (0, most), |inner| receive_into(inner, buf)).map_ok(|_| ())
+    }
+}
+
+/// Receives what is there, into what is not filled yet.
+#[cfg(feature = "tokio")]
+fn receive_into(socket: &impl AsFd, buf: &mut tokio::io::ReadBuf<'_>) -> io::Result<usize> {
+    // SAFETY: nothing is written there but by the kernel.
+    let room = unsafe { buf.unfilled_mut() };
+    let (_, received) = rustix::net::recv(socket, room, rustix::net::RecvFlags::empty())?;
+    // SAFETY: the kernel has written so much.
+    unsafe { buf.assume_init(received) };
+    buf.advance(received);
+    Ok(received)
 }
 
 impl Socket<std::os::unix::net::UnixStream> {
     /// As [`poll_attempt`](Self::poll_attempt), to read: at a message with descriptors a read stops.
     pub(crate) fn poll_read(&self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
         self.poll_attempt(context, Direction::Read, |mut inner| inner.read(bytes))
+    }
+
+    /// The same into room that nobody has written to.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn poll_read_buf(
+        &self,
+        context: &mut Context<'_>,
+        buf: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.poll_attempt(context, Direction::Read, |inner| receive_into(inner, buf).map(|_| ()))
     }
 }
 
@@ -430,8 +463,7 @@ macro_rules! stream {
                 context: &mut Context<'_>,
                 bytes: &mut tokio::io::ReadBuf<'_>,
             ) -> Poll<io::Result<()>> {
-                let read = $type::poll_read(&self, context, bytes.initialize_unfilled());
-                read.map_ok(|n| bytes.advance(n))
+                self.0.poll_read_buf(context, bytes)
             }
         }
 

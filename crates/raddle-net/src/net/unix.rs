@@ -16,6 +16,7 @@ use std::future::Future;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net;
 pub use std::os::unix::net::SocketAddr;
 use std::path::Path;
@@ -50,18 +51,19 @@ impl UnixStream {
     /// # Errors
     /// As there.
     pub fn connect<P: AsRef<Path>>(path: P) -> io::Result<UnixStream> {
-        /// The kernel tells nobody when there is room again.
-        const AGAIN: Duration = Duration::from_millis(1);
-        let address = SocketAddrUnix::new(path.as_ref())?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        loop {
-            match rustix::net::connect(&socket, &address) {
-                Ok(()) => return Ok(UnixStream(Socket::of_nonblocking(socket.into()))),
-                Err(Errno::AGAIN) => park::sleep(AGAIN),
-                Err(Errno::INTR) => {}
-                Err(refused) => return Err(refused.into()),
-            }
+        connect_to(&SocketAddrUnix::new(path.as_ref())?)
+    }
+
+    /// As [`connect`](Self::connect), to an address.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn connect_addr(address: &SocketAddr) -> io::Result<UnixStream> {
+        match (address.as_pathname(), address.as_abstract_name()) {
+            (Some(path), _) => Self::connect(path),
+            (None, Some(name)) => connect_to(&SocketAddrUnix::new_abstract_name(name)?),
+            // The kernel says what is wrong with it.
+            (None, None) => net::UnixStream::connect_addr(address).map(UnixStream::from),
         }
     }
 
@@ -71,6 +73,22 @@ impl UnixStream {
     /// If there are too many descriptors.
     pub fn pair() -> io::Result<(UnixStream, UnixStream)> {
         net::UnixStream::pair().map(|(one, other)| (one.into(), other.into()))
+    }
+}
+
+/// Waits for room among those who wait to be accepted.
+fn connect_to(address: &SocketAddrUnix) -> io::Result<UnixStream> {
+    /// The kernel tells nobody when there is room again.
+    const AGAIN: Duration = Duration::from_millis(1);
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    loop {
+        match rustix::net::connect(&socket, address) {
+            Ok(()) => return Ok(UnixStream(Socket::of_nonblocking(socket.into()))),
+            Err(Errno::AGAIN) => park::sleep(AGAIN),
+            Err(Errno::INTR) => {}
+            Err(refused) => return Err(refused.into()),
+        }
     }
 }
 
@@ -91,6 +109,14 @@ impl UnixListener {
     /// As there.
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<UnixListener> {
         net::UnixListener::bind(path).map(UnixListener::from)
+    }
+
+    /// Listens at this address.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixListener> {
+        net::UnixListener::bind_addr(address).map(UnixListener::from)
     }
 
     /// The next connection, and who it is from.
@@ -121,6 +147,18 @@ impl UnixListener {
         UnixIncoming { listener: self }
     }
 }
+
+impl<'l> IntoIterator for &'l UnixListener {
+    type Item = io::Result<UnixStream>;
+    type IntoIter = UnixIncoming<'l>;
+
+    fn into_iter(self) -> UnixIncoming<'l> {
+        self.incoming()
+    }
+}
+
+/// As `std` calls it.
+pub use UnixIncoming as Incoming;
 
 /// The connections of a listener: [`UnixListener::incoming`].
 #[derive(Debug)]
@@ -159,6 +197,14 @@ impl UnixDatagram {
         net::UnixDatagram::bind(path).map(UnixDatagram::from)
     }
 
+    /// A socket of this address.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixDatagram> {
+        net::UnixDatagram::bind_addr(address).map(UnixDatagram::from)
+    }
+
     /// A socket without a name.
     ///
     /// # Errors
@@ -183,6 +229,14 @@ impl UnixDatagram {
         self.0.inner().connect(path)
     }
 
+    /// As [`connect`](Self::connect), to an address.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn connect_addr(&self, address: &SocketAddr) -> io::Result<()> {
+        self.0.inner().connect_addr(address)
+    }
+
     /// Sends a datagram to where it is connected.
     ///
     /// # Errors
@@ -199,6 +253,15 @@ impl UnixDatagram {
     #[track_caller]
     pub fn send_to<P: AsRef<Path>>(&self, bytes: &[u8], path: P) -> io::Result<usize> {
         self.0.attempt((&SEND, Direction::Write), |inner| inner.send_to(bytes, path.as_ref()))
+    }
+
+    /// As [`send_to`](Self::send_to), to an address.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn send_to_addr(&self, bytes: &[u8], address: &SocketAddr) -> io::Result<usize> {
+        self.0.attempt((&SEND, Direction::Write), |inner| inner.send_to_addr(bytes, address))
     }
 
     /// Receives a datagram; what does not fit is lost.

@@ -146,6 +146,32 @@ macro_rules! programs {
             }
 
             /// What the program has set stays, there and back.
+            fn by_address() -> String {
+                use std::os::linux::net::SocketAddrExt as _;
+                let name = format!("raddle-{}-{}", std::process::id(), stringify!($module));
+                let address = unix::SocketAddr::from_abstract_name(&name).unwrap();
+                let listener = unix::UnixListener::bind_addr(&address).unwrap();
+                let twice = kind(unix::UnixListener::bind_addr(&address).map(drop));
+                let connects = spawn(move || {
+                    let mut one = unix::UnixStream::connect_addr(&address).unwrap();
+                    one.write_all(b"by its address").unwrap();
+                });
+                let mut text = String::new();
+                (&listener).into_iter().next().unwrap().unwrap().read_to_string(&mut text).unwrap();
+                connects.join().unwrap();
+                let nameless = unix::UnixDatagram::unbound().unwrap().local_addr().unwrap();
+                let odd = kind(unix::UnixStream::connect_addr(&nameless).map(drop));
+                let at = unix::SocketAddr::from_abstract_name(format!("{name}-d")).unwrap();
+                let (to, from) =
+                    (unix::UnixDatagram::bind_addr(&at).unwrap(), unix::UnixDatagram::unbound().unwrap());
+                from.send_to_addr(b"first", &at).unwrap();
+                from.connect_addr(&at).unwrap();
+                from.send(b"next").unwrap();
+                let mut bytes = [0; 8];
+                let received = [to.recv(&mut bytes).unwrap(), to.recv(&mut bytes).unwrap()];
+                format!("{twice:?} {text} {odd:?} {received:?}")
+            }
+
             fn conversions() -> String {
                 let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
                 let second = Some(Duration::from_secs(1));
@@ -273,6 +299,7 @@ macro_rules! programs {
                     datagrams,
                     in_the_file_system,
                     conversions,
+                    by_address,
                     odd_times,
                     || format!("{}", a_write_in_time()),
                     ends_twice,

@@ -5,8 +5,8 @@ use raddle::cancel::{self, Token};
 use raddle::{Runtime, channel, csp};
 use raddle_net::io::Descriptor;
 use raddle_net::net::{TcpListener, TcpStream};
-use std::io::{Read as _, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, Read as _, Write as _};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
@@ -172,5 +172,62 @@ fn a_first_wait_that_is_ended_as_it_begins_ends() {
             was_over
         };
         assert!(reader.wait_unless(true, None, looks).unwrap());
+    });
+}
+
+/// Reads a line, byte by byte.
+fn line(mut from: &TcpStream) -> io::Result<String> {
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while from.read(&mut byte)? == 1 && byte != *b"\n" {
+        line.push(byte[0]);
+    }
+    Ok(String::from_utf8(line).unwrap())
+}
+
+/// Peers that say a part and then nothing keep nobody from being served, and are ended by a cancellation; those that
+/// reset, at once.
+#[test]
+fn slow_peers_and_those_that_reset_keep_nobody_waiting() {
+    everywhere(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (given_up, over, patience) = (AtomicUsize::new(0), AtomicUsize::new(0), Token::new());
+        csp::scope(|s| {
+            let server = s.spawn(|| {
+                csp::scope(|s| {
+                    // Twenty that say a part, ten that reset, and one that says all.
+                    for stream in listener.incoming().take(31) {
+                        let stream = stream.unwrap();
+                        s.spawn(|| {
+                            let stream = stream;
+                            match patience.run(|| line(&stream)) {
+                                Ok(Ok(said)) if said == "hello" => (&stream).write_all(b"hello\n").unwrap(),
+                                Ok(_) => _ = over.fetch_add(1, Ordering::Relaxed),
+                                Err(_) => _ = given_up.fetch_add(1, Ordering::Relaxed),
+                            }
+                        });
+                    }
+                });
+            });
+            let slow: Vec<_> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
+            slow.iter().for_each(|mut slow| slow.write_all(b"hel").unwrap());
+            for _ in 0..10 {
+                let resets = TcpStream::connect(address).unwrap();
+                let linger = rustix::net::sockopt::set_socket_linger(&resets, Some(Duration::ZERO));
+                linger.unwrap();
+                drop(resets);
+            }
+            let mut good = TcpStream::connect(address).unwrap();
+            good.write_all(b"hello\n").unwrap();
+            assert_eq!(line(&good).unwrap(), "hello");
+            // The server closes those that are late.
+            patience.cancel();
+            for slow in &slow {
+                assert_eq!(line(slow).unwrap_or_default(), "");
+            }
+            server.join().unwrap();
+        });
+        let (given_up, over) = (given_up.into_inner(), over.into_inner());
+        assert!(given_up >= 20 && given_up + over == 30, "{given_up} and {over}");
     });
 }

@@ -286,6 +286,24 @@ impl<T: ?Sized> Mutex<T> {
         unsafe { MutexGuard::of(self) }
     }
 
+    /// Takes the lock if that is free, not poisoned, and nobody wants to know of it, without a guard: for C.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn lock_without_guard(&self) -> bool {
+        self.raw.lock_plainly(Location::caller())
+    }
+
+    /// Gives the lock back, and poisons nothing: for C.
+    ///
+    /// # Safety
+    /// The caller holds the lock, without a guard or by one that was forgotten.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn unlock_without_guard(&self) {
+        self.raw.unlock(false);
+    }
+
     /// Who holds it, and where it was taken; `None` if it is free. Not part of `std`'s.
     ///
     /// ```

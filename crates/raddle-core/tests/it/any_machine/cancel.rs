@@ -194,7 +194,7 @@ fn locks_and_joins_give_up_at_their_times() {
 /// OS threads of the program are cancelled in regions that they enter themselves.
 #[test]
 fn an_os_thread_is_cancelled_too() {
-    for (what, waits) in all_waits().filter(|(what, _)| *what != "block_on") {
+    for (what, waits) in all_waits() {
         let (token, flag) = (Token::new(), Arc::new(AtomicBool::new(false)));
         let (inside, seen) = (token.clone(), flag.clone());
         let os_thread = std::thread::spawn(move || inside.run(|| waits(&seen)));

@@ -2,7 +2,7 @@
 //! May use: `effect`, `insn`.
 //! Never: a fact that does not follow from the table of instructions.
 //!
-//! To match on an [`Effect`] takes a kilobyte of code, and on a board there are 32: verifier and brief reports ask here.
+//! To match on an [`Effect`] takes a kilobyte of code, and a board has 32: verifier and brief reports ask here.
 
 use crate::effect::{Effect, Message, Wait};
 use crate::insn::{Form, Op};

@@ -26,7 +26,10 @@ most 'bytes of code for a Cortex-M0' "$(wc -c < "$images/microbit.img")" 32768
 most 'bytes of a process beside its locals' "$(before 'bytes each')" 48
 cat "$folder/out"
 
-for board in lm3s6965evb sifive_e microbit; do
+on_board() {
+  board=$1
+  folder=$folder/$board
+  mkdir "$folder"
   case $board in sifive_e) programs=pin ;; *) programs=interrupt ;; esac
   for program in alternation blink echo commstime deadlock granularity $programs; do
     bytecode=$folder/$program.rbc
@@ -77,4 +80,17 @@ for board in lm3s6965evb sifive_e microbit; do
         esac ;;
     esac
   done
+}
+
+# Side by side: qemu takes one core each.
+running=
+for board in lm3s6965evb sifive_e microbit; do
+  (on_board $board) > "$folder/$board.log" 2>&1 &
+  running="$running $board=$!"
 done
+failed=0
+for one in $running; do
+  wait "${one#*=}" || failed=1
+  cat "$folder/${one%=*}.log"
+done
+exit $failed

@@ -4,7 +4,7 @@
 
 use crate::line::Line;
 use crate::names::{name, word};
-use raddle_bytecode::{Effect, Module, file};
+use raddle_bytecode::{Course, Module, Wait, file};
 use raddle_vm::{Fault, Machine};
 
 /// So many processes are told.
@@ -28,17 +28,16 @@ pub(crate) fn tell(bytes: &[u8], machine: &Machine<()>, fault: Option<Fault>) {
     for process in waiting().take(TOLD_MAX) {
         let next = process.next_instruction();
         let code = &machine.program().module().code;
-        let effect = |at: u32| code.get(at as usize).map(|insn| insn.op.effect());
-        // Those are executed once more.
-        let again = matches!(effect(next), Some(Effect::JoinMany | Effect::Sleep));
+        let course = |at: u32| code.get(at as usize).map(|insn| insn.op.course());
+        let again = matches!(course(next), Some(Course::WaitsAgain(_)));
         let at = if again { next } else { next.saturating_sub(1) };
-        let doing = match effect(at) {
-            Some(Effect::Receive(_)) => " waits to input",
-            Some(Effect::Send(_)) => " waits to output",
-            Some(Effect::AltWait) => " waits in an ALT",
-            Some(Effect::Join | Effect::JoinMany | Effect::JoinForked) => " waits for the end of its PAR",
-            Some(Effect::Claim) => " waits for a shared end",
-            Some(Effect::Sync) => " waits at a barrier",
+        let doing = match course(at).and_then(Course::waits) {
+            Some(Wait::Input) => " waits to input",
+            Some(Wait::Output) => " waits to output",
+            Some(Wait::Alt) => " waits in an ALT",
+            Some(Wait::Join) => " waits for the end of its PAR",
+            Some(Wait::Lock) => " waits for a shared end",
+            Some(Wait::Barrier) => " waits at a barrier",
             _ => " waits",
         };
         stands(bytes, process.id(), at, doing);

@@ -231,8 +231,28 @@ const svg = (name, attributes, ...inside) => {
   it.append(...inside);
   return it;
 };
+// Lines of processes, as a long pipeline is: row by row, to the right and back. Nothing if some process has three neighbours.
+function inRows(all, edges, width, height) {
+  const beside = new Map(all.map(it => [it, new Set()]));
+  for (const { from, to } of edges) { beside.get(from).add(to); beside.get(to).add(from); }
+  if (all.length < 13 || all.some(it => beside.get(it).size > 2)) return false;
+  const order = new Set();
+  for (const first of [...all.filter(it => beside.get(it).size < 2), ...all]) for (let it = first; it && !order.has(it);) {
+    order.add(it);
+    it = [...beside.get(it)].find(next => !order.has(next));
+  }
+  const rows = Math.max(1, Math.floor((height - 20) / 64)), columns = Math.max(2, Math.floor((width - 20) / 80), Math.ceil(all.length / rows));
+  const used = Math.ceil(all.length / columns);
+  [...order].forEach((it, at) => {
+    const row = Math.floor(at / columns), column = row % 2 ? columns - 1 - at % columns : at % columns;
+    it.x = (column + .5) * width / columns;
+    it.y = (row + .5) * height / used - 6;
+  });
+  return true;
+}
 // Springs along channels, everybody else apart; who was there stays about where it was.
 function arrange(all, edges, width, height) {
+  if (inRows(all, edges, width, height)) return;
   const ideal = Math.min(120, Math.sqrt(width * height / (all.length + 1)) * .5);
   all.forEach((it, at) => { if (it.x === undefined) { const a = 2 * Math.PI * at / all.length; it.x = width / 2 + width * .35 * Math.cos(a); it.y = height / 2 + height * .35 * Math.sin(a); it.fresh = true; } });
   const rounds = all.some(it => it.fresh) ? 200 : 8;
@@ -287,13 +307,15 @@ function network({ processes, channels, more }, report) {
   box.replaceChildren(svg('defs', {}, ...Object.entries(tips).map(([colour, id]) => tip(id, colour))));
   for (const { from, to, names, waits } of edges) {
     const dx = to.x - from.x, dy = to.y - from.y, length = Math.hypot(dx, dy) || 1, ux = dx / length, uy = dy / length;
-    // Bent a little to the left, so that there and back are two lines.
-    const bend = Math.min(18, length / 6), mx = (from.x + to.x) / 2 + uy * bend, my = (from.y + to.y) / 2 - ux * bend;
+    // Bent a little, upward; or to the left, so that there and back are two lines.
+    const side = dx < 0 && !edges.some(it => it.from === to && it.to === from) ? -1 : 1;
+    const bend = side * Math.min(18, length / 6), mx = (from.x + to.x) / 2 + uy * bend, my = (from.y + to.y) / 2 - ux * bend;
     const colour = waits || '#8c959f';
-    const end = { x: to.x - ux * 11 + uy * 4, y: to.y - uy * 11 - ux * 4 }, begin = { x: from.x + ux * 10 + uy * 4, y: from.y + uy * 10 - ux * 4 };
+    const [aside, up] = [side * uy * 4, side * ux * 4];
+    const end = { x: to.x - ux * 11 + aside, y: to.y - uy * 11 - up }, begin = { x: from.x + ux * 10 + aside, y: from.y + uy * 10 - up };
     box.append(svg('path', { d: `M${begin.x} ${begin.y}Q${mx} ${my} ${end.x} ${end.y}`, fill: 'none', stroke: colour, 'stroke-width': waits ? 2.5 : 1.2, 'marker-end': `url(#${tips[colour]})` }));
     const named = names.filter(Boolean), words = named.length > 2 ? `${named[0]} … (${named.length})` : named.join(', ');
-    if (edges.length <= 40) box.append(svg('text', { class: 'channel', x: Math.min(width - 24, Math.max(24, mx + uy * 6)), y: Math.min(height - 5, Math.max(12, my - ux * 6 + 3)), 'text-anchor': 'middle' }, words));
+    if (edges.length <= 40) box.append(svg('text', { class: 'channel', x: Math.min(width - 24, Math.max(24, mx + side * uy * 6)), y: Math.min(height - 5, Math.max(12, my - side * ux * 6 + 3)), 'text-anchor': 'middle' }, words));
   }
   for (const it of all) {
     const shape = it.port ? svg('rect', { x: it.x - 8, y: it.y - 8, width: 16, height: 16, rx: 3, fill: '#57606a' }) : svg('circle', { cx: it.x, cy: it.y, r: 9, fill: COLOURS[it.kind] });
@@ -316,7 +338,8 @@ let looks = [], rows = new Map();
 function look(all, still) {
   const column = new Map();
   for (const it of all) if (it.process) {
-    if (!rows.has(it.process.id) && rows.size < ROWS_MAX) rows.set(it.process.id, it.label);
+    // What runs a call is named after it from then on.
+    if (rows.has(it.process.id) || rows.size < ROWS_MAX) rows.set(it.process.id, it.label);
     column.set(it.process.id, it.kind);
   }
   looks.push({ column, still });

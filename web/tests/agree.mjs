@@ -1,9 +1,9 @@
 // The same program does the same in the page's module as under `raddle run`: node agree.mjs RADDLE
 // Every program of corpus/run writes what its `.expected` says, in turns and step by step; and passes as many messages
 // as on one worker and on four. The course's exercises fail as they are, and pass with the changes of solutions.json.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Instance, expect, module, root, run } from './library.mjs';
 
@@ -11,8 +11,22 @@ const raddle = process.argv[2];
 const keys = '12 keys\n';
 // The report says in which file: here all are one.
 const shown = (it, name) => it.screen + (it.status === 'failed' ? `${it.told.text}\n`.replaceAll('program.occ', name) : '');
-const counted = (file, ...options) => {
-  const it = spawnSync(raddle, ['run', '--stats', ...options, file], { input: keys, encoding: 'utf8', timeout: 120000 });
+// Runs `raddle`, beside others and beside what is done here in the meantime.
+const queue = [];
+let free = Math.max(2, availableParallelism() - 1);
+const next = () => { if (free > 0 && queue.length) { free--; queue.shift()(); } };
+const native = (args, input = '') => new Promise(done => {
+  queue.push(() => {
+    const it = spawn(raddle, args, { timeout: 300000 }), said = { stdout: '', stderr: '' };
+    for (const name in said) it[name].setEncoding('utf8').on('data', words => said[name] += words);
+    it.stdin.on('error', () => {}).end(input);
+    it.on('error', error => { throw error; });
+    it.on('close', status => { free++; next(); done({ ...said, status }); });
+  });
+  next();
+});
+const counted = async (file, ...options) => {
+  const it = await native(['run', '--stats', ...options, file], keys);
   const found = /(\d+) processes, (\d+) messages/.exec(it.stderr);
   return found && [Number(found[1]), Number(found[2])];
 };
@@ -20,8 +34,13 @@ const corpus = join(root, 'corpus/run');
 const folder = mkdtempSync(join(tmpdir(), 'raddle-course-'));
 let programs = 0, same = 0, bounded = 0;
 const rows = [];
-for (const name of readdirSync(corpus).filter(it => it.endsWith('.occ')).sort()) {
-  const file = join(corpus, name), text = readFileSync(file, 'utf8');
+const asked = readdirSync(corpus).filter(it => it.endsWith('.occ')).sort().map(name => {
+  const file = join(corpus, name);
+  const counts = [counted(file, '--workers', '1'), counted(file, '--workers', '4')];
+  return [name, file, Promise.all(counts), native(['build', '--ram', '16M', '-o', join(folder, `${name}.rbc`), file])];
+});
+for (const [name, file, counts, builds] of asked) {
+  const text = readFileSync(file, 'utf8');
   const wanted = readFileSync(file.replace(/occ$/, 'expected'), 'utf8');
   programs++;
   const one = run(text, { keys });
@@ -29,7 +48,7 @@ for (const name of readdirSync(corpus).filter(it => it.endsWith('.occ')).sort())
   const stepped = run(text, { keys, dispatches: 7, seed: 5n, turns: 3e6 });
   expect(`${name} writes something else in steps, seed 5`, shown(stepped, name) === wanted);
   // What `raddle build --ram` says of a program's frames is at least what it takes.
-  const said = spawnSync(raddle, ['build', '--ram', '16M', '-o', join(folder, 'x.rbc'), file], { encoding: 'utf8', timeout: 120000 });
+  const [said, natively] = [await builds, await counts];
   const frames = Number(/^  frames +(\d+)/m.exec(said.stdout)?.[1]);
   if (frames) {
     bounded++;
@@ -38,11 +57,10 @@ for (const name of readdirSync(corpus).filter(it => it.endsWith('.occ')).sort())
   // Of one that fails others are still at work at that moment, and under which schedule decides what was counted.
   if (one.status !== 'done') continue;
   const page = [one.stats.processes, one.stats.messages];
-  const native = [counted(file, '--workers', '1'), counted(file, '--workers', '4')];
-  rows.push([name, ...page, ...native.map(it => it?.[1])]);
-  const agrees = native.every(it => it && it[0] === page[0] && it[1] === page[1]);
+  rows.push([name, ...page, ...natively.map(it => it?.[1])]);
+  const agrees = natively.every(it => it && it[0] === page[0] && it[1] === page[1]);
   same += agrees;
-  expect(`${name}: ${page} processes and messages, natively ${native.join(' and ')}`, agrees);
+  expect(`${name}: ${page} processes and messages, natively ${natively.join(' and ')}`, agrees);
 }
 console.log('program, processes, messages: in the page, on 1 worker, on 4 workers');
 for (const [name, processes, ...messages] of rows) console.log(`${name.padEnd(24)}${String(processes).padStart(8)}${messages.map(it => String(it).padStart(10)).join('')}`);
@@ -53,20 +71,23 @@ expect('there are programs', programs > 20 && same > 15 && bounded > 5);
 const solutions = JSON.parse(readFileSync(join(root, 'web/tests/solutions.json'), 'utf8'));
 const exercises = readdirSync(join(root, 'web/course')).filter(it => it.endsWith('.occ'));
 expect('there are twelve exercises', exercises.length === 12);
-for (const file of exercises) {
+const judged = exercises.flatMap(file => {
   const name = file.replace(/\.occ$/, ''), given = readFileSync(join(root, 'web/course', file), 'utf8');
   const solved = (solutions[name] ?? []).reduce((text, [from, to]) => text.replace(from, () => to), given);
-  for (const [text, passes] of [[given, false], [solved, true]]) {
-    const path = join(folder, file);
+  return [[given, false], [solved, true]].map(([text, passes]) => {
+    const path = join(folder, `${passes}-${file}`);
     writeFileSync(path, text);
-    expect(`${name}, solved: ${passes}, by raddle test`, (spawnSync(raddle, ['test', path], { timeout: 120000 }).status === 0) === passes);
-    const checked = new Instance(module).check(text);
-    const tests = checked.told.tests;
-    // Under 16 seeds, as the page has at least 8.
-    const well = checked.status === 'done' && tests.length > 0 && tests.every((test, at) => Array.from({ length: 16 }, (_, seed) => run(text, { test: at + 1, keys: test.input, seed }))
-      .every(it => it.status === 'done' && it.screen === test.output));
-    expect(`${name}, solved: ${passes}, in the page`, well === passes);
-  }
+    return [name, text, passes, native(['test', path])];
+  });
+});
+for (const [name, text, passes, test] of judged) {
+  const checked = new Instance(module).check(text);
+  const tests = checked.told.tests;
+  // Under 16 seeds, as the page has at least 8.
+  const well = checked.status === 'done' && tests.length > 0 && tests.every((test, at) => Array.from({ length: 16 }, (_, seed) => run(text, { test: at + 1, keys: test.input, seed }))
+    .every(it => it.status === 'done' && it.screen === test.output));
+  expect(`${name}, solved: ${passes}, in the page`, well === passes);
+  expect(`${name}, solved: ${passes}, by raddle test`, ((await test).status === 0) === passes);
 }
 rmSync(folder, { recursive: true });
 console.log(`${exercises.length} exercises are judged alike`);

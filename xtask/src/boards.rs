@@ -2,12 +2,13 @@
 //! May use: `house`, `report`, `anyhow`, `clap`.
 //! Never: what an image does; that is in `boards/`.
 //!
-//! Images are made by Debian's compiler, which has the source of the library `core`. Cargo runs as a program. One
-//! folder has the builds of all, which share the library where they share the target.
+//! Images are made by Debian's compiler, which has the source of the library `core`. Cargo runs as a program. Each
+//! target has a folder, whose images share the library; the targets are built side by side, since most of a build
+//! waits for one crate after the other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::{env, fs};
+use std::{env, fs, thread};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -56,6 +57,10 @@ const IMAGES: &[Image] = &[
 /// A panic is an instruction that faults: what it would say is not in the image.
 const FLAGS: &str = "-Clinker=ld.lld -Clinker-flavor=ld.lld -Zunstable-options -Cpanic=immediate-abort";
 
+/// For a Cortex-M0, whose image must be small: arms of the loop of instructions that end alike end in the same place.
+/// That is a kilobyte.
+const SMALL: &str = " -Cllvm-args=-tail-merge-size=1 -Cllvm-args=-tail-merge-threshold=2000";
+
 fn names() -> PossibleValuesParser {
     IMAGES.iter().map(|image| PossibleValue::new(image.name)).collect::<Vec<_>>().into()
 }
@@ -68,22 +73,43 @@ pub(crate) fn run(args: &BoardsArgs) -> anyhow::Result<ExitCode> {
     });
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     let wanted = |image: &&Image| args.images.is_empty() || args.images.iter().any(|it| it == image.name);
+    let mut targets: Vec<(&str, Vec<&Image>)> = Vec::new();
     for image in IMAGES.iter().filter(wanted) {
-        let bytes = built(image)?;
-        let place = folder.join(format!("{}.img", image.name));
-        fs::write(&place, &bytes).with_context(|| format!("could not write {}", place.display()))?;
-        report::say(&format!("boards: {} has {} bytes\n", image.name, bytes.len()));
+        match targets.iter_mut().find(|(target, _)| *target == image.target) {
+            Some((_, images)) => images.push(image),
+            None => targets.push((image.target, vec![image])),
+        }
     }
+    thread::scope(|scope| {
+        let all =
+            |images: Vec<&'static Image>| images.into_iter().try_for_each(|image| write(image, &folder));
+        let threads: Vec<_> =
+            targets.into_iter().map(|(_, images)| scope.spawn(move || all(images))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a build panics nowhere"))
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(image: &Image, folder: &Path) -> anyhow::Result<()> {
+    let bytes = built(image)?;
+    let place = folder.join(format!("{}.img", image.name));
+    fs::write(&place, &bytes).with_context(|| format!("could not write {}", place.display()))?;
+    report::say(&format!("boards: {} has {} bytes\n", image.name, bytes.len()));
+    Ok(())
 }
 
 fn built(image: &Image) -> anyhow::Result<Vec<u8>> {
     let build =
         ["build", "--release", "--quiet", "-Zbuild-std=core,alloc", "--manifest-path", "boards/Cargo.toml"];
     let mut cargo = Command::new("/usr/bin/cargo");
-    cargo.args(build).args(["--target-dir", "target/boards", "--target", image.target]);
+    let folder = format!("target/boards/{}", image.target);
+    cargo.args(build).args(["--target-dir", &folder, "--target", image.target]);
     cargo.args(["--features", image.features]);
-    cargo.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
+    let small = if image.target.starts_with("thumbv6m") { SMALL } else { "" };
+    cargo
+        .env("RUSTC", "/usr/bin/rustc")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", format!("{FLAGS}{small}"));
     cargo.env("RUSTC_WRAPPER", "");
     // Cargo, which runs this, has set variables for its own toolchain.
     let of_cargo = |name: &str| {
@@ -98,7 +124,7 @@ fn built(image: &Image) -> anyhow::Result<Vec<u8>> {
     if !status.success() {
         bail!("the image could not be built ({status}); {installs}");
     }
-    let place = format!("target/boards/{}/release/raddle-board", image.target);
+    let place = format!("{folder}/{}/release/raddle-board", image.target);
     let bytes = fs::read(house::root().join(&place)).with_context(|| place)?;
     ensure!(bytes.len() % 16 == 0, "the image ends at {}, where it does not look for a program", bytes.len());
     Ok(bytes)

@@ -475,14 +475,14 @@ const GROUPS: &[Group] = &[
     Group {
         name: "playground",
         what: "occam in a browser: output and messages as of `raddle run`; hostile texts; the page in Chromium",
-        needs: &[RUST_FOR_PAGES, LLD, NODE, CHROMIUM, QEMU_BOARDS],
+        needs: &[RUST_FOR_PAGES, LLD, NODE, CHROMIUM],
         steps: &[
             "cargo xtask playground",
             "cargo build --workspace --bin raddle",
             "node web/tests/agree.mjs target/debug/raddle",
-            // Those that `bare` has built.
-            "cargo xtask boards --debug lm3s6965evb sifive_e microbit",
-            "node web/tests/everywhere.mjs target/debug/raddle",
+            "node web/tests/same.mjs",
+            "boards/same.sh target/debug/raddle --workers 1",
+            "boards/same.sh target/debug/raddle --workers 8",
             "node web/tests/hostile.mjs",
             "timeout 300 node web/tests/page.mjs target/playground/index.html",
         ],
@@ -517,6 +517,7 @@ const LONG_GROUPS: &[Group] = &[
             "cargo build --release --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native",
             "crates/raddle-jit/target/release/raddle-native run --native --workers 2 corpus/run/forks.occ \
                   | cmp - corpus/run/forks.expected",
+            "boards/same.sh crates/raddle-jit/target/release/raddle-native --native --workers 2",
         ],
     },
     Group {

@@ -25,9 +25,9 @@ pub(crate) struct PlaygroundArgs {
 const BYTES_MAX: usize = 1_500_000;
 const PACKED_BYTES_MAX: usize = 500_000;
 
-/// A megabyte of stack, and at most a gigabyte of memory.
+/// A megabyte of stack, and at most a gigabyte of memory. A panic is a trap: nobody hears what it would say.
 const FLAGS: &str = "-Clinker=wasm-ld -Clinker-flavor=wasm-ld -Clink-arg=-zstack-size=1048576 \
-                     -Clink-arg=--max-memory=1073741824";
+                     -Clink-arg=--max-memory=1073741824 -Zunstable-options -Cpanic=immediate-abort";
 
 /// Builds the module and writes the page.
 pub(crate) fn run(args: &PlaygroundArgs) -> anyhow::Result<ExitCode> {
@@ -55,9 +55,11 @@ pub(crate) fn write(output: &Path) -> anyhow::Result<()> {
 }
 
 fn module() -> anyhow::Result<PathBuf> {
-    let build = ["build", "--release", "-Zbuild-std=std,panic_abort", "--manifest-path", "web/Cargo.toml"];
+    let build = ["build", "--release", "--manifest-path", "web/Cargo.toml"];
     let mut cargo = Command::new("/usr/bin/cargo");
-    cargo.args(build).args(["--target-dir", "target/web", "--target", "wasm32-unknown-unknown"]);
+    // Without traces of the stack, and with the small one where the library has two ways.
+    cargo.args(build).args(["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"]);
+    cargo.args(["--target-dir", "target/web", "--target", "wasm32-unknown-unknown"]);
     cargo.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1");
     // The module is the same, and as large, wherever the repository lies.
     let here = format!("--remap-path-prefix={}/=", house::root().display());

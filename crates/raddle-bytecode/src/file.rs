@@ -91,15 +91,7 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self) -> Option<u32> {
-        self.bytes(4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
-    }
-
-    fn words<const N: usize>(&mut self) -> Option<[u32; N]> {
-        let mut words = [0; N];
-        for word in &mut words {
-            *word = self.word()?;
-        }
-        Some(words)
+        self.bytes(4).map(|bytes| word_at(bytes, 0))
     }
 
     /// Reads things until nothing is left.
@@ -110,6 +102,22 @@ impl<'a> Reader<'a> {
         }
         Some(things)
     }
+
+    /// Things of so many words each: as many as there are, and no half one behind them.
+    fn each<const N: usize, T>(self, one: impl Fn([u32; N]) -> T) -> Option<Vec<T>> {
+        let records = self.0.chunks_exact(4 * N);
+        if !records.remainder().is_empty() {
+            return None;
+        }
+        Some(records.map(|bytes| one(core::array::from_fn(|number| word_at(bytes, number)))).collect())
+    }
+}
+
+/// The word of that number, which must be there. Not compiled into each of its users: on a board that is too much.
+#[inline(never)]
+fn word_at(bytes: &[u8], number: usize) -> u32 {
+    let bytes = &bytes[4 * number..4 * number + 4];
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
 fn string(reader: &mut Reader<'_>) -> Option<String> {
@@ -119,7 +127,7 @@ fn string(reader: &mut Reader<'_>) -> Option<String> {
 }
 
 fn watched(reader: &mut Reader<'_>) -> Option<Watched> {
-    let [name, element, count] = reader.words()?;
+    let [name, element, count] = [reader.word()?, reader.word()?, reader.word()?];
     // As many words as there are, at most: a length is believed when its content is there.
     let dims = (0..count).map_while(|_| reader.word()).collect::<Vec<u32>>();
     (dims.len() == count as usize).then_some(Watched { name, element, dims })
@@ -131,15 +139,15 @@ fn read_chunk<const BARE: bool>(module: &mut Module, tag: &[u8], mut content: Re
         b"STRS" if !BARE => module.strings = content.all(string)?,
         b"FUNC" => {
             let function = |[name, first, count, slots]: [u32; 4]| Function { name, first, count, slots };
-            module.functions = content.all(|reader| reader.words().map(function))?;
+            module.functions = content.each(function)?;
         }
         b"SITE" => {
             let site = |[callee, base, at]: [u32; 3]| Site { callee, base, at };
-            module.sites = content.all(|reader| reader.words().map(site))?;
+            module.sites = content.each(site)?;
         }
         b"POOL" => {
             let constant = |[low, high]: [u32; 2]| u64::from(low) | u64::from(high) << 32;
-            module.pool = content.all(|reader| reader.words().map(constant))?;
+            module.pool = content.each(constant)?;
         }
         b"DATA" => {
             let length = content.word()? as usize;
@@ -147,7 +155,7 @@ fn read_chunk<const BARE: bool>(module: &mut Module, tag: &[u8], mut content: Re
         }
         b"LINE" if !BARE => {
             let line = |[at, file, line, column]: [u32; 4]| Line { at, file, line, column };
-            module.lines = content.all(|reader| reader.words().map(line))?;
+            module.lines = content.each(line)?;
         }
         b"ENDS" if !BARE => {
             let end = |[from, to, slot, name]: [u32; 4]| {
@@ -157,13 +165,13 @@ fn read_chunk<const BARE: bool>(module: &mut Module, tag: &[u8], mut content: Re
                 let inner = if is_array && bundle.is_none() { word } else { 0 };
                 End { from, to, slot: slot as u16, output, is_array, inner, bundle, name }
             };
-            module.ends = content.all(|reader| reader.words().map(end))?;
+            module.ends = content.each(end)?;
         }
         b"FRGN" => {
             let routine = |[name, parameters]: [u32; 2]| ForeignRoutine { name, parameters };
-            module.foreign = content.all(|reader| reader.words().map(routine))?;
+            module.foreign = content.each(routine)?;
         }
-        b"LIBS" => module.libraries = content.all(Reader::word)?,
+        b"LIBS" => module.libraries = content.each(|[name]| name)?,
         b"WTCH" if !BARE => module.watched = content.all(watched)?,
         _ => {}
     }

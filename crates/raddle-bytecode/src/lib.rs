@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+mod facts;
 mod table;
 
 pub mod build;
@@ -20,6 +21,7 @@ pub mod names;
 pub mod verify;
 
 pub use effect::{Effect, Wait};
+pub use facts::Course;
 pub use file::FileError;
 pub use insn::{Form, Insn, Op};
 pub use module::{

@@ -1,12 +1,12 @@
 //! Owns: `Verified`, the proof that a module cannot lead the machine outside its own memory.
-//! May use: `effect`, `insn`, `module`, `names`.
+//! May use: `facts`, `insn`, `module`, `names`.
 //! Never: changes a module.
 //!
 //! One pass over the code, no state: what is proved is a property of each instruction alone. `FORMAT.md` says what that
 //! is, and what the machine checks while it runs.
 
-use crate::effect::{Effect, Message};
-use crate::insn::{Form, Insn, Op};
+use crate::facts::Course;
+use crate::insn::{Insn, Op};
 use crate::module::{FOREIGN, Function, Module};
 use crate::names::{Long, Real, Trap};
 use core::fmt;
@@ -86,7 +86,7 @@ pub fn verify(module: Module) -> Result<Verified, Refusal> {
     check_layout(&module)?;
     for (number, site) in module.sites.iter().enumerate() {
         let insn = module.code.get(site.at as usize).ok_or(Refusal::Site(number as u32))?;
-        let calls = insn.op.effect().calls() && insn.imm() == number as i32;
+        let calls = insn.op.course().calls() && insn.imm() == number as i32;
         if !calls || site.callee as usize >= module.functions.len() {
             return Err(Refusal::Site(number as u32));
         }
@@ -119,24 +119,24 @@ fn check_function(module: &Module, function: &Function) -> Result<(), Refusal> {
         let insn = module.code[at as usize];
         check_slots(function, insn, at)?;
         check_numbers(module, function, insn, at)?;
-        if insn.op.form().jumps() {
+        if insn.op.facts().jumps() {
             let to = i64::from(at) + 1 + i64::from(insn.distance());
             if to < i64::from(function.first) || to >= i64::from(behind) {
                 return Err(Refusal::Jump(at));
             }
         }
     }
-    let last = module.code[behind as usize - 1].op.effect();
-    if last.falls_through() { Err(Refusal::Falls(behind - 1)) } else { Ok(()) }
+    let last = module.code[behind as usize - 1].op.course();
+    if last == Course::Elsewhere { Ok(()) } else { Err(Refusal::Falls(behind - 1)) }
 }
 
 fn check_slots(function: &Function, insn: Insn, at: u32) -> Result<(), Refusal> {
-    let [a, b, c] = insn.op.slots();
+    let [a, b, c] = insn.op.facts().slots();
     let within = |first: u16, count: u16| count == 0 || u32::from(first) + u32::from(count) <= function.slots;
     // A run of bytes that begins at a slot.
-    let (first, bytes) = match insn.op.effect() {
-        Effect::Clear => (insn.a, i64::from(insn.imm())),
-        Effect::Send(Message::Frame) | Effect::Receive(Message::Frame) => (insn.b, i64::from(insn.c)),
+    let (first, bytes) = match insn.op.course() {
+        Course::Clear => (insn.a, i64::from(insn.imm())),
+        Course::WaitsInFrame(_) => (insn.b, i64::from(insn.c)),
         _ => (0, 0),
     };
     let run = bytes >= 0 && i64::from(first) * 4 + bytes <= i64::from(function.slots) * 4;
@@ -161,9 +161,7 @@ fn check_numbers(module: &Module, function: &Function, insn: Insn, at: u32) -> R
         Op::Watch => index < module.watched.len(),
         Op::Par => (0..=0xffff).contains(&imm),
         Op::Switch => (0..=i64::from(function.count)).contains(&i64::from(imm)),
-        _ if matches!(insn.op.form(), Form::site | Form::asite) => {
-            module.sites.get(index).is_some_and(|site| site.at == at)
-        }
+        _ if insn.op.facts().has_site() => module.sites.get(index).is_some_and(|site| site.at == at),
         _ => true,
     };
     if !exists {

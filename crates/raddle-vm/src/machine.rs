@@ -13,7 +13,7 @@ use crate::table::{ProcessTable, WorkerLocal};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use raddle_bytecode::verify::SLOTS_MAX;
-use raddle_bytecode::{Effect, Insn, Module, Trap, Verified};
+use raddle_bytecode::{Course, Insn, Module, Trap, Verified};
 
 /// A run-time error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -266,7 +266,7 @@ fn sites_of(module: &Module, bytes: u32) -> Option<Vec<CallSite>> {
             callee_fp_max: limit(callee.slots)?,
             caller_fp_max: limit(caller.slots)?,
             back: site.at + 1,
-            dynamic: module.code[site.at as usize].op.effect() == Effect::CallAt,
+            dynamic: module.code[site.at as usize].op.course() == Course::CallAt,
             call_cost: 1 + (callee.count / SKIPPED) as i32,
             return_cost: 1 + (behind / SKIPPED) as i32,
         })

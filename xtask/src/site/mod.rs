@@ -284,8 +284,9 @@ fn whole(title: &str, body: &str, titles: &BTreeMap<&str, &str>, here: &str, up:
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n\
          <link rel=\"stylesheet\" href=\"{up}style.css\">\n</head>\n<body>\n\
          <header><a href=\"{up}index.html\">Raddle</a>\n<div id=\"search\"><input type=\"search\" \
-         placeholder=\"search ( / )\" aria-label=\"search\"><ul id=\"found\"></ul></div></header>\n\
-         <nav>\n{nav}</nav>\n<main>\n{body}</main>\n<script>const ROOT = '{up}';</script>\n\
+         placeholder=\"search ( / )\" aria-label=\"search\"><ul id=\"found\"></ul></div>\n\
+         <a class=\"menu\" href=\"#pages\">pages</a></header>\n<nav id=\"pages\">\n{nav}</nav>\n\
+         <main>\n{body}</main>\n<script>const ROOT = '{up}';</script>\n\
          <script src=\"{up}search-index.js\"></script>\n<script src=\"{up}search.js\"></script>\n</body>\n</html>\n",
         escaped(&name)
     )

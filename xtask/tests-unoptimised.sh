@@ -5,7 +5,8 @@
 # but to optimise the tests themselves took four times as long as to compile them. What is optimised for release
 # (`opt-level=3`), with all its tests, stays so.
 case "${CARGO_PKG_NAME-}" in
-raddle-core | raddle-explore | raddle-hang | raddle-job | raddle-recorder | raddle-sync | raddle-thread)
+raddle-core | raddle-explore | raddle-hang | raddle-job | raddle-net | raddle-recorder | raddle-stm | raddle-sync | \
+raddle-thread)
     case "$* " in
     *" --crate-name it "*" opt-level=1 "*) exec "$@" -C opt-level=0 ;;
     esac

@@ -6,9 +6,15 @@ use std::ffi::c_void;
 
 /// A function of the program's, with what it is called with.
 #[derive(Clone, Copy)]
-struct Action {
+pub(crate) struct Action {
     function: extern "C-unwind" fn(*mut c_void),
     argument: *mut c_void,
+}
+
+impl Action {
+    pub(crate) fn call(self) {
+        (self.function)(self.argument);
+    }
 }
 
 /// Those of one transaction.
@@ -38,15 +44,12 @@ impl Actions {
 
     /// In the order in which they came. The caller's transaction is over: they may begin others.
     pub(crate) fn commit(self) {
-        self.on_commit.into_iter().for_each(|Action { function, argument }| function(argument));
+        self.on_commit.into_iter().for_each(Action::call);
     }
 
-    /// Those since `mark`, the last first.
-    pub(crate) fn undo(&mut self, mark: (usize, usize)) {
+    /// The last one since `mark` that is to be called now.
+    pub(crate) fn undone(&mut self, mark: (usize, usize)) -> Option<Action> {
         self.on_commit.truncate(mark.0);
-        while self.on_undo.len() > mark.1 {
-            let Action { function, argument } = self.on_undo.pop().expect("there are more than the mark");
-            function(argument);
-        }
+        if self.on_undo.len() > mark.1 { self.on_undo.pop() } else { None }
     }
 }

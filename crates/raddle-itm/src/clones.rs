@@ -39,7 +39,7 @@ fn find(function: usize) -> Option<usize> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _ITM_registerTMCloneTable(table: *const Pair, pairs: usize) {
     // SAFETY: the caller's.
-    let copied = (0..pairs).map(|i| unsafe { table.add(i).read() }).collect();
+    let copied = (0..pairs).map(|i| unsafe { table.wrapping_add(i).read() }).collect();
     change(|tables| tables.push((table.addr(), copied)));
 }
 

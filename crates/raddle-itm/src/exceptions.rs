@@ -33,12 +33,16 @@ impl Exceptions {
         self.caught = 0;
     }
 
-    /// What came after `mark` was not so; nor is `thrown` under way, unless it is null.
-    pub(crate) fn undo(&mut self, mark: (usize, u32), thrown: *mut c_void) {
-        let caught = self.caught - mark.1;
-        let made = self.made.split_off(mark.0.min(self.made.len()));
-        self.caught = mark.1;
-        if made.is_empty() && caught == 0 && thrown.is_null() {
+    /// What came after `mark` was not so: those that are to go.
+    pub(crate) fn undone(&mut self, mark: (usize, u32)) -> Exceptions {
+        let caught = self.caught.saturating_sub(mark.1);
+        self.caught = self.caught.min(mark.1);
+        Exceptions { made: self.made.split_off(mark.0.min(self.made.len())), caught }
+    }
+
+    /// They are as if never thrown; nor is `thrown` under way, unless it is null.
+    pub(crate) fn clean_up(self, thrown: *mut c_void) {
+        if self.is_empty() && thrown.is_null() {
             return;
         }
         static FOUND: OnceLock<usize> = OnceLock::new();
@@ -46,8 +50,8 @@ impl Exceptions {
         let Some(cleanup) = optional(&FOUND, c"__cxa_tm_cleanup") else { return };
         // SAFETY: the function of this name has this type.
         let cleanup = unsafe { std::mem::transmute::<*const (), Cleanup>(cleanup) };
-        cleanup(null_mut(), thrown, caught);
-        made.into_iter().for_each(|exception| cleanup(exception, null_mut(), 0));
+        cleanup(null_mut(), thrown, self.caught);
+        self.made.into_iter().for_each(|exception| cleanup(exception, null_mut(), 0));
     }
 }
 

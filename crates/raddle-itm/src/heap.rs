@@ -12,13 +12,13 @@ use std::sync::OnceLock;
 
 /// A block, and what frees it.
 #[derive(Clone, Copy)]
-struct Block {
+pub(crate) struct Block {
     address: *mut c_void,
     free: unsafe extern "C-unwind" fn(*mut c_void),
 }
 
 impl Block {
-    fn free(self) {
+    pub(crate) fn free(self) {
         // SAFETY: its allocator's, and nobody has it any more.
         unsafe { (self.free)(self.address) };
     }
@@ -45,10 +45,10 @@ impl Blocks {
         self.given.into_iter().for_each(Block::free);
     }
 
-    /// What came after `mark` was not so.
-    pub(crate) fn undo(&mut self, mark: (usize, usize)) {
+    /// What came after `mark` was not so: those that are to be freed.
+    pub(crate) fn undone(&mut self, mark: (usize, usize)) -> Vec<Block> {
         self.given.truncate(mark.1);
-        self.got.drain(mark.0..).for_each(Block::free);
+        self.got.split_off(mark.0)
     }
 }
 

@@ -62,12 +62,13 @@ fn run(binary: &Path, arguments: &[&str], preloaded: &str) -> (Option<i32>, Stri
     (output.status.code(), text(&output.stdout) + &text(&output.stderr))
 }
 
-/// By two levels of optimisation, which call what others do by themselves.
+/// By two levels of optimisation, of which one calls what the other does by itself.
 #[track_caller]
 fn says(name: &str, arguments: &[&str], expected: &str) {
     let alone = itm().display().to_string();
     let both = format!("{alone}:{}", pthreads().display());
-    for level in ["-O0", "-O2"] {
+    // gcc 12 itself fails by `-O0` where a transaction throws.
+    for level in [if name == "throws" { "-O1" } else { "-O0" }, "-O2"] {
         let binary = compile(name, level);
         for preloaded in [&alone, &both] {
             let said = run(&binary, arguments, preloaded);

@@ -1,12 +1,11 @@
 //! Owns: the calls that copy and fill memory.
-//! May use: `tx`.
+//! May use: nothing.
 //! Never: the algorithm.
 //!
 //! It holds `unsafe` for the names that C calls. Either side of a copy may be one that no transaction sees (`n`), which is
 //! then read and written by itself; between them the bytes go through a buffer.
 
 use super::{keep, read_bytes, write_bytes};
-use crate::tx::{Tx, current};
 use std::ptr::{copy_nonoverlapping, with_exposed_provenance, with_exposed_provenance_mut};
 
 /// How many bytes are in the buffer at a time.
@@ -23,9 +22,9 @@ enum Side {
 use Side::{Own, Shared};
 
 impl Side {
-    fn read(self, tx: &mut Tx, address: usize, bytes: &mut [u8]) {
+    fn read(self, address: usize, bytes: &mut [u8]) {
         match self {
-            Shared => read_bytes(tx, address, bytes),
+            Shared => read_bytes(address, bytes),
             // SAFETY: the program's, as if it read by itself; the buffer is ours.
             Own => unsafe {
                 copy_nonoverlapping(with_exposed_provenance(address), bytes.as_mut_ptr(), bytes.len());
@@ -33,9 +32,9 @@ impl Side {
         }
     }
 
-    fn write(self, tx: &mut Tx, address: usize, bytes: &[u8]) {
+    fn write(self, address: usize, bytes: &[u8]) {
         match self {
-            Shared => write_bytes(tx, address, bytes),
+            Shared => write_bytes(address, bytes),
             // SAFETY: the program's, as if it wrote by itself; the buffer is ours.
             Own => unsafe {
                 copy_nonoverlapping(bytes.as_ptr(), with_exposed_provenance_mut(address), bytes.len());
@@ -46,27 +45,25 @@ impl Side {
 
 /// Copies from `from` to `to`, which may overlap: from the end if the end would be written over otherwise.
 fn copy(to: usize, from: usize, size: usize, reads: Side, writes: Side) {
-    let tx = current();
     let mut buffer = [0; BUFFER];
     let is_backward = to > from;
     let mut done = 0;
     while done < size {
         let part = BUFFER.min(size - done);
         let place = if is_backward { size - done - part } else { done };
-        reads.read(tx, from + place, &mut buffer[..part]);
-        writes.write(tx, to + place, &buffer[..part]);
+        reads.read(from + place, &mut buffer[..part]);
+        writes.write(to + place, &buffer[..part]);
         done += part;
     }
 }
 
 fn fill(to: usize, byte: i32, size: usize) {
-    let tx = current();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as C's `memset` takes it")]
     let buffer = [byte as u8; BUFFER];
     let mut done = 0;
     while done < size {
         let part = BUFFER.min(size - done);
-        write_bytes(tx, to + done, &buffer[..part]);
+        write_bytes(to + done, &buffer[..part]);
         done += part;
     }
 }

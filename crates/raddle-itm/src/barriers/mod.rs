@@ -12,7 +12,7 @@ mod copies;
 mod values;
 mod wide;
 
-use crate::tx::{Tx, current};
+use crate::tx::{current, restart};
 use std::mem::MaybeUninit;
 use std::ptr::{copy_nonoverlapping, with_exposed_provenance, with_exposed_provenance_mut};
 
@@ -32,7 +32,7 @@ fn read_slowly<T: Copy>(address: usize) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     let bytes = value.as_mut_ptr().cast::<u8>();
     // SAFETY: the value's own bytes, which are only written.
-    read_bytes(current(), address, unsafe { std::slice::from_raw_parts_mut(bytes, size_of::<T>()) });
+    read_bytes(address, unsafe { std::slice::from_raw_parts_mut(bytes, size_of::<T>()) });
     // SAFETY: all its bytes are written; it is a number, or several.
     unsafe { value.assume_init() }
 }
@@ -56,21 +56,23 @@ fn write<T: Copy>(address: usize, value: T) {
 fn write_slowly<T: Copy>(address: usize, value: T) {
     // SAFETY: the value's own bytes: it is a number, or several without a gap.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
-    write_bytes(current(), address, bytes);
+    write_bytes(address, bytes);
 }
 
 /// As [`read`], of bytes.
-fn read_bytes(tx: &mut Tx, address: usize, bytes: &mut [u8]) {
+fn read_bytes(address: usize, bytes: &mut [u8]) {
+    let tx = current();
     if tx.is_plain(address) {
         // SAFETY: the program's, as if it read by itself; the buffer is ours.
         unsafe { copy_nonoverlapping(with_exposed_provenance(address), bytes.as_mut_ptr(), bytes.len()) };
-    } else if !bytes.is_empty() {
-        tx.read(address, bytes);
+    } else if !bytes.is_empty() && tx.read(address, bytes).is_err() {
+        restart();
     }
 }
 
 /// As [`write`], of bytes.
-fn write_bytes(tx: &mut Tx, address: usize, bytes: &[u8]) {
+fn write_bytes(address: usize, bytes: &[u8]) {
+    let tx = current();
     if tx.is_plain(address) {
         tx.will_write(address, bytes.len());
         // SAFETY: the program's, as if it wrote by itself; the buffer is ours.

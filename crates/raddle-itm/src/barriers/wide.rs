@@ -5,7 +5,6 @@
 //! It holds `unsafe` for code that takes them from where C puts them to a place in memory, and back.
 
 use super::{keep, read_bytes, write_bytes};
-use crate::tx::current;
 use std::arch::naked_asm;
 
 /// The bytes of C's `long double` that have a meaning; it takes 16.
@@ -13,32 +12,30 @@ const REAL: usize = 10;
 
 unsafe extern "C-unwind" fn read_real(address: usize, to: *mut [u8; REAL]) {
     // SAFETY: in the frame of the calls below.
-    read_bytes(current(), address, unsafe { &mut *to });
+    read_bytes(address, unsafe { &mut *to });
 }
 
 unsafe extern "C-unwind" fn write_real(address: usize, from: *const [u8; REAL]) {
     // SAFETY: where C's caller has put it.
-    write_bytes(current(), address, unsafe { &*from });
+    write_bytes(address, unsafe { &*from });
 }
 
 unsafe extern "C-unwind" fn write_reals(address: usize, from: *const [[u8; REAL]; 2]) {
     let second = from.addr() + 16;
     // SAFETY: where C's caller has put the two, 16 bytes from each other.
-    write_bytes(current(), address, unsafe { &(*from)[0] });
+    write_bytes(address, unsafe { &(*from)[0] });
     // SAFETY: as above.
-    write_bytes(current(), address + 16, unsafe {
-        &*std::ptr::with_exposed_provenance::<[u8; REAL]>(second)
-    });
+    write_bytes(address + 16, unsafe { &*std::ptr::with_exposed_provenance::<[u8; REAL]>(second) });
 }
 
 unsafe extern "C-unwind" fn read_vector(address: usize, to: *mut [u8; 32]) {
     // SAFETY: in the frame of the calls below.
-    read_bytes(current(), address, unsafe { &mut *to });
+    read_bytes(address, unsafe { &mut *to });
 }
 
 unsafe extern "C-unwind" fn write_vector(address: usize, from: *const [u8; 32]) {
     // SAFETY: in the frame of the calls below.
-    write_bytes(current(), address, unsafe { &*from });
+    write_bytes(address, unsafe { &*from });
 }
 
 /// Calls for these values. A value that is written lies on the stack, behind the return address.

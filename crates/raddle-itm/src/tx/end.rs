@@ -4,9 +4,10 @@
 //!
 //! It holds `unsafe` for the jump to where the transaction began.
 
-use super::{Mode, Tx, current, fail, own};
+use super::{Checkpoint, Conflict, Mode, Tx, current, fail, own};
 use crate::abi::{action, reason};
 use crate::begin::{Caller, resume};
+use crate::heap::Block;
 use crate::turns::{self, CLOCK};
 use std::ffi::c_void;
 use std::mem::take;
@@ -15,13 +16,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn _ITM_commitTransaction() {
-    current().commit(null_mut());
+    commit(null_mut());
 }
 
 /// As above, with an exception on its way out.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn _ITM_commitTransactionEH(thrown: *mut c_void) {
-    current().commit(thrown);
+    commit(thrown);
 }
 
 #[unsafe(no_mangle)]
@@ -29,7 +30,7 @@ extern "C-unwind" fn _ITM_abortTransaction(why: u32) {
     if why & reason::CANCEL == 0 {
         fail("a transaction is given up for a reason that is not known");
     }
-    current().cancel(why & reason::OUTERMOST != 0);
+    cancel(why & reason::OUTERMOST != 0);
 }
 
 #[unsafe(no_mangle)]
@@ -37,21 +38,34 @@ extern "C-unwind" fn _ITM_changeTransactionMode(_irrevocable: u32) {
     super::go_irrevocable();
 }
 
+#[inline(always)]
+fn commit(thrown: *mut c_void) {
+    match current().commit() {
+        Ok(Afterwards::Nothing) => {}
+        Ok(Afterwards::Something) => committed(),
+        Err(Conflict) => restart(thrown),
+    }
+}
+
+/// What there is to do when a transaction has committed.
+enum Afterwards {
+    Nothing,
+    Something,
+}
+
 impl Tx {
     #[inline(always)]
-    fn commit(&mut self, thrown: *mut c_void) {
+    fn commit(&mut self) -> Result<Afterwards, Conflict> {
         if self.depth > 1 {
-            return self.commit_inside();
+            self.commit_inside();
+            return Ok(Afterwards::Nothing);
         }
         match self.mode {
             Mode::Speculative if self.written.is_empty() => {}
             Mode::Speculative => {
                 turns::let_go_first();
                 while !CLOCK.lock(self.moment) {
-                    match self.later() {
-                        Some(moment) => self.moment = moment,
-                        None => self.restart(thrown),
-                    }
+                    self.moment = self.later()?;
                 }
                 self.written.store();
                 CLOCK.unlock(self.moment);
@@ -64,9 +78,8 @@ impl Tx {
             Mode::Outside => fail("a transaction ends that has not begun"),
         }
         self.clear();
-        if !(self.blocks.is_empty() && self.actions.is_empty() && self.exceptions.is_empty()) {
-            self.committed();
-        }
+        let is_all = self.blocks.is_empty() && self.actions.is_empty() && self.exceptions.is_empty();
+        Ok(if is_all { Afterwards::Nothing } else { Afterwards::Something })
     }
 
     #[cold]
@@ -95,76 +108,83 @@ impl Tx {
         self.locals.clear();
         self.captured.clear();
     }
+}
 
-    /// What is for afterwards. It may begin transactions.
-    #[cold]
-    fn committed(&mut self) {
-        self.exceptions.clear();
-        let (blocks, actions) = (take(&mut self.blocks), take(&mut self.actions));
-        blocks.commit();
-        actions.commit();
-    }
+/// What is for afterwards. It is code of the program's, which may begin transactions.
+#[cold]
+fn committed() {
+    let (blocks, actions) = {
+        let tx = current();
+        tx.exceptions.clear();
+        (take(&mut tx.blocks), take(&mut tx.actions))
+    };
+    blocks.commit();
+    actions.commit();
+}
 
-    /// Rolls back to where the innermost transaction began that can be cancelled, or to the outermost's.
-    #[cold]
-    fn cancel(&mut self, outermost: bool) -> ! {
-        let checkpoint = if outermost { None } else { self.checkpoints.pop() };
-        let Some(checkpoint) = checkpoint else {
-            if self.mode == Mode::Irrevocable {
-                fail("a transaction that cannot be undone is cancelled");
-            }
-            self.roll_back(null_mut());
-            self.leave(action::ABORTED)
-        };
-        let gone = own::stack_pointer()..checkpoint.caller.stack;
-        self.actions.undo(checkpoint.actions);
-        // SAFETY: the frames above the transaction's beginning are there.
-        unsafe { self.locals.put_back(checkpoint.locals, &gone) };
-        self.blocks.undo(checkpoint.blocks);
-        self.exceptions.undo(checkpoint.exceptions, null_mut());
-        self.captured.truncate(checkpoint.captured);
-        self.written = checkpoint.written;
-        self.mode = checkpoint.mode;
-        self.depth = checkpoint.depth;
-        jump(checkpoint.caller, action::ABORTED | action::RESTORE)
-    }
-
-    /// It was in vain, and begins anew. So does an exception that was on its way out.
-    #[cold]
-    pub(super) fn restart(&mut self, thrown: *mut c_void) -> ! {
-        self.roll_back(thrown);
-        self.failures += 1;
-        for _ in 0..8_u32 << self.failures.min(6) {
-            std::hint::spin_loop();
+/// Rolls back to where the innermost transaction began that can be cancelled, or to the outermost's.
+#[cold]
+fn cancel(outermost: bool) -> ! {
+    let checkpoint = if outermost { None } else { current().checkpoints.pop() };
+    let Some(checkpoint) = checkpoint else {
+        if super::mode() == Mode::Irrevocable {
+            fail("a transaction that cannot be undone is cancelled");
         }
-        let action = self.attempt();
-        self.leave(action)
-    }
+        roll_back(null_mut());
+        jump(current().caller, action::ABORTED);
+    };
+    undo(&checkpoint, null_mut());
+    let tx = current();
+    tx.written = checkpoint.written;
+    tx.mode = checkpoint.mode;
+    tx.depth = checkpoint.depth;
+    jump(checkpoint.caller, action::ABORTED)
+}
 
-    fn roll_back(&mut self, thrown: *mut c_void) {
-        self.actions.undo((0, 0));
-        let gone = own::stack_pointer()..self.caller.stack;
-        // SAFETY: the frames above the transaction's beginning are there.
-        unsafe { self.locals.put_back(0, &gone) };
-        self.blocks.undo((0, 0));
-        self.exceptions.undo((0, 0), thrown);
-        self.checkpoints.clear();
-        if self.mode == Mode::Alone {
-            turns::end(self.moment);
-        }
-        self.clear();
+/// It was in vain, and begins anew. So does an exception that was on its way out.
+#[cold]
+pub(super) fn restart(thrown: *mut c_void) -> ! {
+    roll_back(thrown);
+    let tx = current();
+    tx.failures += 1;
+    for _ in 0..8_u32 << tx.failures.min(6) {
+        std::hint::spin_loop();
     }
+    let action = tx.attempt();
+    jump(tx.caller, action)
+}
 
-    /// Goes to where it began.
-    fn leave(&mut self, action: u32) -> ! {
-        jump(self.caller, action | action::RESTORE)
+fn roll_back(thrown: *mut c_void) {
+    let beginning = Checkpoint { caller: current().caller, ..Checkpoint::default() };
+    undo(&beginning, thrown);
+    let tx = current();
+    tx.checkpoints.clear();
+    if tx.mode == Mode::Alone {
+        turns::end(tx.moment);
     }
+    tx.clear();
+}
+
+/// What was done since `checkpoint` was not so, but for what was written. Some of it is code of the program's, or of
+/// libraries, which may ask about the transaction.
+fn undo(checkpoint: &Checkpoint, thrown: *mut c_void) {
+    while let Some(undone) = current().actions.undone(checkpoint.actions) {
+        undone.call();
+    }
+    let gone = own::stack_pointer()..checkpoint.caller.stack;
+    // SAFETY: the frames above the transaction's beginning are there.
+    unsafe { current().locals.put_back(checkpoint.locals, &gone) };
+    current().captured.truncate(checkpoint.captured);
+    let blocks = current().blocks.undone(checkpoint.blocks);
+    blocks.into_iter().for_each(Block::free);
+    let exceptions = current().exceptions.undone(checkpoint.exceptions);
+    exceptions.clean_up(thrown);
 }
 
 fn jump(caller: Caller, action: u32) -> ! {
     // SAFETY: the transaction's beginning is a frame above, and those between have nothing to drop: code that the compiler
     // made for a transaction knows that it may end at each call, and what is ours has dropped what it had.
-    unsafe { resume(&raw const caller, action) }
+    unsafe { resume(&raw const caller, action | action::RESTORE) }
 }
 
 /// Where the clock was when the process was forked: by whom it forks.

@@ -28,7 +28,7 @@ impl Locals {
         self.bytes.reserve(size);
         let end = self.bytes.len();
         // SAFETY: the caller's, and there is room.
-        unsafe { copy_nonoverlapping(from, self.bytes.as_mut_ptr().add(end), size) };
+        unsafe { copy_nonoverlapping(from, self.bytes.as_mut_ptr().wrapping_add(end), size) };
         // SAFETY: they are written.
         unsafe { self.bytes.set_len(end + size) };
         self.places.push((address, size));

@@ -9,7 +9,8 @@
 //! | irrevocably | memory: it has the clock | memory | it does what cannot be undone |
 //!
 //! It holds `unsafe` for the program's memory, for a pointer in thread-local storage, and for the jump to where the
-//! transaction began. Nothing in the frames between has to be dropped then.
+//! transaction began. What finds a conflict returns it, up to the call that the program made: only there the transaction
+//! is rolled back and jumps, when nobody has a reference to it.
 
 mod captured;
 mod end;
@@ -34,6 +35,9 @@ use words::{Word, Written};
 /// After so many failures a transaction runs alone.
 const FAILURES: u32 = 8;
 
+/// Somebody else was faster: the transaction is to be rolled back, and begins anew.
+pub(crate) struct Conflict;
+
 /// How a transaction runs.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Mode {
@@ -45,6 +49,7 @@ pub(crate) enum Mode {
 }
 
 /// A transaction inside of another that may be cancelled by itself: what there was before.
+#[derive(Default)]
 struct Checkpoint {
     caller: Caller,
     depth: u32,
@@ -106,7 +111,7 @@ pub(crate) extern "C" fn begin(properties: u32, caller: &Caller) -> u32 {
     let properties = Properties::new(properties);
     let tx = own::get().unwrap_or_else(own::make);
     if tx.depth > 0 {
-        return tx.begin_inside(properties, caller);
+        return tx.begin_inside(properties, caller).unwrap_or_else(|Conflict| restart());
     }
     tx.caller = *caller;
     tx.properties = properties;
@@ -116,9 +121,15 @@ pub(crate) extern "C" fn begin(properties: u32, caller: &Caller) -> u32 {
 
 /// What cannot be undone comes now: the transaction gets the clock, and keeps it until its end.
 pub(crate) fn go_irrevocable() {
-    if is_speculative() {
-        current().go_irrevocable();
+    if is_speculative() && current().go_irrevocable().is_err() {
+        restart();
     }
+}
+
+/// After a [`Conflict`].
+#[cold]
+pub(crate) fn restart() -> ! {
+    end::restart(std::ptr::null_mut())
 }
 
 impl Tx {
@@ -147,7 +158,7 @@ impl Tx {
     }
 
     #[cold]
-    fn begin_inside(&mut self, properties: Properties, caller: &Caller) -> u32 {
+    fn begin_inside(&mut self, properties: Properties, caller: &Caller) -> Result<u32, Conflict> {
         if !properties.has_no_abort() {
             self.checkpoints.push(Checkpoint {
                 caller: *caller,
@@ -165,14 +176,11 @@ impl Tx {
                 self.mode = Mode::Alone;
             }
         } else if !properties.has_instrumented() {
-            self.go_irrevocable();
+            self.go_irrevocable()?;
         }
         self.depth += 1;
-        if self.mode == Mode::Irrevocable && properties.has_plain() {
-            action::PLAIN
-        } else {
-            action::INSTRUMENTED | action::SAVE
-        }
+        let is_plain = self.mode == Mode::Irrevocable && properties.has_plain();
+        Ok(if is_plain { action::PLAIN } else { action::INSTRUMENTED | action::SAVE })
     }
 
     /// Whether `address` lies in a frame of what the transaction calls: they go when the transaction runs again.
@@ -183,84 +191,75 @@ impl Tx {
 
     /// The bytes of the mask, of the word at `address`; what the transaction has written itself, if it has.
     #[inline(always)]
-    fn word(&mut self, address: usize, mask: u64) -> u64 {
+    fn word(&mut self, address: usize, mask: u64) -> Result<u64, Conflict> {
         let Some(&Word { value, mask: own, .. }) = self.written.find(address) else {
             return self.look(address, mask);
         };
-        if mask & !own == 0 { value } else { (value & own) | (self.look(address, mask & !own) & !own) }
+        let others = mask & !own;
+        if others == 0 { Ok(value) } else { Ok((value & own) | (self.look(address, others)? & !own)) }
     }
 
-    #[inline(always)]
-    fn look(&mut self, address: usize, mask: u64) -> u64 {
+    fn look(&mut self, address: usize, mask: u64) -> Result<u64, Conflict> {
         let word = peek(address);
         if self.mode != Mode::Speculative {
-            return word.unwrap_or_else(|| touch(address));
+            return Ok(word.unwrap_or_else(|| touch(address)));
         }
         let word = match word {
             Some(word) if CLOCK.is_still(self.moment) => word,
-            _ => self.look_again(address),
+            _ => self.look_again(address)?,
         };
         self.read.push(Word { address, value: word & mask, mask });
-        word
+        Ok(word)
     }
 
     #[cold]
-    fn look_again(&mut self, address: usize) -> u64 {
+    fn look_again(&mut self, address: usize) -> Result<u64, Conflict> {
         loop {
-            self.follow();
+            self.moment = self.later()?;
             match peek(address) {
-                Some(word) if CLOCK.is_still(self.moment) => return word,
-                None if CLOCK.is_still(self.moment) => return touch(address),
+                Some(word) if CLOCK.is_still(self.moment) => return Ok(word),
+                None if CLOCK.is_still(self.moment) => return Ok(touch(address)),
                 _ => {}
             }
         }
     }
 
-    /// Goes on to a later moment, at which all is as it was read; else the transaction begins anew.
+    /// A later moment, at which all is as it was read.
     #[cold]
-    fn follow(&mut self) {
-        match self.later() {
-            Some(moment) => self.moment = moment,
-            None => self.restart(std::ptr::null_mut()),
-        }
-    }
-
-    fn later(&self) -> Option<u64> {
+    fn later(&self) -> Result<u64, Conflict> {
         loop {
             let moment = CLOCK.now();
             if !self.read.iter().all(Word::is_there) {
-                return None;
+                return Err(Conflict);
             }
             if CLOCK.is_still(moment) {
-                return Some(moment);
+                return Ok(moment);
             }
         }
     }
 
     #[cold]
-    fn go_irrevocable(&mut self) {
+    fn go_irrevocable(&mut self) -> Result<(), Conflict> {
         match self.mode {
+            Mode::Irrevocable | Mode::Outside => return Ok(()),
+            _ if !self.checkpoints.is_empty() => fail("what can be cancelled does what cannot be undone"),
+            Mode::Alone => {}
             Mode::Speculative => {
-                if !self.checkpoints.is_empty() {
-                    fail("what can be cancelled does what cannot be undone");
-                }
                 let moment = turns::take();
                 if moment != self.moment && !self.read.iter().all(Word::is_there) {
                     turns::end(moment);
                     // The next attempt must not fail here again.
                     self.failures = FAILURES;
-                    self.restart(std::ptr::null_mut());
+                    return Err(Conflict);
                 }
                 self.moment = moment;
             }
-            Mode::Alone if self.checkpoints.is_empty() => {}
-            Mode::Alone => fail("what can be cancelled does what cannot be undone"),
-            Mode::Irrevocable | Mode::Outside => return,
         }
         self.written.store();
         self.written.clear();
         self.read.clear();
         self.mode = Mode::Irrevocable;
+        Ok(())
     }
 
     /// Whether a transaction that runs speculatively reads or writes a value of this size at `address` in the usual
@@ -305,26 +304,28 @@ impl Tx {
 
     /// Reads a value that lies within one word, or its bytes one word after the other.
     #[inline(always)]
-    pub(crate) fn read(&mut self, address: usize, bytes: &mut [u8]) {
+    pub(crate) fn read(&mut self, address: usize, bytes: &mut [u8]) -> Result<(), Conflict> {
         let size = bytes.len();
         let shift = address % 8;
         if shift + size <= 8 {
-            let word = self.word(address - shift, mask(size) << (8 * shift)) >> (8 * shift);
+            let word = self.word(address - shift, mask(size) << (8 * shift))? >> (8 * shift);
             bytes.copy_from_slice(&word.to_ne_bytes()[..size]);
+            Ok(())
         } else {
-            self.read_long(address, bytes);
+            self.read_long(address, bytes)
         }
     }
 
-    fn read_long(&mut self, address: usize, bytes: &mut [u8]) {
+    fn read_long(&mut self, address: usize, bytes: &mut [u8]) -> Result<(), Conflict> {
         let mut done = 0;
         while done < bytes.len() {
             let shift = (address + done) % 8;
             let size = (8 - shift).min(bytes.len() - done);
-            let word = self.word(address + done - shift, mask(size) << (8 * shift)) >> (8 * shift);
+            let word = self.word(address + done - shift, mask(size) << (8 * shift))? >> (8 * shift);
             bytes[done..done + size].copy_from_slice(&word.to_ne_bytes()[..size]);
             done += size;
         }
+        Ok(())
     }
 
     /// Writes a value, as [`read`](Self::read) reads one.

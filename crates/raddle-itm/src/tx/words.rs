@@ -53,15 +53,17 @@ impl Word {
     fn store_bytes(&self, first: usize, size: u32) {
         let value = self.value >> (8 * first);
         let address = self.address + first;
-        // SAFETY: what the program has had written here; each at a multiple of its size.
-        unsafe {
-            match size {
-                4 => AtomicU32::from_ptr(with_exposed_provenance_mut(address))
-                    .store(value as u32, Ordering::Relaxed),
-                2 => AtomicU16::from_ptr(with_exposed_provenance_mut(address))
-                    .store(value as u16, Ordering::Relaxed),
-                _ => AtomicU8::from_ptr(with_exposed_provenance_mut(address))
-                    .store(value as u8, Ordering::Relaxed),
+        let order = Ordering::Relaxed;
+        match size {
+            // SAFETY: what the program has had written here, at a multiple of its size; so are the next two.
+            4 => unsafe { AtomicU32::from_ptr(with_exposed_provenance_mut(address)) }
+                .store(value as u32, order),
+            // SAFETY: as above.
+            2 => unsafe { AtomicU16::from_ptr(with_exposed_provenance_mut(address)) }
+                .store(value as u16, order),
+            // SAFETY: as above.
+            _ => {
+                unsafe { AtomicU8::from_ptr(with_exposed_provenance_mut(address)) }.store(value as u8, order)
             }
         }
     }

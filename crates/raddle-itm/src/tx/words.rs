@@ -54,17 +54,16 @@ impl Word {
         let value = self.value >> (8 * first);
         let address = self.address + first;
         let order = Ordering::Relaxed;
+        // SAFETY: what the program has had written here, at a multiple of its size; so are the next two.
+        let four = || unsafe { AtomicU32::from_ptr(with_exposed_provenance_mut(address)) };
+        // SAFETY: as above.
+        let two = || unsafe { AtomicU16::from_ptr(with_exposed_provenance_mut(address)) };
+        // SAFETY: as above.
+        let one = || unsafe { AtomicU8::from_ptr(with_exposed_provenance_mut(address)) };
         match size {
-            // SAFETY: what the program has had written here, at a multiple of its size; so are the next two.
-            4 => unsafe { AtomicU32::from_ptr(with_exposed_provenance_mut(address)) }
-                .store(value as u32, order),
-            // SAFETY: as above.
-            2 => unsafe { AtomicU16::from_ptr(with_exposed_provenance_mut(address)) }
-                .store(value as u16, order),
-            // SAFETY: as above.
-            _ => {
-                unsafe { AtomicU8::from_ptr(with_exposed_provenance_mut(address)) }.store(value as u8, order)
-            }
+            4 => four().store(value as u32, order),
+            2 => two().store(value as u16, order),
+            _ => one().store(value as u8, order),
         }
     }
 }

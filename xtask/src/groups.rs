@@ -322,6 +322,12 @@ const GROUPS: &[Group] = &[
         steps: &["PTHREADS_CXX=c++ cargo test --no-fail-fast --workspace --test pthreads -- cpp"],
     },
     Group {
+        name: "itm",
+        what: "C++ programs with gcc's transactions, on the library that is preloaded; those in C are in `unit`",
+        needs: &[GXX],
+        steps: &["ITM_CXX=c++ cargo test --no-fail-fast --workspace --test itm -- cpp"],
+    },
+    Group {
         name: "rayon",
         what: "rayon's parallel iterators and blake3, unchanged, on Raddle by the patch of a manifest",
         needs: &[],
@@ -442,7 +448,7 @@ const GROUPS: &[Group] = &[
                   --package raddle-protocol --package raddle-pthread --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-alloc --package raddle-omp --package raddle-stm \
+                  --package raddle-alloc --package raddle-itm --package raddle-omp --package raddle-stm \
                   --package raddle-vm --lib -- model::",
         ],
     },

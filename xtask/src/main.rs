@@ -18,6 +18,7 @@ mod groups;
 mod header_pages;
 mod house;
 mod install;
+mod itm;
 mod link_shared;
 mod man;
 mod openmp;
@@ -76,6 +77,8 @@ enum Command {
     Install(install::InstallArgs),
     /// Build the library that `raddle exec --pthreads` gives programs with POSIX threads, beside `raddle`
     Pthreads(pthreads::PthreadsArgs),
+    /// Build the library that `raddle exec --itm` gives programs with gcc's transactions, beside `raddle`
+    Itm(itm::ItmArgs),
     /// Build the playground: occam in a browser, one page that needs no server
     Playground(playground::PlaygroundArgs),
     /// Build the images of the machine for boards, beside `raddle`, which `raddle flash` puts programs behind
@@ -160,6 +163,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Openmp(args) => openmp::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Pthreads(args) => pthreads::run(&args),
+        Command::Itm(args) => itm::run(&args),
         Command::Playground(args) => playground::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Site(args) => site::run(&args),

@@ -7,7 +7,8 @@
 //! programs that bring a libgomp of another name with them, as Python's wheels do.
 //!
 //! The one for POSIX threads is only preloaded. Each has a runtime of its own, so a program gets one of the two: who
-//! asks for POSIX threads has its OpenMP library run on those.
+//! asks for POSIX threads has its OpenMP library run on those. The one for gcc's transactions is preloaded, too, and has
+//! no runtime: it goes with POSIX threads, or by itself.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -38,6 +39,9 @@ const PTHREADS: Library = Library {
     task: "pthreads",
 };
 
+const ITM: Library =
+    Library { file: "libraddle_itm.so", folder: "raddle-itm", variable: "ITM_LIBRARY", task: "itm" };
+
 /// What has the library of POSIX threads leave the program's children alone.
 const ALONE: &str = "LIBRADDLE_ALONE";
 
@@ -58,6 +62,10 @@ pub(crate) struct Exec {
     #[arg(long)]
     pthreads: bool,
 
+    /// Transactions as gcc compiles them, instead of OpenMP; with --pthreads, on those threads
+    #[arg(long)]
+    itm: bool,
+
     /// Leave programs that this one starts as they are
     #[arg(long, requires = "pthreads")]
     alone: bool,
@@ -75,7 +83,7 @@ impl Exec {
     /// What it would do, if that is asked for; else it becomes the program, and returns only if that fails.
     pub(crate) fn carry_out(self) -> Result<String, Error> {
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
-        let declined = if self.pthreads { self.why_not(program) } else { None };
+        let declined = if self.pthreads || self.itm { self.why_not(program) } else { None };
         let variables = match declined {
             Some(_) => Vec::new(),
             None => self.variables()?,
@@ -92,7 +100,7 @@ impl Exec {
         }
         let mut command = Command::new(program);
         // Of the program's runtime they would be settings, which it does not know.
-        command.env_remove(OPENMP.variable).env_remove(PTHREADS.variable);
+        command.env_remove(OPENMP.variable).env_remove(PTHREADS.variable).env_remove(ITM.variable);
         let error = command.args(arguments).envs(variables).exec();
         let shown = program.to_string_lossy();
         Err(match error.kind() {
@@ -113,9 +121,12 @@ impl Exec {
         let mut put_before = |name: &str, value: &OsStr| {
             all.push((name.to_owned(), before(value, env::var_os(name))));
         };
-        if self.pthreads {
-            let folder = PTHREADS.folder()?;
-            put_before("LD_PRELOAD", folder.join(PTHREADS.file).as_os_str());
+        if self.pthreads || self.itm {
+            let mut preloaded = OsString::new();
+            for library in [(self.pthreads, &PTHREADS), (self.itm, &ITM)].into_iter().filter(|of| of.0).map(|of| of.1) {
+                preloaded = before(library.folder()?.join(library.file).as_os_str(), Some(preloaded));
+            }
+            put_before("LD_PRELOAD", &preloaded);
             all.extend(self.alone.then(|| (ALONE.to_owned(), "1".into())));
             all.extend((!self.deny.is_empty()).then(|| (DENY.to_owned(), self.deny.join(":").into())));
         } else {

@@ -65,3 +65,18 @@ fn without_the_library_it_says_how_to_build_it() {
         text(&output.stderr)
     );
 }
+
+#[test]
+fn transactions_are_preloaded_alone_and_before_pthreads() {
+    let folder = folder("both");
+    std::fs::write(folder.join("libraddle_itm.so"), "").expect("a file");
+    let shown = |more: &[&str]| {
+        let mut command = raddle();
+        command.args(["exec", "--itm", "--show"]).args(more).args(["--", "/bin/sh"]);
+        let command = command.env("ITM_LIBRARY", &folder).env("PTHREADS_LIBRARY", &folder);
+        text(&command.env_remove("LD_PRELOAD").output().expect("it starts").stdout)
+    };
+    let (itm, pthreads) = (folder.join("libraddle_itm.so"), folder.join("libraddle_pthread.so"));
+    assert_eq!(shown(&[]), format!("LD_PRELOAD={}\n", itm.display()));
+    assert_eq!(shown(&["--pthreads"]), format!("LD_PRELOAD={}:{}\n", itm.display(), pthreads.display()));
+}

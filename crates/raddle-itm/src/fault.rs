@@ -1,0 +1,116 @@
+//! Owns: reading what may be gone: a word of memory that somebody else has freed, and the kernel unmapped.
+//! May use: `libc`.
+//! Never: hiding a fault of the program's.
+//!
+//! A transaction that others have overtaken does not know yet that it is in vain. What it follows may lead to memory that
+//! its new owner has given back. So the instructions by which transactions read are listed, and a fault there is no end
+//! of the program: the read fails, and the transaction looks whether it is in vain. If it is not, it reads again, elsewhere, and
+//! the fault is the program's own.
+//!
+//! It holds `unsafe` for those instructions, and for a handler of `SIGSEGV` and `SIGBUS`, which hands on all other faults
+//! to whoever had it before. A program that sets one of its own in place of it has no such reads; it then fails where it
+//! would have failed without this library.
+
+use std::arch::asm;
+use std::mem::MaybeUninit;
+use std::ptr::{from_ref, null_mut};
+use std::sync::OnceLock;
+
+/// The word at `address`, a multiple of its size; none where there is no memory.
+///
+/// Whoever writes it at the same time, by one instruction, is no harm: it is one of the two values.
+#[inline(always)]
+pub(crate) fn peek(address: usize) -> Option<u64> {
+    let word: u64;
+    let is_gone: u32;
+    // SAFETY: if it cannot be read, `handle` goes on at 4.
+    unsafe {
+        asm!(
+            "xor {is_gone:e}, {is_gone:e}",
+            "2: mov {word}, qword ptr [{address}]",
+            "3:",
+            ".pushsection .text.unlikely,\"ax\"",
+            "4: mov {is_gone:e}, 1",
+            "jmp 3b",
+            ".popsection",
+            // Where a fault is expected, and where it leads: both as seen from here.
+            ".pushsection raddle_itm_faults,\"a\"",
+            ".balign 8",
+            ".long 2b - .",
+            ".long 4b - .",
+            ".popsection",
+            address = in(reg) address,
+            word = out(reg) word,
+            is_gone = out(reg) is_gone,
+            options(nostack, readonly),
+        );
+    }
+    (is_gone == 0).then_some(word)
+}
+
+unsafe extern "C" {
+    /// The first and behind the last of the pairs above, by the linker.
+    static __start_raddle_itm_faults: [i32; 2];
+    static __stop_raddle_itm_faults: [i32; 2];
+}
+
+/// Where to go on after a fault at `rip`, if one is expected there.
+fn way_out(rip: i64) -> Option<i64> {
+    let first = &raw const __start_raddle_itm_faults;
+    let count = ((&raw const __stop_raddle_itm_faults).addr() - first.addr()) / size_of::<[i32; 2]>();
+    (0..count).map(|i| first.wrapping_add(i)).find_map(|pair| {
+        // SAFETY: the linker's, of this library.
+        let [at, to] = unsafe { *pair };
+        let place = pair.addr().cast_signed() as i64;
+        (place + i64::from(at) == rip).then(|| place + 4 + i64::from(to))
+    })
+}
+
+/// Who handled these signals before.
+static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
+
+const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
+
+/// From now on [`peek`] may fail.
+pub(crate) fn prepare() {
+    BEFORE.get_or_init(|| {
+        SIGNALS.map(|signal| {
+            let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+            // SAFETY: all its bits may be zero.
+            let mut ours: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+            ours.sa_sigaction = handle as *const () as usize;
+            ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            // SAFETY: of a handler with this signature, and of a place for the one before.
+            unsafe { libc::sigaction(signal, &ours, before.as_mut_ptr()) };
+            // SAFETY: the call has written it, or it is zero: the default.
+            unsafe { before.assume_init() }
+        })
+    });
+}
+
+const RIP: usize = libc::REG_RIP as usize;
+
+unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel's, of a handler with `SA_SIGINFO`.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    if let Some(way_out) = way_out(registers[RIP]) {
+        registers[RIP] = way_out;
+        return;
+    }
+    let before =
+        BEFORE.get().and_then(|before| SIGNALS.iter().position(|&one| one == signal).map(|i| &before[i]));
+    match before {
+        Some(before) if before.sa_sigaction != libc::SIG_DFL && before.sa_sigaction != libc::SIG_IGN => {
+            // SAFETY: it was given to the kernel as one of these two, by that flag; the third argument harms neither.
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+                unsafe { std::mem::transmute(before.sa_sigaction) };
+            handler(signal, info, context);
+        }
+        _ => {
+            // SAFETY: all its bits may be zero: the default. The instruction is run again, and ends the program.
+            let default: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+            // SAFETY: it is a whole one.
+            unsafe { libc::sigaction(signal, from_ref(&default), null_mut()) };
+        }
+    }
+}

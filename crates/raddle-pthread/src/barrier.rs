@@ -17,7 +17,7 @@ pub(crate) struct PthreadBarrier {
     state: AtomicU64,
     count: AtomicU32,
     shared: AtomicU32,
-    /// How many are inside.
+    /// How many have yet to leave a round that is over.
     inside: AtomicU32,
     last: [AtomicU32; 3],
 }
@@ -32,17 +32,28 @@ impl PthreadBarrier {
         unsafe { AtomicU32::from_ptr(self.state.as_ptr().cast()) }
     }
 
-    /// The round that the caller belongs to, and whether it has ended that.
+    /// The round that the caller belongs to, and whether it has ended that. Who ends it counts all that are to leave,
+    /// before they may: one addition for all.
     fn come(&self) -> (u32, bool) {
-        let last = u64::from(self.count.load(Ordering::Relaxed)).wrapping_sub(1);
-        let is_last = |state: u64| state / ONE_CAME == last;
-        let next = |state: u64| {
-            Some(if is_last(state) { u64::from((state as u32).wrapping_add(1)) } else { state + ONE_CAME })
-        };
-        // pairs with itself, and with the acquire in `pthread_barrier_wait`: all see what all did before
-        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
-        let (Ok(before) | Err(before)) = before;
-        (before as u32, is_last(before))
+        let count = self.count.load(Ordering::Relaxed);
+        let last = u64::from(count).wrapping_sub(1);
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let is_last = state / ONE_CAME == last;
+            let next = if is_last { u64::from((state as u32).wrapping_add(1)) } else { state + ONE_CAME };
+            if is_last {
+                // Before the exchange, whose release shows it.
+                self.inside.fetch_add(count, Ordering::Relaxed);
+            }
+            // pairs with itself, and with the acquire in `pthread_barrier_wait`: all see what all did before
+            match self.state.compare_exchange_weak(state, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return (state as u32, is_last),
+                Err(other) => state = other,
+            }
+            if is_last {
+                self.inside.fetch_sub(count, Ordering::Relaxed);
+            }
+        }
     }
 }
 
@@ -89,7 +100,6 @@ extern "C" fn pthread_barrier_wait(barrier: &PthreadBarrier) -> c_int {
         // SAFETY: the caller's argument.
         return blocking(|| unsafe { next(barrier) });
     }
-    barrier.inside.fetch_add(1, Ordering::Relaxed);
     let (round, is_last) = barrier.come();
     let word = barrier.round();
     if is_last {

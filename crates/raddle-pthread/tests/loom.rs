@@ -135,8 +135,13 @@ impl ModelMutex {
     }
 
     fn take(&self) -> bool {
+        let acquire = self.fault.unless(Planted::TakeSeesNothing, Ordering::Acquire);
         // pairs with the release in `release`
-        self.exchange(FREE, TAKEN, self.fault.unless(Planted::TakeSeesNothing, Ordering::Acquire))
+        let Err(word) = self.lock.compare_exchange(FREE, TAKEN, acquire, Ordering::Relaxed) else {
+            return true;
+        };
+        // pairs with the same
+        word & (TAKEN | AWAKE) == AWAKE && self.exchange(word, word | TAKEN, acquire)
     }
 
     fn take_among(&self, sleeps: bool, woken: bool) -> bool {
@@ -179,7 +184,8 @@ impl ModelMutex {
     fn release(&self) {
         // pairs with the acquire in `take` and `take_among`
         let release = self.fault.unless(Planted::ReleaseShowsNothing, Ordering::Release);
-        if self.exchange(TAKEN, FREE, release) {
+        let Err(word) = self.lock.compare_exchange(TAKEN, FREE, release, Ordering::Relaxed) else { return };
+        if word & (WANTED | AWAKE) != WANTED && self.exchange(word, word & !TAKEN, release) {
             return;
         }
         let wakes = |word: u32| word & (WANTED | AWAKE) == WANTED;
@@ -349,16 +355,24 @@ impl ModelBarrier {
     fn come(&self) -> (u32, bool) {
         // pairs with itself, and with the acquire in `wait`
         let ordering = self.fault.unless(Planted::ComesUnseen, Ordering::AcqRel);
-        let is_last = |state: u64| state / ONE_CAME == MEMBERS - 1;
-        let next = |state: u64| {
-            Some(if is_last(state) { u64::from((state as u32).wrapping_add(1)) } else { state + ONE_CAME })
-        };
-        let before = self.state.fetch_update(ordering, Ordering::Relaxed, next).unwrap();
-        (before as u32, is_last(before))
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let is_last = state / ONE_CAME == MEMBERS - 1;
+            let next = if is_last { u64::from((state as u32).wrapping_add(1)) } else { state + ONE_CAME };
+            if is_last {
+                self.inside.fetch_add(MEMBERS as u32, Ordering::Relaxed);
+            }
+            match self.state.compare_exchange(state, next, ordering, Ordering::Relaxed) {
+                Ok(_) => return (state as u32, is_last),
+                Err(other) => state = other,
+            }
+            if is_last {
+                self.inside.fetch_sub(MEMBERS as u32, Ordering::Relaxed);
+            }
+        }
     }
 
     fn wait(&self) {
-        self.inside.fetch_add(1, Ordering::Relaxed);
         let (round, is_last) = self.come();
         if is_last {
             *self.futex.lock().unwrap() += 1;

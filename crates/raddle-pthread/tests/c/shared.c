@@ -152,7 +152,7 @@ static void with_threads(int type) {
     if (type == PTHREAD_MUTEX_RECURSIVE) TELL(pthread_mutex_unlock(&shared->mutex));
     MUST(pthread_create(&thread, NULL, tells, NULL) == 0);
     wait_for(&shared->ready);
-    TELL(pthread_mutex_unlock(&shared->mutex));
+    MUST(pthread_mutex_unlock(&shared->mutex) == 0);
     MUST(pthread_join(thread, NULL) == 0);
     TELL(pthread_mutex_unlock(&shared->mutex));
     // Given back as it is: it is lost, and so it is told to who waits.

@@ -1,9 +1,11 @@
 """Raddle from Python by ctypes: functions of Python as threads of Raddle, and threads of Python at its channels."""
 import ctypes
+import signal
 import sys
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
+signal.alarm(240)
 lib = ctypes.CDLL(sys.argv[1])
 FN = ctypes.CFUNCTYPE(c_void_p, c_void_p)
 BODY = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
@@ -151,7 +153,8 @@ transactions()
 threads_of_python()
 messages()
 forks()
+# A worker counts what it has run at the end of a batch, to which the kernel may not have let it come yet.
 value = c_uint64()
-ok(lib.raddle_counter(None, b"dispatches", byref(value)))
-assert value.value > 0
+while value.value == 0:
+    ok(lib.raddle_counter(None, b"dispatches", byref(value)))
 print("well")

@@ -146,6 +146,8 @@ fn routine_of(bytes: &[u8], routine: &ForeignRoutine) -> Option<usize> {
     ROUTINES.iter().position(|name| name.as_bytes() == called)
 }
 
+/// Not a part of `made`, which takes as much stack again when nothing of this is needed any more.
+#[inline(never)]
 fn program(bytes: &[u8]) -> Result<Verified, &'static str> {
     let module = account::read(bytes).ok_or("no bytecode of this version")?;
     if !module.foreign.iter().all(|routine| routine_of(bytes, routine).is_some()) {

@@ -373,21 +373,24 @@ async function saveLink() {
   history.replaceState(null, '', `#z=${base64(bytes)}${seed}`);
   document.body.dataset.saved = now;
 }
+// A link is anybody's: of more than this the editor would be busy for a minute.
+const LINK_MAX = 1e5, LINK_LINES_MAX = 5000;
+const fitting = words => { if (words.length > LINK_MAX || words.split('\n').length > LINK_LINES_MAX) throw new Error('too long'); return words; };
 async function fromLink() {
   const asked = new URLSearchParams(location.hash.slice(1));
   try {
     const seed = asked.get('seed');
     if (/^\d{1,18}$/.test(seed ?? '')) $('seed').value = seed;
     if (asked.has('z')) {
-      // A link is anybody's: what it unpacks to is read up to a size, and is a text in the editor, no more.
+      // What it unpacks to is read up to a size, and is a text in the editor, no more.
       const reader = new Blob([unbase64(asked.get('z'))]).stream().pipeThrough(new DecompressionStream('deflate-raw')).getReader();
       const parts = [];
-      for (let size = 0, part; !(part = await reader.read()).done && size < 1e6; size += part.value.length) parts.push(part.value);
-      return new TextDecoder().decode(await new Blob(parts).arrayBuffer());
+      for (let size = 0, part; !(part = await reader.read()).done && size <= 4 * LINK_MAX; size += part.value.length) parts.push(part.value);
+      return fitting(new TextDecoder().decode(await new Blob(parts).arrayBuffer()));
     }
-    if (asked.has('t')) return new TextDecoder().decode(unbase64(asked.get('t')).slice(0, 1e6));
+    if (asked.has('t')) return fitting(new TextDecoder().decode(unbase64(asked.get('t')).slice(0, 4 * LINK_MAX)));
     return LIBRARY.find(it => it.name === asked.get('program'))?.text ?? null;
-  } catch { setState('the link is damaged', true); return null; }
+  } catch { setState('the link is damaged, or its program too long', true); return null; }
 }
 
 // ---- all together ----
@@ -439,10 +442,10 @@ addEventListener('hashchange', async () => { const words = await fromLink(); if 
     checker = new Helper(checked);
     runner = new Helper(ran);
     clear();
+    setState('');
     const words = await fromLink();
     text.value = words ?? LIBRARY[0]?.text ?? '';
     if (words === null) $('programs').selectedIndex = 0; else $('programs').selectedIndex = LIBRARY.findIndex(it => it.text === words);
-    setState('');
     buttons();
     changed();
     document.body.dataset.ready = 'yes';

@@ -28,6 +28,7 @@ macro_rules! orderings {
         $(
             $(#[$doc])*
             #[inline(always)]
+            #[cfg_attr(not(target_has_atomic = "32"), allow(dead_code, reason = "one thread orders nothing"))]
             pub(crate) fn $name() -> Ordering {
                 #[cfg(loom)]
                 if weakened::is($number) {

@@ -88,6 +88,10 @@ pub struct Watched {
     pub dims: Vec<u32>,
 }
 
+/// What the machine does itself when the host is called by this number: slot a := the process's priority.
+pub const GET_PRIORITY: i32 = -1;
+/// The process's priority := slot a, from 0, which goes first, to 31.
+pub const SET_PRIORITY: i32 = -2;
 /// Calls of the host from this number on are of foreign routines: [`FOREIGN_STEPS`] numbers for each.
 pub const FOREIGN: i32 = 1 << 16;
 

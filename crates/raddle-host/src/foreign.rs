@@ -1,5 +1,5 @@
 //! Owns: foreign routines: where they are found, and how they are called.
-//! May use: `library`, `raddle-bytecode`.
+//! May use: `cancel`, `library`, `raddle-bytecode`.
 //! Never: an address of the program's that was not compared with its memory.
 //!
 //! A routine gets its parameters in one of two ways, by the first letters of its name. `C.`, `B.` and `BX.`, as in
@@ -8,9 +8,9 @@
 //! called from it: an address for each parameter; the function of `F.dgemm_` is `dgemm_`.
 //!
 //! What begins with `B.` or `BX.` runs on an OS thread of its own while other processes run; the program asks from time
-//! to time whether it has ended.
+//! to time whether it has ended. One of `BX.` whose first parameter is a channel can be cancelled (`cancel`).
 
-use crate::library;
+use crate::{cancel, library};
 use raddle_bytecode::{Module, Verified};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -74,6 +74,8 @@ struct Loaded {
     /// It gets an address for each parameter, instead of an array of words.
     by_address: bool,
     parameters: Vec<Parameter>,
+    /// Its first parameter is the channel by which a call is cancelled.
+    can_be_cancelled: bool,
     /// What is said if it is stopped.
     says: &'static str,
 }
@@ -83,6 +85,8 @@ struct Loaded {
 enum Parameter {
     Word,
     Long,
+    /// A channel, by its address.
+    Channel,
     /// The address of so many bytes.
     Address(u32),
     /// The address of an array: bytes of an element; the sizes that are known.
@@ -96,6 +100,7 @@ impl Parameter {
         match kind {
             "w" if rest.is_empty() => Some(Parameter::Word),
             "l" if rest.is_empty() => Some(Parameter::Long),
+            "c" if rest.is_empty() => Some(Parameter::Channel),
             "a" => rest.parse().ok().map(Parameter::Address),
             "v" => {
                 let mut parts = rest.split('.');
@@ -205,6 +210,7 @@ impl ForeignRoutines {
     fn begin(&self, routine: &Arc<Loaded>, arguments: Vec<isize>) -> u32 {
         let ended = Arc::new(AtomicBool::new(false));
         self.running.fetch_add(1, Ordering::Relaxed);
+        let channel = arguments.first().filter(|_| routine.can_be_cancelled).copied();
         let (routine, running, flag) = (routine.clone(), self.running.clone(), ended.clone());
         let mut body = Some(move || {
             routine.call(&arguments);
@@ -217,7 +223,11 @@ impl ForeignRoutines {
         let theirs = body.clone();
         let take = |body: &Mutex<Option<_>>| body.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = std::thread::Builder::new().name("foreign".into());
-        let begun = thread.spawn(move || take(&theirs).map(|body| body()));
+        let begun = thread.spawn(move || {
+            if let Some(body) = take(&theirs) {
+                body();
+            }
+        });
         if begun.is_err()
             && let Some(body) = take(&body)
         {
@@ -226,12 +236,16 @@ impl ForeignRoutines {
         let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.ever = tickets.ever.wrapping_add(1);
         let ticket = tickets.ever;
-        tickets.ended.insert(ticket, ended);
+        tickets.ended.insert(ticket, ended.clone());
+        if let (Ok(thread), Some(channel)) = (begun, channel) {
+            cancel::begun(channel.unsigned_abs(), ticket, ended, thread);
+        }
         ticket
     }
 
     /// 1 if the routine with that ticket has ended, or there is none.
     fn has_ended(&self, ticket: u32) -> u32 {
+        cancel::asked(ticket);
         let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
         // Pairs with the store in `begin`.
         let ended = tickets.ended.get(&ticket).is_none_or(|ended| ended.load(Ordering::Acquire));
@@ -295,7 +309,9 @@ fn find(module: &Module, number: usize, handles: &[*mut c_void]) -> Result<Loade
         "\nraddle: the foreign routine `{name}` was stopped by a signal: the fault is the library's, \
                         or that of its declaration\n"
     );
-    Ok(Loaded { function: found.expose_provenance(), by_address, parameters, says: says.leak() })
+    let can_be_cancelled = name.starts_with("BX.") && parameters.first() == Some(&Parameter::Channel);
+    let function = found.expose_provenance();
+    Ok(Loaded { function, by_address, parameters, can_be_cancelled, says: says.leak() })
 }
 
 impl Loaded {
@@ -314,6 +330,7 @@ impl Loaded {
                     list.push(memory.place(at, u64::from(bytes))?);
                     at = at.checked_add(bytes)?;
                 }
+                Parameter::Channel => list.push(memory.place(next(&mut at)?, 4)?),
                 Parameter::Word => list.push(next(&mut at)? as i32 as isize),
                 Parameter::Long => {
                     let (low, high) = (next(&mut at)?, next(&mut at)?);
@@ -412,6 +429,7 @@ mod tests {
         let parse = |text| Parameter::parse(text);
         assert_eq!(parse("w"), Some(Parameter::Word));
         assert_eq!(parse("a12"), Some(Parameter::Address(12)));
+        assert_eq!(parse("c"), Some(Parameter::Channel));
         assert_eq!(parse("v8.?.3"), Some(Parameter::View(8, vec![None, Some(3)])));
         for wrong in ["", "w1", "a", "v", "v4", "v4.x", "é"] {
             assert_eq!(parse(wrong), None, "{wrong}");
@@ -427,7 +445,7 @@ mod tests {
     fn loaded(parameters: &str, by_address: bool) -> Loaded {
         let parameters =
             parameters.split_whitespace().map(|it| Parameter::parse(it).expect("right")).collect();
-        Loaded { function: 0, by_address, parameters, says: "" }
+        Loaded { function: 0, by_address, parameters, can_be_cancelled: false, says: "" }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! then the single-threaded scheduler runs on one of them. A debug build runs on one worker, which finds the same
 //! races. Both schedulers end in the same ways: by the end of the program, a run-time error, or a deadlock.
 
+mod cancel;
 #[cfg(feature = "native")]
 mod compile;
 mod foreign;

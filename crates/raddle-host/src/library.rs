@@ -1,5 +1,5 @@
 //! Owns: what the libraries that come with occam ask of the system: files, connections, programs, the time.
-//! May use: nothing.
+//! May use: `cancel`.
 //! Never: a descriptor of the process's own; a number here is one of this table.
 //!
 //! They are foreign routines, called as those of C are, and found before any library's: `B.raddle.file.open` is
@@ -7,7 +7,7 @@
 //! user can, and `--no-foreign` does not run it. What fails gives minus the system's number of the error.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString, c_char, c_int};
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
@@ -18,6 +18,10 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
+
+unsafe extern "C" {
+    fn access(name: *const c_char, what: c_int) -> c_int;
+}
 
 /// A routine as C has it.
 pub(crate) type SystemRoutine = extern "C" fn(*mut isize);
@@ -190,9 +194,21 @@ macro_rules! routines {
 }
 
 routines! {
+    "_killcall" killcall |words| {
+        let found = crate::cancel::cancel(words.value(0).unsigned_abs());
+        words.put(1, if found { 0 } else { -1 });
+    }
     "_raddle_file_open" file_open |words| {
         let opened = open(&words.text(0), words.number(2), words.number(3));
         words.put(4, number(opened.map(|file| keep(Handle::File(file)))));
+    }
+    "_raddle_file_access" file_access |words| {
+        let name = CString::new(words.bytes(0));
+        let found = name.is_ok_and(|name| {
+            // SAFETY: it is a string of C's.
+            unsafe { access(name.as_ptr(), words.number(2)) == 0 }
+        });
+        words.put(3, if found { 0 } else { -1 });
     }
     "_raddle_file_close" file_close |words| {
         let gone = HANDLES.lock().unwrap_or_else(PoisonError::into_inner).remove(&words.number(0));

@@ -118,6 +118,8 @@ pub struct Types {
     pub protocols: Vec<ProtocolType>,
     /// PROC TYPEs.
     pub processes: Vec<ProcessType>,
+    /// MOBILE.CHAN, if the program mentions it.
+    any_end: Option<TypeId>,
 }
 
 macro_rules! basic_ids {
@@ -143,6 +145,11 @@ basic_ids! {
     REAL64 8 Type::Basic(Basic::Real64);
     TIMER 9 Type::Timer;
     ANY 10 Type::Any;
+    UINT 11 Type::Basic(Basic::Uint);
+    UINT8 12 Type::Basic(Basic::Uint8);
+    UINT16 13 Type::Basic(Basic::Uint16);
+    UINT32 14 Type::Basic(Basic::Uint32);
+    UINT64 15 Type::Basic(Basic::Uint64);
 }
 
 impl Default for Types {
@@ -155,6 +162,7 @@ impl Default for Types {
             named: Vec::new(),
             protocols: Vec::new(),
             processes: Vec::new(),
+            any_end: None,
         };
         for &ty in Self::FIRST {
             types.intern(ty);
@@ -190,6 +198,62 @@ impl Types {
     /// An array of that element type.
     pub fn array(&mut self, size: Option<u32>, element: TypeId) -> TypeId {
         self.intern(Type::Array { size, element })
+    }
+
+    /// MOBILE.CHAN: a MOBILE RECORD of an end of some CHAN TYPE, and a number that says of which one. No program can
+    /// write its fields' names.
+    pub fn any_end(&mut self, name: Symbol, fields: [Symbol; 2]) -> TypeId {
+        if let Some(known) = self.any_end {
+            return known;
+        }
+        let bundle = self.bundles.len() as u32;
+        self.bundles.push(Fields { name, fields: Vec::new(), packed: false });
+        let end = self.intern(Type::End { bundle, direction: Direction::Input, shared: false });
+        let record = self.records.len() as u32;
+        let [end_name, number_name] = fields;
+        let fields =
+            vec![FieldType { name: end_name, ty: end }, FieldType { name: number_name, ty: Self::INT }];
+        self.records.push(Fields { name, fields, packed: false });
+        let record = self.intern(Type::Record(record));
+        let any = self.intern(Type::Mobile(record));
+        self.any_end = Some(any);
+        any
+    }
+
+    /// Whether it is MOBILE.CHAN, or what that is without MOBILE.
+    pub fn is_any_end(&self, id: TypeId) -> bool {
+        self.any_end.is_some_and(|any| any == id || self.immobile(any) == id)
+    }
+
+    /// The number of an end's type in a MOBILE.CHAN; never 0.
+    pub fn end_number(&self, id: TypeId) -> Option<u32> {
+        match self.get(id) {
+            Type::End { bundle, direction, shared } => {
+                Some(1 + 4 * bundle + 2 * u32::from(direction == Direction::Output) + u32::from(shared))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether there is an end in values of that type that nobody else has.
+    pub fn holds_sole_end(&self, id: TypeId) -> bool {
+        match self.get(self.plain(id)) {
+            Type::End { shared, .. } => !shared,
+            Type::Array { element, .. } => self.holds_sole_end(element),
+            Type::Record(at) => self.records[at as usize].fields.iter().any(|it| self.holds_sole_end(it.ty)),
+            _ => false,
+        }
+    }
+
+    /// Whether there is something in values of that type whose bytes mean nothing to a program: what lies elsewhere.
+    pub fn holds_addresses(&self, id: TypeId) -> bool {
+        match self.get(id) {
+            Type::Named(at) => self.holds_addresses(self.named[at as usize].of),
+            Type::Array { element, .. } => self.holds_addresses(element),
+            Type::Record(at) => self.records[at as usize].fields.iter().any(|it| self.holds_addresses(it.ty)),
+            Type::Mobile(_) | Type::End { .. } | Type::Process(_) => true,
+            _ => false,
+        }
     }
 
     /// The type without MOBILE around it.
@@ -253,6 +317,11 @@ impl Types {
         matches!(self.get(self.immobile(id)), Type::Barrier)
     }
 
+    /// Whether it is a barrier that stays where it is declared, or an array of such.
+    pub fn holds_barriers(&self, id: TypeId) -> bool {
+        matches!(self.get(self.innermost(id)), Type::Barrier)
+    }
+
     /// The PROC TYPE of a mobile process, if it is one.
     pub fn process_type(&self, id: TypeId) -> Option<&ProcessType> {
         match self.get(self.immobile(id)) {
@@ -273,7 +342,7 @@ impl Types {
 
     /// Whether it is a channel, a port, timer or barrier, or an array of such.
     pub fn is_channel_like(&self, id: TypeId) -> bool {
-        if matches!(self.get(self.innermost(id)), Type::Barrier) {
+        if self.holds_barriers(id) {
             return true;
         }
         matches!(self.get(self.plain(self.innermost(id))), Type::Chan { .. } | Type::Port(_) | Type::Timer)
@@ -343,6 +412,7 @@ impl Types {
             Type::Port(of) => format!("PORT {}", show(of)),
             Type::Timer => "TIMER".to_owned(),
             Type::Barrier => "BARRIER".to_owned(),
+            Type::Mobile(of) if self.is_any_end(id) => show(of),
             Type::Mobile(of) => format!("MOBILE {}", show(of)),
             Type::Process(at) => symbols.text(self.processes[at as usize].name).to_owned(),
         }
@@ -351,9 +421,9 @@ impl Types {
 
 fn basic_bytes(basic: Basic) -> u64 {
     match basic {
-        Basic::Bool | Basic::Byte => 1,
-        Basic::Int16 => 2,
-        Basic::Int | Basic::Int32 | Basic::Real32 => 4,
-        Basic::Int64 | Basic::Real64 => 8,
+        Basic::Bool | Basic::Byte | Basic::Uint8 => 1,
+        Basic::Int16 | Basic::Uint16 => 2,
+        Basic::Int | Basic::Int32 | Basic::Uint | Basic::Uint32 | Basic::Real32 => 4,
+        Basic::Int64 | Basic::Uint64 | Basic::Real64 => 8,
     }
 }

@@ -31,6 +31,7 @@ mod block;
 mod comm;
 mod heap;
 mod interp;
+mod level;
 mod lock;
 mod machine;
 mod memory;
@@ -54,6 +55,7 @@ mod stop;
 mod table;
 
 pub use heap::block_bytes;
+pub use level::{LEVEL, LEVELS};
 pub use machine::{Fault, Machine};
 pub use process::{Process, Step};
 pub use report::{Front, Network, NetworkChannel, Report, SourceLocation, WaitingProcess};

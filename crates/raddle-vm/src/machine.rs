@@ -71,6 +71,8 @@ pub struct Machine<L> {
     keyboard: u32,
     main: u32,
     finished: AtomicBool,
+    /// Whether a process has chosen a priority.
+    pub(crate) levels: AtomicBool,
 }
 
 impl<L: Default> Machine<L> {
@@ -119,6 +121,7 @@ impl<L: Default> Machine<L> {
             keyboard: 0,
             main: 0,
             finished: AtomicBool::new(false),
+            levels: AtomicBool::new(false),
         };
         if let Err(trap) = machine.begin(local) {
             if !cfg!(feature = "large") {

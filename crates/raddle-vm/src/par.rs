@@ -1,5 +1,5 @@
 //! Owns: the beginning and the end of processes.
-//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `stop`, `table`, `raddle-bytecode`.
+//! May use: `atom`, `level`, `machine`, `memory`, `process`, `scheduler`, `stop`, `table`, `raddle-bytecode`.
 //! Never: trusts the counting word of a PAR: it lies in the program's memory. Who is woken by whom does not.
 //!
 //! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes
@@ -18,6 +18,7 @@
 //! counts without an exchange; who opened the block is found by its number beside the count, and claimed like a parent.
 
 use crate::atom;
+use crate::level::LEVEL_BITS;
 use crate::machine::Machine;
 use crate::memory::LINE;
 use crate::prim::Ordering;
@@ -75,7 +76,8 @@ impl<L: Default> Machine<L> {
     ) -> Result<(), Trap> {
         let child = self.processes.take(local).ok_or(Trap::Depth)?;
         child.save(entry as usize, fp);
-        child.start.set(entry);
+        let level = if cfg!(feature = "large") { me.start.get() & LEVEL_BITS } else { 0 };
+        child.start.set(entry | level);
         child.parent.set(parent);
         child.join.set(join);
         child.alt.store(IDLE, Ordering::Relaxed);

@@ -15,6 +15,8 @@
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 
 mod alarms;
+#[cfg(feature = "large")]
+mod levels;
 mod ring;
 mod world;
 
@@ -84,6 +86,9 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     turns: Cell<u32>,
     /// The loop is to be left with the program as it is: there is slack, or the world has said so.
     leaves: Cell<bool>,
+    /// Who can run, by priority, once somebody has chosen one.
+    #[cfg(feature = "large")]
+    levels: levels::Levels<'m, L>,
 }
 
 /// How far [`Solo::go_on`] has come.
@@ -167,7 +172,10 @@ pub fn run_serial_phase<'m, L: Default, W: World>(
     let alarms = solo.alarms.take().iter().map(|(at, id)| (id, at as u32)).collect();
     let wants_keys = solo.keys.get() != Keys::Unwanted;
     let key_offered = solo.keys.get() == Keys::Offered;
-    Ok(Some(Rest { ready: solo.ready.take().into(), alarms, wants_keys, key_offered }))
+    let mut ready: VecDeque<_> = solo.ready.take().into();
+    #[cfg(feature = "large")]
+    ready.extend(solo.levels.take());
+    Ok(Some(Rest { ready, alarms, wants_keys, key_offered }))
 }
 
 /// Makes a machine of a program and runs it to its end.
@@ -204,6 +212,8 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             turns: Cell::new(0),
             skipped: Cell::new(0),
             leaves: Cell::new(false),
+            #[cfg(feature = "large")]
+            levels: levels::Levels::default(),
         }
     }
 
@@ -355,6 +365,12 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         if cfg!(feature = "large") && self.random.get() != 0 {
             self.shuffle();
         }
+        #[cfg(feature = "large")]
+        if self.machine.uses_levels() {
+            let next = self.levels.next(&self.ready, self.random.get());
+            self.ready.left.set(self.ready.left.get().min(self.levels.len() as u32));
+            return next;
+        }
         let next = self.ready.pop();
         self.ready.left.set(self.ready.left.get().min(self.ready.len() as u32));
         next
@@ -421,7 +437,7 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     #[cfg(feature = "native")]
     fn quick(&self) -> usize {
         let by_itself = self.random.get() == 0 && !W::RECORDS && !CHECKED && !W::COUNTED;
-        if by_itself { core::ptr::from_ref(&self.ready) as usize } else { 0 }
+        if by_itself && !self.machine.uses_levels() { core::ptr::from_ref(&self.ready) as usize } else { 0 }
     }
 
     fn out_of_fuel(&self, alone: bool) {
@@ -475,5 +491,7 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     fn finished(&self) {
         self.machine.set_finished();
         self.ready.clear();
+        #[cfg(feature = "large")]
+        drop(self.levels.take());
     }
 }

@@ -68,9 +68,13 @@ impl<L: Default> Machine<L> {
     pub(crate) fn host_step<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
+        me: &Process<L>,
         at: u32,
         number: i32,
     ) -> Result<(), Trap> {
+        if number < 0 {
+            return self.level_step(me, at, number);
+        }
         let mut words = [0; 4];
         for (number, word) in words.iter_mut().enumerate() {
             *word = self.memory.load_w(at + 4 * number as u32).ok_or(Trap::Address)?;

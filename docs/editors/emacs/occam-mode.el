@@ -7,7 +7,7 @@
 (defconst occam-mode-types
   '(
     "ANY" "BARRIER" "BOOL" "BYTE" "CHAN" "INT" "INT16" "INT32" "INT64" "PORT" "REAL32" "REAL64"
-    "TIMER"))
+    "TIMER" "UINT" "UINT16" "UINT32" "UINT64" "UINT8"))
 
 (defconst occam-mode-constants
   '(

@@ -118,6 +118,53 @@ PROC main ()
     }
 }
 
+/// A routine that waits for what never comes is cancelled, one that has got something is not, nor one that has ended.
+#[test]
+fn a_routine_on_a_thread_of_its_own_is_cancelled() {
+    let program = r#"#INCLUDE "course.module"
+#PRAGMA LINK "./libroutines.so"
+#PRAGMA EXTERNAL "PROC C.open () = 0"
+#PRAGMA EXTERNAL "PROC C.transmit (VAL BYTE b) = 0"
+#PRAGMA EXTERNAL "PROC BX.receive.or.not (CHAN INT kill?, RESULT BYTE b, RESULT INT got) = 0"
+#PRAGMA EXTERNAL "PROC C.killcall (CHAN INT kill!, RESULT INT result) = 0"
+PROC stop (CHAN INT kill!)
+  INITIAL INT result IS 1:
+  WHILE result <> 0
+    SEQ
+      C.killcall (kill!, result)
+      RESCHEDULE ()
+:
+PROC main (CHAN BYTE screen!)
+  CHAN INT kill, other:
+  BYTE b:
+  INT got, result:
+  SEQ
+    C.open ()
+    SEQ i = 0 FOR 20
+      SEQ
+        PAR
+          BX.receive.or.not (kill?, b, got)
+          stop (kill!)
+        ASSERT (got = (-4))
+    C.killcall (kill!, result)
+    out.int (result, 0, screen!)
+    PAR
+      BX.receive.or.not (kill?, b, got)
+      SEQ
+        C.killcall (other!, result)
+        out.int (result, 3, screen!)
+        C.transmit ('y')
+    out.int (got, 3, screen!)
+    screen ! b
+:
+"#;
+    let folder = Folder::new("cancel").with("cancel.occ", program);
+    for how in [&["--workers", "1"][..], &["--workers", "2"], &["--seed", "7"]] {
+        let output = folder.raddle(&[&["run"], how, &["cancel.occ"]].concat());
+        assert_eq!(text(&output.stdout), "-1 -1  1y", "{how:?}: {}", text(&output.stderr));
+    }
+}
+
 #[test]
 fn tests_may_call_foreign_routines() {
     let program = r#"#PRAGMA EXTERNAL "PROC C.sum (VAL []INT a, INT total) = 0"

@@ -12,9 +12,11 @@ mod graph;
 mod hostile;
 mod info;
 mod lab;
+mod libraries;
 mod lsp;
 mod mpi;
 mod pages;
+mod priorities;
 mod process;
 mod programs;
 mod refused;
@@ -26,6 +28,7 @@ mod tested;
 mod top;
 mod trace;
 mod transcripts;
+mod unsigned;
 
 #[path = "../../../raddle-core/tests/support/guard.rs"]
 mod guard;

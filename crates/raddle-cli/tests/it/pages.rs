@@ -76,6 +76,22 @@ fn a_glider_glides_by_the_phases_of_a_barrier() {
 }
 
 #[test]
+fn birds_and_balls_go_the_same_ways_however_many_workers_there_are() {
+    let wanted = [
+        ("balls", "20 steps, walls met: 4, sum #5599A23A\n"),
+        ("flocking", "20 steps; with the flock fly 35 of 60; it goes by -91,20\n"),
+    ];
+    for (name, wanted) in wanted {
+        let path = format!("{}/../../examples/{name}.occ", env!("CARGO_MANIFEST_DIR"));
+        for options in [&["--workers", "1"][..], &["--workers", "2"], &["--workers", "8"], &["--seed", "3"]] {
+            let output =
+                raddle().arg("run").args(options).args([&path, "--", "20"]).output().expect("it starts");
+            assert_eq!(text(&output.stdout), wanted, "{name} {options:?}: {}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
 fn equations_are_solved_by_lapack() {
     let program = "#INCLUDE \"course.module\"\n#INCLUDE \"lapack.module\"\nPROC main (CHAN BYTE screen!)\n\
                    \x20 INITIAL [4]REAL64 a IS [2.0(REAL64), 1.0(REAL64), 1.0(REAL64), 3.0(REAL64)]:\n\

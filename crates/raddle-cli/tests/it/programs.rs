@@ -32,7 +32,7 @@ impl World for CapturedOutput {
     }
 }
 
-fn compile(text: &str) -> raddle_bytecode::Verified {
+pub(crate) fn compile(text: &str) -> raddle_bytecode::Verified {
     let mut sources = Sources::new();
     let root = sources.add("generated", text).unwrap();
     let analysis = raddle_occam::analyse(&mut sources, root, &raddle_occam::Options::default(), &mut NoFiles);
@@ -47,7 +47,7 @@ fn compile(text: &str) -> raddle_bytecode::Verified {
 }
 
 /// What a program writes, or that a run-time error ended it.
-fn run(program: &raddle_bytecode::Verified, options: RunOptions) -> Option<String> {
+pub(crate) fn run(program: &raddle_bytecode::Verified, options: RunOptions) -> Option<String> {
     let paper = Arc::new(CapturedOutput::default());
     let outcome = raddle_host::run(program.clone(), options, paper.clone()).unwrap();
     let text = String::from_utf8_lossy(&paper.0.lock().unwrap()).into_owned();

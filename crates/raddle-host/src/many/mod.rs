@@ -11,6 +11,7 @@
 //! new OS threads.
 
 mod hand_over;
+mod levels;
 mod outside;
 mod recorded;
 mod scheduler;
@@ -45,6 +46,8 @@ use std::time::Instant;
 struct WorkerSlot {
     local: UnsafeCell<WorkerLocal>,
     visits: Visits,
+    /// Turns that went by in a row, since somebody of a higher priority can run.
+    deferred: AtomicU32,
 }
 
 // SAFETY: the local is touched by the worker of that number only, and by the caller of `run` when all have ended.
@@ -79,6 +82,8 @@ struct MachineHost<'m> {
     handed_over: Mutex<Option<HandOver<&'m Process<Link>>>>,
     /// Whether there may be something in one of these two.
     has_handed_over: AtomicBool,
+    /// Who can run, of those with a higher priority than most.
+    above: levels::ReadyAbove,
 }
 
 /// How a program begins.
@@ -124,6 +129,7 @@ impl<'m> MachineHost<'m> {
             serial_phase: Mutex::new(None),
             handed_over: Mutex::new(None),
             has_handed_over: AtomicBool::new(false),
+            above: levels::ReadyAbove::default(),
         }
     }
 
@@ -277,6 +283,9 @@ unsafe impl Engine for MachineHost<'_> {
             // SAFETY: the worker took it out of a queue.
             let process = unsafe { self.process_of(link) };
             debug_assert!(!self.machine.is_keyboard(process), "it is of another engine");
+            if self.machine.uses_levels() && !scheduler.may_run(process) {
+                return;
+            }
             if let Err(fault) = self.machine.run(scheduler, local, process) {
                 self.end_here(turn, Some(Failure::Fault(fault)));
             }

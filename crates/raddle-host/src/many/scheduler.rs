@@ -26,24 +26,48 @@ pub(super) struct OnWorker<'h, 'm> {
     pub(super) turn: Turn<'h>,
 }
 
+impl OnWorker<'_, '_> {
+    /// Whether a process whose turn it is runs; if not, it is queued again. Asked once somebody has chosen a priority.
+    #[cold]
+    pub(super) fn may_run(&self, process: &Process<Link>) -> bool {
+        let deferred = &self.host.slots[self.turn.index()].deferred;
+        let runs = self.host.above.may_run(process, deferred, !self.turn.is_alone());
+        if !runs {
+            // SAFETY: it came out of a queue, and nobody runs it.
+            unsafe { self.turn.ready(link_of(process)) };
+        }
+        runs
+    }
+
+    #[inline(always)]
+    fn count(&self, process: &Process<Link>) {
+        if self.host.machine.uses_levels() {
+            self.host.above.ready(process);
+        }
+    }
+}
+
 impl Scheduler for OnWorker<'_, '_> {
     const SHARED: bool = true;
     type Link = Link;
 
     #[inline(always)]
     fn ready(&self, process: &Process<Link>) {
+        self.count(process);
         // SAFETY: the machine gives up the process, which stays until the runtime has ended.
         unsafe { self.turn.ready(link_of(process)) };
     }
 
     #[inline(always)]
     fn ready_here(&self, process: &Process<Link>) -> bool {
+        self.count(process);
         // SAFETY: as above.
         unsafe { self.turn.ready(link_of(process)) }
     }
 
     #[inline(always)]
     fn begin(&self, process: &Process<Link>, many: bool) {
+        self.count(process);
         if many {
             process.link.belongs_to(self.host.handle());
             process.link.forget_worker();
@@ -57,9 +81,14 @@ impl Scheduler for OnWorker<'_, '_> {
 
     #[inline(always)]
     fn next(&self) -> Option<&Process<Link>> {
-        let link = self.turn.next(self.host.handle())?;
-        // SAFETY: it came out of a queue.
-        Some(unsafe { self.host.process_of(link) })
+        loop {
+            let link = self.turn.next(self.host.handle())?;
+            // SAFETY: it came out of a queue.
+            let process = unsafe { self.host.process_of(link) };
+            if !self.host.machine.uses_levels() || self.may_run(process) {
+                return Some(process);
+            }
+        }
     }
 
     fn out_of_fuel(&self, _: bool) {

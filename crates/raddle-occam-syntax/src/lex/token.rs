@@ -89,7 +89,8 @@ kinds! {
         Real32 "REAL32" Real64 "REAL64" Rec "REC" Record "RECORD" Recursive "RECURSIVE" Rem "REM" Reshapes "RESHAPES"
         Resign "RESIGN" Result "RESULT" Retypes "RETYPES" Round "ROUND" Seq "SEQ" Shared "SHARED" Size "SIZE"
         Skip "SKIP" Step "STEP" Stop "STOP" Suspend "SUSPEND" Sync "SYNC" Timer "TIMER" Times "TIMES" True "TRUE"
-        Trunc "TRUNC" Type "TYPE" Val "VAL" Valof "VALOF" Vecspace "VECSPACE" While "WHILE" Workspace "WORKSPACE"
+        Trunc "TRUNC" Type "TYPE" Uint "UINT" Uint16 "UINT16" Uint32 "UINT32" Uint64 "UINT64" Uint8 "UINT8" Val "VAL"
+        Valof "VALOF" Vecspace "VECSPACE" While "WHILE" Workspace "WORKSPACE"
     }
 }
 
@@ -108,6 +109,20 @@ impl TokenKind {
     /// Whether it begins one of the predefined types' names.
     pub fn is_basic_type(self) -> bool {
         use TokenKind::*;
-        matches!(self, Bool | ByteType | Int | Int16 | Int32 | Int64 | Real32 | Real64)
+        matches!(
+            self,
+            Bool | ByteType
+                | Int
+                | Int16
+                | Int32
+                | Int64
+                | Uint
+                | Uint8
+                | Uint16
+                | Uint32
+                | Uint64
+                | Real32
+                | Real64
+        )
     }
 }

@@ -5,23 +5,33 @@
 use super::basic::Basic;
 
 /// The smallest and largest value of a whole-number type.
-pub fn range(basic: Basic) -> (i64, i64) {
+pub fn range(basic: Basic) -> (i128, i128) {
     match basic {
         Basic::Bool => (0, 1),
-        Basic::Byte => (0, 255),
-        Basic::Int16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        Basic::Int | Basic::Int32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        _ => (i64::MIN, i64::MAX),
+        Basic::Byte | Basic::Uint8 => (0, 255),
+        Basic::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        Basic::Int | Basic::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        Basic::Uint16 => (0, u16::MAX.into()),
+        Basic::Uint | Basic::Uint32 => (0, u32::MAX.into()),
+        Basic::Uint64 => (0, u64::MAX.into()),
+        _ => (i64::MIN.into(), i64::MAX.into()),
     }
+}
+
+/// What a constant stands for: one of UINT64 is kept as an INT64 of the same bits.
+pub fn widen(value: i64, basic: Basic) -> i128 {
+    if basic == Basic::Uint64 { i128::from(value as u64) } else { i128::from(value) }
 }
 
 /// Brings a value into a type's range, as PLUS, MINUS and TIMES do.
 pub fn wrap(value: i128, basic: Basic) -> i64 {
     match basic {
         Basic::Bool => i64::from(value != 0),
-        Basic::Byte => i64::from(value as u8),
+        Basic::Byte | Basic::Uint8 => i64::from(value as u8),
         Basic::Int16 => i64::from(value as i16),
         Basic::Int | Basic::Int32 => i64::from(value as i32),
+        Basic::Uint16 => i64::from(value as u16),
+        Basic::Uint | Basic::Uint32 => i64::from(value as u32),
         _ => value as i64,
     }
 }
@@ -29,14 +39,23 @@ pub fn wrap(value: i128, basic: Basic) -> i64 {
 /// The value, if it is in the type's range.
 pub fn in_range(value: i128, basic: Basic) -> Option<i64> {
     let (low, high) = range(basic);
-    (i128::from(low)..=i128::from(high)).contains(&value).then_some(value as i64)
+    (low..=high).contains(&value).then_some(value as i64)
+}
+
+/// The value of a literal; a hexadecimal one may set the sign's bit.
+pub fn literal(value: u64, hex: bool, basic: Basic) -> Option<i64> {
+    if hex || basic == Basic::Uint64 {
+        Some(wrap(i128::from(value), basic))
+    } else {
+        i64::try_from(value).ok()
+    }
 }
 
 fn bits(basic: Basic) -> i64 {
     match basic {
-        Basic::Byte | Basic::Bool => 8,
-        Basic::Int16 => 16,
-        Basic::Int64 => 64,
+        Basic::Byte | Basic::Bool | Basic::Uint8 => 8,
+        Basic::Int16 | Basic::Uint16 => 16,
+        Basic::Int64 | Basic::Uint64 => 64,
         _ => 32,
     }
 }
@@ -66,6 +85,7 @@ pub(super) fn shifted_right(a: i128, count: i128, basic: Basic) -> Option<i64> {
 }
 
 pub(super) fn after(a: i128, b: i128, basic: Basic) -> Option<i64> {
-    let distance = wrap(a - b, basic);
-    truth(if basic == Basic::Byte { distance < 128 && a != b } else { distance > 0 })
+    let half = 1_i128 << (bits(basic) - 1);
+    let distance = (a - b) & (2 * half - 1);
+    truth(distance != 0 && distance < half)
 }

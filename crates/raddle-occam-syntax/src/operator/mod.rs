@@ -10,7 +10,7 @@ mod basic;
 mod fold;
 mod table;
 
-pub use fold::{in_range, range, wrap};
+pub use fold::{in_range, literal, range, widen, wrap};
 pub use table::{Dyadic, Monadic};
 
 use crate::lex::TokenKind;
@@ -196,7 +196,7 @@ impl Dyadic {
 
     /// What it makes of two values of a type; `None` where it would stop the program.
     pub fn fold(self, left: i64, right: i64, basic: Basic) -> Option<i64> {
-        (self.row().fold)(i128::from(left), i128::from(right), basic)
+        (self.row().fold)(widen(left, basic), widen(right, basic), basic)
     }
 
     /// Whether it compares, so that its result is no value of its operands' type.

@@ -100,6 +100,39 @@ impl Parser<'_> {
         place.text.char_indices().nth(column).map_or("", |(at, _)| &place.text[at..])
     }
 
+    /// Complains of what stands where a name must: perhaps a keyword is meant to be one.
+    pub(super) fn no_name<T>(&mut self, what: &str) -> Parsed<T> {
+        let text = self.sources.slice(self.span());
+        if crate::lex::keyword(text).is_none() || self.complained_here() {
+            return self.unexpected(what);
+        }
+        let message = format!("`{text}` is a keyword, and cannot be {what}");
+        let complaint = Diagnostic::new(Code::Unexpected, self.span(), message);
+        let small = text.to_ascii_lowercase();
+        self.diagnostics
+            .push(complaint.help(format!("take another name; `{small}`, in small letters, is one")));
+        Err(Failed)
+    }
+
+    /// What to say of a keyword that stands where a value or a variable may.
+    pub(super) fn keyword_help(&self, expected: &str) -> Option<String> {
+        let text = self.sources.slice(self.span());
+        crate::lex::keyword(text)?;
+        let used = match expected {
+            "an expression" => true,
+            "a process" => matches!(
+                self.peek(1),
+                TokenKind::Assign
+                    | TokenKind::Question
+                    | TokenKind::QuestionTwo
+                    | TokenKind::Bang
+                    | TokenKind::OpenSquare
+            ),
+            _ => false,
+        };
+        used.then(|| format!("`{text}` is a keyword, and no name"))
+    }
+
     /// Complains of a name that begins no process; perhaps it is a word in small letters.
     pub(super) fn no_action(&mut self, first: ExprId) -> Parsed<ProcessKind> {
         if self.kind() == TokenKind::Equal {

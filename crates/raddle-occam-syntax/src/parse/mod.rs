@@ -193,7 +193,13 @@ impl Parser<'_> {
             return Err(Failed);
         }
         let message = format!("found {} where {expected} is expected", self.kind().text());
-        self.fail(Code::Unexpected, self.span(), message)
+        let complaint = Diagnostic::new(Code::Unexpected, self.span(), message);
+        let complaint = match self.keyword_help(expected) {
+            Some(help) => complaint.help(help),
+            None => complaint,
+        };
+        self.diagnostics.push(complaint);
+        Err(Failed)
     }
 
     fn expect(&mut self, kind: TokenKind) -> Parsed<Token> {
@@ -202,7 +208,7 @@ impl Parser<'_> {
 
     fn ident(&mut self, what: &str) -> Parsed<Ident> {
         if self.kind() != TokenKind::Name {
-            return self.unexpected(what);
+            return self.no_name(what);
         }
         let token = self.bump();
         Ok(Ident { symbol: token.symbol, span: token.span })

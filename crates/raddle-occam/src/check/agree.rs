@@ -20,6 +20,25 @@ impl Checker<'_> {
         got
     }
 
+    /// Whether one is MOBILE.CHAN and the other an end of a CHAN TYPE: what moves from one to the other fits, or it is
+    /// found at run time that it does not.
+    pub(super) fn is_end_and_any(&self, one: TypeId, two: TypeId) -> bool {
+        let types = &self.program.types;
+        let end = |ty| matches!(types.get(ty), Type::End { .. });
+        let any = |ty| types.is_any_end(ty) && matches!(types.get(ty), Type::Mobile(_));
+        any(one) && end(two) || end(one) && any(two)
+    }
+
+    /// An end that nobody else has is not copied with what it is in: that must be MOBILE, and moves.
+    pub(super) fn no_copy_of_ends(&mut self, value: ExprId, ty: TypeId) {
+        let types = &self.program.types;
+        if !matches!(types.get(ty), Type::Mobile(_) | Type::End { .. }) && types.holds_sole_end(ty) {
+            let message =
+                format!("this would copy the ends in it, and there is one of each only: {}", self.show(ty));
+            self.complain(Code::TypeMismatch, self.span(value), message);
+        }
+    }
+
     /// How a value of one basic type becomes one of another, if at all; each with whether it is REAL.
     fn how_to_convert(
         &self,

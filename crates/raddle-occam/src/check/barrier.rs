@@ -22,8 +22,12 @@ impl Checker<'_> {
     pub(super) fn no_barrier_value(&mut self, mode: Mode, ty: TypeId, span: Span) {
         let types = &self.program.types;
         let given = mode == Mode::Initial && matches!(types.get(ty), Type::Mobile(_));
-        if types.is_barrier(ty) && matches!(mode, Mode::Val | Mode::Initial) && !given {
+        let barriers = types.is_barrier(ty) || types.holds_barriers(ty);
+        if barriers && matches!(mode, Mode::Val | Mode::Initial) && !given {
             self.complain(Code::TypeMismatch, span, "a BARRIER is no value: leave out VAL or INITIAL");
+        }
+        if mode == Mode::Val && self.program.types.is_any_end(ty) {
+            self.complain(Code::TypeMismatch, span, "who gets a MOBILE.CHAN has it: leave out VAL");
         }
     }
 

@@ -5,7 +5,7 @@
 use super::Checker;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Monadic, Renaming};
 use crate::diag::Code;
-use crate::operator::{in_range, range, wrap};
+use crate::operator::{in_range, literal, range, widen};
 use crate::program::{Body, NameKind};
 use crate::types::{TypeId, Types};
 
@@ -41,7 +41,7 @@ impl Checker<'_> {
         match &ast.expr(expr).kind {
             ExprKind::Integer { value, hex, .. } => {
                 let basic = self.program.types.basic(ty)?;
-                Some(if *hex { wrap(i128::from(*value), basic) } else { i64::try_from(*value).ok()? })
+                literal(*value, *hex, basic)
             }
             ExprKind::Byte { value, .. } => Some(i64::from(*value)),
             ExprKind::Bool(value) => Some(i64::from(*value)),
@@ -60,12 +60,13 @@ impl Checker<'_> {
                 {
                     return None;
                 }
+                let from = self.program.types.basic(self.type_of(value))?;
                 let value = self.constant(value)?;
-                self.in_range(i128::from(value), basic)
+                self.in_range(widen(value, from), basic)
             }
             &ExprKind::Most { high, .. } => {
                 let (low, top) = range(self.program.types.basic(ty)?);
-                (!self.program.types.is_real(ty)).then_some(if high { top } else { low })
+                (!self.program.types.is_real(ty)).then_some((if high { top } else { low }) as i64)
             }
             &ExprKind::BytesInType(_) => self.values.get(&(u32::MAX - expr.0)).copied(),
             &ExprKind::BytesIn(value) => i64::try_from(self.program.types.bytes(self.type_of(value))?).ok(),
@@ -125,7 +126,7 @@ impl Checker<'_> {
         {
             return self.in_range(-i128::from(*value), basic);
         }
-        let value = i128::from(self.constant(value)?);
+        let value = widen(self.constant(value)?, basic);
         let value = operator.fold(value, basic);
         self.fault |= value.is_none();
         value

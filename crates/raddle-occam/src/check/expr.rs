@@ -6,6 +6,7 @@ use super::{Checker, RoutineFrame};
 use crate::ast::{Basic, Direction, Expr, ExprId, ExprKind, Ident, Rounding, TypeNodeId, Valof};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Meaning, NameId, NameKind};
+use crate::source::Span;
 use crate::symbol::Symbol;
 use crate::types::{Type, TypeId, Types};
 
@@ -86,7 +87,7 @@ impl Checker<'_> {
         if self.program.types.holds_process(ty) {
             self.complain(Code::TypeMismatch, self.span(value), "a process moves, and cannot be copied");
         }
-        if matches!(self.program.types.get(ty), Type::End { shared: false, .. }) {
+        if self.program.types.holds_sole_end(ty) {
             let message = format!("there is one {} only; ends that are SHARED can be copied", self.show(ty));
             self.complain(Code::TypeMismatch, self.span(value), message);
         }
@@ -151,8 +152,8 @@ impl Checker<'_> {
 
     fn literal_range(&mut self, value: u64, hex: bool, negated: bool, basic: Basic, ty: TypeId, expr: &Expr) {
         let (low, high) = crate::operator::range(basic);
-        let top = if hex { (i128::from(high) - i128::from(low)) as u64 } else { high as u64 };
-        if value > top && !(negated && value == high as u64 + 1 && low < 0) {
+        let (value, top) = (i128::from(value), if hex { high - low } else { high });
+        if value > top && !(negated && value == high + 1 && low < 0) {
             let message = format!("{value} is too large for {}", self.show(ty));
             self.complain(Code::LiteralRange, expr.span, message);
         }
@@ -200,7 +201,7 @@ impl Checker<'_> {
             let mut complaint = Diagnostic::new(Code::Conversion, self.span(value), message);
             if (real_to || real_from) && rounding == Rounding::Exact {
                 let end = self.ast.ty(to).span.hi;
-                let end = crate::source::Span::new(end, end);
+                let end = Span::new(end, end);
                 complaint = complaint
                     .help("say ROUND or TRUNC behind the type")
                     .fix("write TRUNC", end, " TRUNC")
@@ -350,6 +351,11 @@ impl Checker<'_> {
     }
 
     fn record_table(&mut self, elements: &[ExprId], ty: TypeId, record: u32) -> TypeId {
+        if self.program.types.is_any_end(ty) {
+            let span = elements.first().map_or(Span::default(), |&first| self.span(first));
+            self.complain(Code::TypeMismatch, span, "a table is no end of a CHAN TYPE");
+            return Types::ERROR;
+        }
         let wants: Vec<TypeId> =
             self.program.types.records[record as usize].fields.iter().map(|field| field.ty).collect();
         if wants.len() != elements.len() {

@@ -196,8 +196,11 @@ impl Checker<'_> {
             }
             (_, None) => ty,
         };
-        let to = self.expr_of(item.target, want);
-        self.must_stay_shared(item.target, to, want);
+        let to = self.expr(item.target, Some(want));
+        if !self.is_end_and_any(to, want) {
+            self.must_agree(item.target, want, to);
+            self.must_stay_shared(item.target, to, want);
+        }
         self.must_be_variable(item.target);
     }
 
@@ -285,8 +288,12 @@ impl Checker<'_> {
             }
             (_, None) => ty,
         };
-        let from = self.expr_of(item.value, want);
-        self.must_stay_shared(item.value, want, from);
+        let from = self.expr(item.value, Some(want));
+        self.no_copy_of_ends(item.value, from);
+        if !self.is_end_and_any(from, want) {
+            self.must_agree(item.value, want, from);
+            self.must_stay_shared(item.value, want, from);
+        }
         self.not_claimed(item.value);
     }
 }

@@ -303,12 +303,6 @@ impl Checker<'_> {
 fn known_elsewhere(name: &str) -> Option<&'static str> {
     Some(match name {
         "KERNEL.RUN" => "KERNEL.RUN runs a transputer's code, which no processor here has",
-        "UINT" | "UINT16" | "UINT32" | "UINT64" => {
-            "unsigned types are not supported yet; PLUS, MINUS and TIMES wrap around, and INT64 has more room"
-        }
-        "MOBILE.CHAN" => {
-            "MOBILE.CHAN is not supported yet; a PROTOCOL with CASE can carry ends of several CHAN TYPEs"
-        }
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@
 
 use super::Checker;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Monadic};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::operator::{Gives, Operands};
 use crate::program::{NameId, NameKind};
 use crate::symbol::Symbol;
@@ -48,6 +48,12 @@ impl Checker<'_> {
             return result;
         }
         let ty = self.program.types.immobile(ty);
+        if operator == Monadic::Minus && self.program.types.basic(ty).is_some_and(Basic::is_unsigned) {
+            let message = format!("- does not apply to {}, which has no negative values", self.show(ty));
+            let complaint = Diagnostic::new(Code::OperatorTypes, self.span(expr), message);
+            self.diagnostics.push(complaint.help("MINUS wraps around"));
+            return Types::ERROR;
+        }
         if !self.takes(row.operands, ty) && ty != Types::ERROR {
             let message = format!("{} does not apply to {}", operator.spelling(), self.show(ty));
             self.complain(Code::OperatorTypes, self.span(expr), message);

@@ -3,7 +3,7 @@
 //! Never: walks a body twice.
 
 use super::{Checker, RoutineFrame};
-use crate::ast::{ExprId, ExprKind, Formal, Ident, Mode, ProcessId, SpecId, TypeNodeId};
+use crate::ast::{ExprId, ExprKind, Formal, Ident, Mode, ProcessId, SharedEnds, SpecId, TypeNodeId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Body, NameId, NameKind, Routine, RoutineId};
 use crate::source::Span;
@@ -77,12 +77,15 @@ impl Checker<'_> {
         let Some(id) = self.program.routine_of(name) else { return name };
         // What it does is known to nobody here.
         self.program.routines[id.0 as usize].communicates = true;
+        let by_address = self.text(heading.name.symbol).starts_with("F.");
         for formal in self.program.routines[id.0 as usize].formals.clone() {
             let (ty, span) = (self.program.name(formal).ty, self.program.name(formal).span);
             let types = &self.program.types;
             let innermost = types.get(types.plain(types.innermost(ty)));
-            if !matches!(innermost, Type::Basic(_) | Type::Record(_) | Type::Error) {
-                let message = "a foreign routine takes numbers, records, and arrays of them";
+            // It names a call, and is never used as a channel.
+            let channel = matches!(types.get(ty), Type::Chan { shared: SharedEnds::No, .. }) && !by_address;
+            if !matches!(innermost, Type::Basic(_) | Type::Record(_) | Type::Error) && !channel {
+                let message = "a foreign routine takes numbers, records, arrays of them, and single channels";
                 self.complain(Code::TypeMismatch, span, message);
             }
         }

@@ -129,6 +129,9 @@ impl Checker<'_> {
         if mode == Mode::Val || mode == Mode::Initial {
             let barrier = mode == Mode::Val && self.program.types.is_barrier(got);
             self.no_process_value(mode, got, self.span(value));
+            if mode == Mode::Initial {
+                self.no_copy_of_ends(value, got);
+            }
             if barrier || self.program.types.is_channel_like(got) {
                 self.complain(Code::TypeMismatch, self.span(value), "a channel or timer is no value");
             }
@@ -186,6 +189,12 @@ impl Checker<'_> {
         if got == Types::ERROR || written == Types::ERROR || types.is_channel_like(got) {
             return written;
         }
+        let whole = types.immobile(got);
+        if let Some(of) = [whole, written].into_iter().find(|&ty| types.holds_addresses(ty)) {
+            let message = format!("{} has MOBILEs or ends in it, and no bytes of its own", self.show(of));
+            self.complain(Code::TypeMismatch, span, message);
+            return Types::ERROR;
+        }
         let Some(from) = types.bytes(got) else { return written };
         if let Some(to) = types.bytes(written) {
             if from != to {
@@ -217,8 +226,9 @@ impl Checker<'_> {
         let mut list = Vec::new();
         for field in fields {
             let mut ty = self.data(field.ty, false);
-            if self.program.types.is_barrier(ty) {
-                let message = "barriers in records are not supported yet";
+            let types = &self.program.types;
+            if types.is_barrier(ty) || types.holds_barriers(ty) {
+                let message = "a BARRIER is no part of a value, so it is none of a record's";
                 self.complain(Code::NotSupported, field.name.span, message);
                 ty = Types::ERROR;
             }

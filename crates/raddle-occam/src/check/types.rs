@@ -37,11 +37,6 @@ impl Checker<'_> {
                 if element == Types::ERROR {
                     return element;
                 }
-                if self.program.types.get(element) == Type::Barrier {
-                    let message = "arrays of BARRIERs are not supported yet";
-                    self.complain(Code::NotSupported, ast.ty(node).span, message);
-                    return Types::ERROR;
-                }
                 Type::Array { size, element }
             }
             &TypeKind::Chan { protocol, shared } => {
@@ -68,6 +63,12 @@ impl Checker<'_> {
                 if matches!(self.program.types.get(of), Type::Mobile(_)) {
                     // A MOBILE RECORD is one already.
                     return of;
+                }
+                if self.program.types.as_array(of).is_some() && self.program.types.holds_barriers(of) {
+                    let message =
+                        "an array of BARRIERs stays where it is; MOBILE BARRIERs may be in a MOBILE array";
+                    self.complain(Code::NotSupported, ast.ty(node).span, message);
+                    return Types::ERROR;
                 }
                 Type::Mobile(of)
             }
@@ -118,6 +119,10 @@ impl Checker<'_> {
     }
 
     fn named_type(&mut self, name: Ident) -> TypeId {
+        if self.text(name.symbol) == "MOBILE.CHAN" && self.find(name.symbol).is_none() {
+            let fields = [" end", " number"].map(|text| self.program.symbols.intern(text));
+            return self.program.types.any_end(name.symbol, fields);
+        }
         let id = self.lookup(name);
         let declared = self.program.name(id);
         let (kind, ty) = (declared.kind, declared.ty);

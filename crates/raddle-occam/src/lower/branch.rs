@@ -68,7 +68,7 @@ impl Lowerer<'_> {
     }
 
     fn fits_slot(&self, value: ExprId) -> bool {
-        matches!(self.class(value), Class::Word | Class::Half | Class::Byte | Class::Bool)
+        matches!(self.class(value), Class::Word | Class::Half | Class::UHalf | Class::Byte | Class::Bool)
     }
 
     fn compare(&mut self, operator: Dyadic, left: ExprId, right: ExprId, when: bool, label: Label) {

@@ -6,7 +6,7 @@ use super::function::{Dim, View};
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
 use crate::ast::{Basic, ExprId, ExprKind, Mode, Monadic, Renaming};
-use crate::operator::{in_range, range, wrap};
+use crate::operator::{in_range, literal, range, widen};
 use crate::program::{NameId, NameKind};
 use crate::types::TypeId;
 
@@ -33,7 +33,7 @@ impl Lowerer<'_> {
                 if types.is_real(ty) {
                     return None;
                 }
-                Some(if *hex { wrap(i128::from(*value), basic) } else { i64::try_from(*value).ok()? })
+                literal(*value, *hex, basic)
             }
             ExprKind::Byte { value, .. } => Some(i64::from(*value)),
             ExprKind::Bool(value) => Some(i64::from(*value)),
@@ -62,12 +62,12 @@ impl Lowerer<'_> {
                 if types.is_real(ty) || types.is_real(self.program.type_of(value)) {
                     return None;
                 }
-                let value = self.fold(value)?;
-                (wrap(i128::from(value), basic) == value).then_some(value)
+                let from = types.basic(self.program.type_of(value))?;
+                in_range(widen(self.fold(value)?, from), basic)
             }
             &ExprKind::Most { high, .. } => {
                 let (low, top) = range(types.basic(ty)?);
-                (!types.is_real(ty)).then_some(if high { top } else { low })
+                (!types.is_real(ty)).then_some((if high { top } else { low }) as i64)
             }
             &ExprKind::BytesInType(_) => self.program.values.get(&(u32::MAX - expr.0)).copied(),
             &ExprKind::BytesIn(value) => i64::try_from(types.bytes(self.program.type_of(value))?).ok(),
@@ -79,13 +79,13 @@ impl Lowerer<'_> {
         if matches!(basic, Basic::Real32 | Basic::Real64) {
             return None;
         }
-        let literal = match (operator, &self.ast.expr(value).kind) {
+        let negated = match (operator, &self.ast.expr(value).kind) {
             (Monadic::Minus, ExprKind::Integer { value, hex: false, .. }) => Some(-i128::from(*value)),
             _ => None,
         };
-        match literal {
+        match negated {
             Some(value) => in_range(value, basic),
-            None => operator.fold(i128::from(self.fold(value)?), basic),
+            None => operator.fold(widen(self.fold(value)?, basic), basic),
         }
     }
 
@@ -110,7 +110,8 @@ impl Lowerer<'_> {
         match self.shape(ty) {
             Shape::Scalar(_) => {
                 let mut bytes = self.bytes_of(expr, ty)?;
-                let negative = bytes.len() == 2 && bytes[1] >= 0x80;
+                let signed = self.shape(ty) != Shape::Scalar(Class::UHalf);
+                let negative = signed && bytes.len() == 2 && bytes[1] >= 0x80;
                 bytes.resize(8, if negative { 0xFF } else { 0 });
                 Some(Constant::Scalar(u64::from_le_bytes(bytes.try_into().ok()?)))
             }

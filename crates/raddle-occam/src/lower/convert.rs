@@ -29,6 +29,9 @@ impl Lowerer<'_> {
     }
 
     fn whole_to_whole(&mut self, from_class: Class, class: Class, from: Slot, to: Slot) {
+        if is_unsigned(from_class) || is_unsigned(class) {
+            return self.between_unsigned(from_class, class, from, to);
+        }
         let code = &mut self.f.code;
         match (from_class, class) {
             (Class::Long, Class::Long) => code.mov_l(to, from),
@@ -46,6 +49,14 @@ impl Lowerer<'_> {
     }
 
     fn whole_to_real(&mut self, from_class: Class, class: Class, from: Slot, to: Slot, mode: i32) {
+        match from_class {
+            Class::ULong => return self.unsigned_to_real(class, from, to, mode),
+            Class::UWord => {
+                let wide = self.widened(from_class, from);
+                return self.whole_to_real(Class::Long, class, wide, to, mode);
+            }
+            _ => {}
+        }
         let code = &mut self.f.code;
         match (from_class, class) {
             (Class::Long, Class::Real) => code.l_to_f(to, from, mode),
@@ -56,6 +67,15 @@ impl Lowerer<'_> {
     }
 
     fn real_to_whole(&mut self, from_class: Class, class: Class, from: Slot, to: Slot, mode: i32) {
+        match class {
+            Class::ULong => return self.real_to_unsigned(from_class, from, to, mode),
+            Class::UHalf | Class::UWord => {
+                let wide = self.slots(2);
+                self.real_to_whole(from_class, Class::Long, from, wide, mode);
+                return self.between_unsigned(Class::Long, class, wide, to);
+            }
+            _ => {}
+        }
         let code = &mut self.f.code;
         match (from_class, class) {
             (Class::Real, Class::Long) => code.f_to_l(to, from, mode),
@@ -67,6 +87,11 @@ impl Lowerer<'_> {
             self.check_range(to, class);
         }
     }
+}
+
+/// Whether a slot of the class may hold what is negative as an INT.
+fn is_unsigned(class: Class) -> bool {
+    matches!(class, Class::UHalf | Class::UWord | Class::ULong)
 }
 
 fn is_real(class: Class) -> bool {

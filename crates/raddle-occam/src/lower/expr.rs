@@ -30,7 +30,7 @@ impl Lowerer<'_> {
     /// The slot of a name whose value can be used where it is.
     fn own_slot(&mut self, expr: ExprId, class: Class) -> Option<Slot> {
         let ExprKind::Name(_) = self.ast.expr(expr).kind else { return None };
-        if class == Class::Half || self.is_mobile(expr) || self.fold(expr).is_some() {
+        if matches!(class, Class::Half | Class::UHalf) || self.is_mobile(expr) || self.fold(expr).is_some() {
             return None;
         }
         match self.home(self.program.name_of(expr))? {

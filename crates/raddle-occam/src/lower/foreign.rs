@@ -4,6 +4,7 @@
 
 use super::Lowerer;
 use super::pass::Pass;
+use super::shape::Shape;
 use crate::program::{NameId, RoutineId};
 use std::fmt::Write as _;
 
@@ -48,6 +49,7 @@ impl Lowerer<'_> {
     fn as_passed(&self, formal: NameId) -> String {
         let ty = self.program.name(formal).ty;
         match self.pass_formal(formal) {
+            Pass::Value(_) if matches!(self.shape(ty), Shape::Chan(_)) => "c".to_owned(),
             Pass::Value(class) if class.slots() == 2 => "l".to_owned(),
             Pass::Value(_) => "w".to_owned(),
             Pass::View(_) => {

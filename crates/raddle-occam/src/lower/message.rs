@@ -112,6 +112,9 @@ impl Lowerer<'_> {
     fn narrow(&mut self, to: Slot, from: Slot, class: Class) {
         match class {
             Class::Long => self.f.code.l_to_w(to, from),
+            // What is too large is negative then, or does not fit, and no array has so many elements.
+            Class::ULong => self.f.code.l_to_w(to, from),
+            Class::UHalf => self.low_half(to, from),
             _ => self.f.code.mov(to, from),
         }
     }
@@ -154,6 +157,11 @@ impl Lowerer<'_> {
         during: ProcessId,
         after: Option<ProcessId>,
     ) {
+        if matches!(kind, InputKind::Items(_)) && self.is_instant(during) {
+            self.input(channel, kind);
+            self.process(during);
+            return after.into_iter().for_each(|after| self.process(after));
+        }
         self.note_end(channel, false);
         let at = self.channel(channel);
         match kind {
@@ -313,7 +321,9 @@ impl Lowerer<'_> {
             let place = self.place(target);
             let slot = self.slot();
             self.input_slot(channel, slot, bytes);
-            return self.store_mobile(&place, slot, ty);
+            let wanted = self.program.type_of(target);
+            let value = self.got_as(slot, ty, wanted);
+            return self.store_mobile(&place, value, ty);
         }
         let place = match self.is_mobile(target) {
             true => Storage::Memory(self.mobile_address(target), 0),

@@ -158,6 +158,17 @@ impl Lowerer<'_> {
     pub(super) fn mobile_value(&mut self, expr: ExprId, ty: TypeId) -> Slot {
         let ast = self.ast;
         let own = self.program.type_of(expr);
+        match (self.program.types.is_any_end(own), self.program.types.is_any_end(ty)) {
+            (false, true) if matches!(self.shape(own), Shape::End(_)) => {
+                let end = self.mobile_value(expr, own);
+                return self.any_of(end, own);
+            }
+            (true, false) if matches!(self.shape(ty), Shape::End(_)) => {
+                let any = self.mobile_value(expr, own);
+                return self.end_of_any(any, ty);
+            }
+            _ => {}
+        }
         if self.is_mobile_barrier(own) && !matches!(ast.expr(expr).kind, ExprKind::NewMobile(_)) {
             let to = self.end_value(expr);
             self.share_barrier(to);
@@ -196,6 +207,42 @@ impl Lowerer<'_> {
                 to
             }
             _ => self.mobile_of(expr, ty),
+        }
+    }
+
+    /// A MOBILE.CHAN of an end.
+    fn any_of(&mut self, end: Slot, ty: TypeId) -> Slot {
+        let (any, number) = (self.slot(), self.slot());
+        self.f.code.alloc_i(any, 8);
+        self.f.code.ldi(number, self.program.types.end_number(ty).unwrap_or(0) as i32);
+        self.f.code.str_w(end, any, 0);
+        self.f.code.str_w(number, any, 4);
+        any
+    }
+
+    /// The end in a MOBILE.CHAN, which is gone then; traps if it is one of another type.
+    pub(super) fn end_of_any(&mut self, any: Slot, ty: TypeId) -> Slot {
+        let (end, number, wanted) = (self.slot(), self.slot(), self.slot());
+        let (there, right) = (self.f.code.label(), self.f.code.label());
+        self.f.code.jnz(any, there);
+        self.trap(Trap::Undefined);
+        self.f.code.bind(there);
+        self.f.code.ldr_w(number, any, 4);
+        self.f.code.ldi(wanted, self.program.types.end_number(ty).unwrap_or(0) as i32);
+        self.f.code.jeq(number, wanted, right);
+        self.trap(Trap::Tag);
+        self.f.code.bind(right);
+        self.f.code.ldr_w(end, any, 0);
+        self.f.code.free(any);
+        end
+    }
+
+    /// What has been input by a protocol of that type, as what a variable of another one is to get.
+    pub(super) fn got_as(&mut self, got: Slot, ty: TypeId, wanted: TypeId) -> Slot {
+        match (self.program.types.is_any_end(ty), self.program.types.is_any_end(wanted)) {
+            (true, false) if matches!(self.shape(wanted), Shape::End(_)) => self.end_of_any(got, wanted),
+            (false, true) if matches!(self.shape(ty), Shape::End(_)) => self.any_of(got, ty),
+            _ => got,
         }
     }
 

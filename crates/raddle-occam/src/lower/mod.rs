@@ -25,6 +25,7 @@ mod expr;
 mod foreign;
 mod fork;
 mod function;
+mod instant;
 mod message;
 mod mobile;
 mod operator;
@@ -40,6 +41,7 @@ mod shape;
 mod spec;
 mod suspend;
 mod table;
+mod unsigned;
 mod watch;
 
 use raddle_bytecode::Module;

@@ -7,7 +7,7 @@ use super::{Lowerer, Slot};
 use crate::ast::{Dyadic, ExprId, Monadic};
 use crate::operator::{Immediate, MonadicLowering, Narrow};
 use crate::program::NameId;
-use raddle_bytecode::Insn;
+use raddle_bytecode::{Insn, Trap};
 
 impl Lowerer<'_> {
     pub(super) fn monadic(&mut self, expr: ExprId, operator: Monadic, value: ExprId, to: Slot) {
@@ -19,10 +19,10 @@ impl Lowerer<'_> {
         match operator.row().lowering {
             MonadicLowering::Direct { word, long, reals, narrow } => {
                 let op = match class {
-                    Class::Long => long,
+                    Class::Long | Class::ULong => long,
                     Class::Real => reals.map(|(single, _)| single),
                     Class::Double => reals.map(|(_, double)| double),
-                    Class::Word | Class::Half | Class::Byte | Class::Bool => Some(word),
+                    _ => Some(word),
                 };
                 self.f.code.push(Insn::new(op.unwrap_or(word), to, from, 0));
                 self.keep_in_range(narrow, to, class);
@@ -50,6 +50,7 @@ impl Lowerer<'_> {
         match class {
             Class::Byte => self.f.code.chk_b(slot, slot),
             Class::Half => self.f.code.chk_h(slot, slot),
+            Class::UHalf => self.must_fit(slot, Class::Word, 16, Trap::Overflow),
             Class::Bool => self.f.code.chk_bool(slot, slot),
             _ => {}
         }
@@ -60,6 +61,7 @@ impl Lowerer<'_> {
         match class {
             Class::Byte | Class::Bool => self.f.code.wrap_b(slot, slot),
             Class::Half => self.f.code.wrap_h(slot, slot),
+            Class::UHalf => self.low_half(slot, slot),
             _ => {}
         }
     }
@@ -134,22 +136,25 @@ impl Lowerer<'_> {
     /// `to := a operator b`.
     pub(super) fn apply(&mut self, operator: Dyadic, class: Class, to: Slot, a: Slot, b: Slot) {
         let lowering = operator.row().lowering;
+        if self.unsigned(operator, class, to, a, b) {
+            return;
+        }
         let op = match class {
-            Class::Long => Some(lowering.long),
+            Class::Long | Class::ULong => Some(lowering.long),
             Class::Real => lowering.reals.map(|(single, _)| single),
             Class::Double => lowering.reals.map(|(_, double)| double),
-            Class::Word | Class::Half | Class::Byte | Class::Bool => Some(lowering.word),
+            _ => Some(lowering.word),
         };
         // The checker lets no real to an operator that has none.
         let Some(op) = op else { return };
         let (mut a, b) = if lowering.swapped { (b, a) } else { (a, b) };
         let bits = match class {
             Class::Byte => 8,
-            Class::Half => 16,
+            Class::Half | Class::UHalf => 16,
             _ => 32,
         };
         match lowering.narrow {
-            Narrow::After if matches!(class, Class::Half | Class::Byte | Class::Bool) => {
+            Narrow::After if matches!(class, Class::Half | Class::UHalf | Class::Byte | Class::Bool) => {
                 return self.after(class, to, a, b);
             }
             Narrow::ShiftLeft | Narrow::ShiftRight if bits < 32 => self.f.code.chk_shift(b, bits),
@@ -168,7 +173,7 @@ impl Lowerer<'_> {
     fn after(&mut self, class: Class, to: Slot, a: Slot, b: Slot) {
         let (distance, zero) = (self.slot(), self.slot());
         self.f.code.minus(distance, a, b);
-        self.wrap(distance, class);
+        self.wrap(distance, if class == Class::UHalf { Class::Half } else { class });
         self.f.code.ldi(zero, 0);
         self.f.code.lt(zero, zero, distance);
         if class == Class::Byte {

@@ -145,13 +145,18 @@ impl Lowerer<'_> {
         let code = &mut self.f.code;
         match *place {
             Storage::Slot(from) if class == Class::Half => code.wrap_h(to, from),
+            Storage::Slot(from) if class == Class::UHalf => self.low_half(to, from),
             Storage::Slot(from) => self.move_slots(to, from, class),
             Storage::Memory(at, offset) => self.load_at(at, offset, class, to),
             Storage::Element(at, index) => match class {
                 Class::Bool | Class::Byte => code.ald_b(to, at, index),
                 Class::Half => code.ald_h(to, at, index),
-                Class::Word | Class::Real => code.ald_w(to, at, index),
-                Class::Long | Class::Double => code.ald_l(to, at, index),
+                Class::UHalf => {
+                    code.ald_h(to, at, index);
+                    self.low_half(to, to);
+                }
+                Class::Word | Class::UWord | Class::Real => code.ald_w(to, at, index),
+                Class::Long | Class::ULong | Class::Double => code.ald_l(to, at, index),
             },
             Storage::View(ref view) => self.load_at(view.at, 0, class, to),
         }
@@ -171,8 +176,12 @@ impl Lowerer<'_> {
         match class {
             Class::Bool | Class::Byte => code.ldr_b(to, at, offset),
             Class::Half => code.ldr_h(to, at, offset),
-            Class::Word | Class::Real => code.ldr_w(to, at, offset),
-            Class::Long | Class::Double => code.ldr_l(to, at, offset),
+            Class::UHalf => {
+                code.ldr_h(to, at, offset);
+                self.low_half(to, to);
+            }
+            Class::Word | Class::UWord | Class::Real => code.ldr_w(to, at, offset),
+            Class::Long | Class::ULong | Class::Double => code.ldr_l(to, at, offset),
         }
     }
 
@@ -193,9 +202,9 @@ impl Lowerer<'_> {
             Storage::Memory(at, offset) => self.store_at(at, offset, class, from),
             Storage::Element(at, index) => match class {
                 Class::Bool | Class::Byte => code.ast_b(from, at, index),
-                Class::Half => code.ast_h(from, at, index),
-                Class::Word | Class::Real => code.ast_w(from, at, index),
-                Class::Long | Class::Double => code.ast_l(from, at, index),
+                Class::Half | Class::UHalf => code.ast_h(from, at, index),
+                Class::Word | Class::UWord | Class::Real => code.ast_w(from, at, index),
+                Class::Long | Class::ULong | Class::Double => code.ast_l(from, at, index),
             },
             Storage::View(ref view) => self.store_at(view.at, 0, class, from),
         }
@@ -206,9 +215,9 @@ impl Lowerer<'_> {
         let code = &mut self.f.code;
         match class {
             Class::Bool | Class::Byte => code.str_b(from, at, offset),
-            Class::Half => code.str_h(from, at, offset),
-            Class::Word | Class::Real => code.str_w(from, at, offset),
-            Class::Long | Class::Double => code.str_l(from, at, offset),
+            Class::Half | Class::UHalf => code.str_h(from, at, offset),
+            Class::Word | Class::UWord | Class::Real => code.str_w(from, at, offset),
+            Class::Long | Class::ULong | Class::Double => code.str_l(from, at, offset),
         }
     }
 

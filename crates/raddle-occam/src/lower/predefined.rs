@@ -74,7 +74,11 @@ impl Lowerer<'_> {
     ) {
         let Some(kind) = self.kind_of(callee) else {
             if self.program.spelling(callee) == "GETPRI" {
-                return self.f.code.ldi(results[0].0, 0);
+                let window = self.slots(4);
+                // Where all processes are alike, this one stays.
+                self.f.code.ldi(window, 16);
+                self.f.code.host(window, raddle_bytecode::GET_PRIORITY);
+                return self.f.code.mov(results[0].0, window);
             }
             return self.unsupported(callee, span);
         };
@@ -176,7 +180,12 @@ impl Lowerer<'_> {
             }
             "CAUSEERROR" => self.f.code.stop(),
             "RESCHEDULE" => self.f.code.resched(),
-            "SETPRI" => {}
+            "SETPRI" => {
+                let window = self.slots(4);
+                self.scalar_into(arguments[0], window);
+                self.f.code.host(window, raddle_bytecode::SET_PRIORITY);
+                self.f.code.resched();
+            }
             "HOST.CALL" => self.host_call(arguments, span),
             "RESIZE.MOBILE.ARRAY.1D" => self.resize(arguments[0], arguments[1]),
             _ => self.unsupported(callee, span),
@@ -186,9 +195,9 @@ impl Lowerer<'_> {
     /// A call of the host: its number is a constant, and the four variables go there and back.
     fn host_call(&mut self, arguments: &[ExprId], span: Span) {
         let number = self.bytes_of(arguments[0], Types::INT).and_then(|bytes| bytes.try_into().ok());
-        let own = |number: &i32| *number < raddle_bytecode::FOREIGN;
+        let own = |number: &i32| (0..raddle_bytecode::FOREIGN).contains(number);
         let Some(number) = number.map(i32::from_le_bytes).filter(own) else {
-            return self.refuse(span, "the number of HOST.CALL must be a constant below 65536");
+            return self.refuse(span, "the number of HOST.CALL must be a constant from 0 to 65535");
         };
         let window = self.slots(4);
         let places: Vec<Storage> = arguments[1..].iter().map(|&argument| self.place(argument)).collect();

@@ -8,29 +8,32 @@ use crate::ast::{Basic, SharedEnds};
 use crate::symbol::Symbol;
 use crate::types::{Type, TypeId, Types};
 
-/// How one value is computed with.
+/// How one value is computed with. Without sign: of BOOL, BYTE and `UHalf` the slot's other bits are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Bool,
     Byte,
     Half,
+    UHalf,
     Word,
+    UWord,
     Long,
+    ULong,
     Real,
     Double,
 }
 
 impl Class {
     pub(super) fn slots(self) -> u32 {
-        if matches!(self, Self::Long | Self::Double) { 2 } else { 1 }
+        if matches!(self, Self::Long | Self::ULong | Self::Double) { 2 } else { 1 }
     }
 
     pub(super) fn bytes(self) -> u32 {
         match self {
             Self::Bool | Self::Byte => 1,
-            Self::Half => 2,
-            Self::Word | Self::Real => 4,
-            Self::Long | Self::Double => 8,
+            Self::Half | Self::UHalf => 2,
+            Self::Word | Self::UWord | Self::Real => 4,
+            Self::Long | Self::ULong | Self::Double => 8,
         }
     }
 }
@@ -77,10 +80,13 @@ pub(super) const BUNDLE_CHANNELS: u32 = 12;
 pub(super) fn class_of(basic: Basic) -> Class {
     match basic {
         Basic::Bool => Class::Bool,
-        Basic::Byte => Class::Byte,
+        Basic::Byte | Basic::Uint8 => Class::Byte,
         Basic::Int16 => Class::Half,
         Basic::Int | Basic::Int32 => Class::Word,
         Basic::Int64 => Class::Long,
+        Basic::Uint16 => Class::UHalf,
+        Basic::Uint | Basic::Uint32 => Class::UWord,
+        Basic::Uint64 => Class::ULong,
         Basic::Real32 => Class::Real,
         Basic::Real64 => Class::Double,
     }
@@ -117,7 +123,8 @@ pub(super) fn size(types: &Types, ty: TypeId) -> u32 {
             }
             if record.packed { total } else { align(total, alignment(types, ty)) }
         }
-        Type::Mobile(_) | Type::End { .. } | Type::Chan { .. } => 4,
+        // Each is an address.
+        Type::Mobile(_) | Type::End { .. } | Type::Chan { .. } | Type::Barrier => 4,
         _ => 0,
     }
 }

@@ -5,7 +5,7 @@
 use super::Lowerer;
 use super::function::{Dim, Home, Owned, View};
 use super::place::Storage;
-use super::shape::{Shape, channel_bytes};
+use super::shape::{BARRIER_WORDS, Shape, channel_bytes};
 use crate::ast::{ExprId, Mode, Renaming, SpecId, SpecKind, TypeNodeId};
 use crate::program::NameId;
 use crate::types::TypeId;
@@ -69,8 +69,8 @@ impl Lowerer<'_> {
                 Home::Slot(slot)
             }
             Shape::Barrier => Home::Slot(self.new_barrier()),
-            Shape::Array if matches!(self.shape(self.innermost(ty)), Shape::Chan(_)) => {
-                Home::View(self.channels(ty))
+            Shape::Array if matches!(self.shape(self.innermost(ty)), Shape::Chan(_) | Shape::Barrier) => {
+                Home::View(self.blocks(ty))
             }
             Shape::Array if self.shape(self.innermost(ty)) == Shape::Timer => return,
             Shape::Array | Shape::Record(_) => {
@@ -86,13 +86,13 @@ impl Lowerer<'_> {
         self.f.homes.insert(name, home);
     }
 
-    /// An array of channels: their blocks, and the array of the blocks' addresses.
-    fn channels(&mut self, ty: TypeId) -> View {
+    /// An array of channels or barriers: their blocks, and the array of the blocks' addresses.
+    fn blocks(&mut self, ty: TypeId) -> View {
         let innermost = self.innermost(ty);
-        let Shape::Chan(shared) = self.shape(innermost) else {
-            return View { at: 2, dims: Vec::new(), frame: None };
+        let (bytes, is_barrier) = match self.shape(innermost) {
+            Shape::Chan(shared) => (channel_bytes(shared), false),
+            _ => (4 * BARRIER_WORDS, true),
         };
-        let bytes = channel_bytes(shared);
         let dims = self.const_dims(ty).unwrap_or_default();
         let count: u32 = dims.iter().map(|dim| if let Dim::Const(size) = dim { *size } else { 0 }).product();
         let addresses = self.room(ty, dims, false);
@@ -109,13 +109,19 @@ impl Lowerer<'_> {
             return addresses;
         }
         let mark = self.mark();
-        let (to, block, left) = (self.slot(), self.slot(), self.slot());
+        let (to, block, left, one) = (self.slot(), self.slot(), self.slot(), self.slot());
         self.f.code.mov(to, addresses.at);
         self.f.code.mov(block, blocks);
         self.f.code.ldi(left, count as i32);
+        self.f.code.ldi(one, 1);
         let again = self.f.code.label();
         self.f.code.bind(again);
         self.f.code.str_w(block, to, 0);
+        if is_barrier {
+            // One member, who has not come.
+            self.f.code.str_w(one, block, 0);
+            self.f.code.str_w(one, block, 4);
+        }
         self.f.code.plus_i(to, to, 4);
         self.f.code.plus_i(block, block, bytes as i32);
         self.f.code.add_i(left, left, -1);

@@ -14,6 +14,12 @@ use crate::diag::{Code, Diagnostic};
 use crate::program::NameId;
 use crate::source::Span;
 
+/// A barrier that a PAR enrolls its branches in.
+pub(crate) struct Enrolled {
+    root: NameId,
+    path: Vec<Step>,
+}
+
 impl Walker<'_> {
     /// A use of a barrier; the variables that it may be.
     fn use_barrier(&mut self, barrier: ExprId) -> Vec<NameId> {
@@ -42,14 +48,26 @@ impl Walker<'_> {
     }
 
     pub(crate) fn enroll(&mut self, barriers: &[ExprId], par: ProcessId) {
-        let mut roots = Vec::new();
+        let mut all = Vec::new();
         for &barrier in barriers {
             let found = self.use_barrier(barrier);
             self.enrolls_nothing_given(&found, self.ast.expr(barrier).span);
-            roots.extend(found);
+            let places = self.places(barrier).into_iter();
+            all.extend(places.map(|place| Enrolled { root: place.root, path: place.path }));
         }
-        self.enrolling = roots;
+        self.enrolling = all;
         self.process(par);
+    }
+
+    /// Of what a PAR enrolls its branches in, the barriers that are no elements of arrays: only their phases are known.
+    pub(crate) fn whole(enrolled: &[Enrolled]) -> Vec<NameId> {
+        enrolled.iter().filter(|it| it.path.is_empty()).map(|it| it.root).collect()
+    }
+
+    /// Whether it is a use of one of these barriers. An element is the same one if its subscript is the same value.
+    pub(crate) fn is_of(access: &Access, enrolled: &[Enrolled]) -> bool {
+        let Some((Step::Size, path)) = access.path.split_last() else { return false };
+        enrolled.iter().any(|it| it.root == access.root && it.path == path)
     }
 
     /// Whether it is a use of a barrier as its members make it, of that of another variable not.

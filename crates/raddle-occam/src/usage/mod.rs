@@ -99,7 +99,7 @@ struct Walker<'a> {
     claims: Vec<Claim>,
     claims_made: u32,
     /// What the branches of the PAR that comes next are members of.
-    enrolling: Vec<NameId>,
+    enrolling: Vec<barrier::Enrolled>,
     /// The barriers that the branches around are members of, and how far those have come; how many there have been.
     phases: Vec<phase::Membership>,
     memberships: u32,

@@ -4,6 +4,7 @@
 
 use super::Walker;
 use super::access::{Access, Use};
+use super::barrier::Enrolled;
 use super::claim::Held;
 use super::nearby::Nearby;
 use super::overlap::Instances;
@@ -18,7 +19,8 @@ const FEW: usize = 16;
 impl Walker<'_> {
     pub(crate) fn par(&mut self, body: &[ProcessId]) {
         let (start, claims) = (self.accesses.len(), self.claims_made);
-        let enrolled = std::mem::take(&mut self.enrolling);
+        let all = std::mem::take(&mut self.enrolling);
+        let enrolled = Walker::whole(&all);
         let (first, members) = (self.number_memberships(&enrolled), self.phases.len());
         let mut ends = Vec::new();
         let mut outcomes = Vec::new();
@@ -36,7 +38,7 @@ impl Walker<'_> {
         }
         self.parallel_depth -= 1;
         self.segment = segment;
-        self.compare((start, claims), &ends, &enrolled, first);
+        self.compare((start, claims), &ends, &all, (first, enrolled.len()));
         self.forget_own(start);
         self.join_all(outcomes);
     }
@@ -47,7 +49,8 @@ impl Walker<'_> {
         let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
         let (start, claims) = (self.accesses.len(), self.claims_made);
         let mark = self.table.next();
-        let enrolled = std::mem::take(&mut self.enrolling);
+        let all = std::mem::take(&mut self.enrolling);
+        let enrolled = Walker::whole(&all);
         let (first, members) = (self.number_memberships(&enrolled), self.phases.len());
         let mut number = None;
         self.parallel_depth += 1;
@@ -66,9 +69,12 @@ impl Walker<'_> {
         let index = self.program.replicator_names[replicator.number as usize];
         let alone = count.as_constant().is_some_and(|count| count <= 1);
         match number {
-            Some(number) if !alone && index != NameId::NONE => {
-                self.compare_instances((start, claims), index, (mark, number), (&enrolled, first))
-            }
+            Some(number) if !alone && index != NameId::NONE => self.compare_instances(
+                (start, claims),
+                index,
+                (mark, number),
+                (&all, (first, enrolled.len())),
+            ),
             _ => {}
         }
         let never = count.as_constant().is_some_and(|count| count <= 0);
@@ -132,7 +138,13 @@ impl Walker<'_> {
         channel && access.held.is_none() && self.is_shared(self.program.name(access.root).ty, access.what)
     }
 
-    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize], enrolled: &[NameId], first: u32) {
+    fn compare(
+        &mut self,
+        (start, claims): (usize, u32),
+        ends: &[usize],
+        enrolled: &[Enrolled],
+        numbers: (u32, usize),
+    ) {
         let branch = |at: usize| ends.partition_point(|&end| end <= at);
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
@@ -143,7 +155,7 @@ impl Walker<'_> {
             let apart = |one: usize, two: usize| {
                 branch(one) != branch(two) && !(members.contains_key(&one) && members.contains_key(&two))
             };
-            self.compare_group(group, (claims, (first, enrolled.len())), apart, &Instances::Same);
+            self.compare_group(group, (claims, numbers), apart, &Instances::Same);
         }
     }
 
@@ -152,7 +164,7 @@ impl Walker<'_> {
         (start, claims): (usize, u32),
         index: NameId,
         (mark, number): (u32, Sym),
-        (enrolled, first): (&[NameId], u32),
+        (enrolled, numbers): (&[Enrolled], (u32, usize)),
     ) {
         let instances = Instances::Different { mark, number };
         let groups = self.groups(start);
@@ -163,16 +175,16 @@ impl Walker<'_> {
             }
             let members = self.members_in(group, enrolled);
             let apart = |one: usize, two: usize| !(members.contains_key(&one) && members.contains_key(&two));
-            self.compare_group(group, (claims, (first, enrolled.len())), apart, &instances);
+            self.compare_group(group, (claims, numbers), apart, &instances);
         }
     }
 
     /// Of a barrier that the branches are members of, the accesses of its members.
-    fn members_in(&self, group: &[(NameId, usize)], enrolled: &[NameId]) -> FastMap<usize, ()> {
-        if !enrolled.contains(&group[0].0) {
+    fn members_in(&self, group: &[(NameId, usize)], enrolled: &[Enrolled]) -> FastMap<usize, ()> {
+        if enrolled.is_empty() {
             return FastMap::default();
         }
-        let members = group.iter().filter(|(_, at)| Walker::is_members(&self.accesses[*at]));
+        let members = group.iter().filter(|(_, at)| Walker::is_of(&self.accesses[*at], enrolled));
         members.map(|&(_, at)| (at, ())).collect()
     }
 

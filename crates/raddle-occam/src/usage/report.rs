@@ -13,7 +13,9 @@ use crate::symbol::FastMap;
 
 impl Walker<'_> {
     pub(crate) fn report_race(&mut self, one: &Access, two: &Access, meeting: &Meeting, how: &Instances) {
-        if self.program.types.is_barrier(self.program.name(one.root).ty) && Walker::is_members(one) {
+        let types = &self.program.types;
+        let ty = types.innermost(self.program.name(one.root).ty);
+        if types.is_barrier(ty) && Walker::is_members(one) {
             return self.report_barrier(one, two, how);
         }
         let text = self.program.spelling(one.root).to_owned();
@@ -76,7 +78,9 @@ impl Walker<'_> {
         if two.span != one.span {
             complaint = complaint.also(two.span, "and here");
         }
-        self.complain(complaint.help(format!("make each of them a member: PAR ENROLL {text}")));
+        let array = self.program.types.as_array(self.program.name(one.root).ty).is_some();
+        let which = if array { "[...]" } else { "" };
+        self.complain(complaint.help(format!("make each of them a member: PAR ENROLL {text}{which}")));
     }
 
     /// Whether values of names decide which element it is; an element of another array does not, nor what a loop did.

@@ -7,7 +7,7 @@ use super::computed::{Computed, Constants};
 use super::poly::{Fact, Poly};
 use super::quick;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Mode, Monadic, Renaming};
-use crate::operator::{Algebra, Lowering, RelationKind, wrap};
+use crate::operator::{Algebra, Lowering, RelationKind, literal};
 use crate::program::{NameId, NameKind};
 use crate::types::Types;
 use std::rc::Rc;
@@ -22,6 +22,10 @@ impl Walker<'_> {
     }
 
     fn known_value(&mut self, expr: ExprId) -> Option<Poly> {
+        // Its constants are kept as INT64s of the same bits, and no INT64 is as large.
+        if self.program.types.basic(self.program.type_of(expr)) == Some(Basic::Uint64) {
+            return None;
+        }
         if let Some(&constant) = self.program.constants.get(&expr.0) {
             return Some(Poly::constant(constant));
         }
@@ -29,9 +33,7 @@ impl Walker<'_> {
         match &self.ast.expr(expr).kind {
             ExprKind::Integer { value, hex, .. } => {
                 let basic = types.basic(self.program.type_of(expr))?;
-                let value =
-                    if *hex { wrap(i128::from(*value), basic) } else { i64::try_from(*value).ok()? };
-                Some(Poly::constant(value))
+                literal(*value, *hex, basic).map(Poly::constant)
             }
             ExprKind::Byte { value, .. } => Some(Poly::constant(i64::from(*value))),
             ExprKind::Name(_) if types.is_integer(self.program.type_of(expr)) => {

@@ -179,6 +179,9 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
         if let Err(stop) = self.cpu.dispatch::<true>() {
             self.stopped(stop);
         }
+        if self.cpu.machine.uses_levels() {
+            self.context.ring = self.cpu.scheduler.quick();
+        }
     }
 
     /// Where to go on after an instruction of the loop.

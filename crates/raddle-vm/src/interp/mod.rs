@@ -305,7 +305,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Resign => self.machine.resign::<S, SHARED>(self.scheduler, self.me, self.a())?,
                 Op::Resched => self.give_way()?,
                 Op::Host => {
-                    self.machine.host_step(self.scheduler, self.slot_at(self.insn.a), self.imm())?;
+                    self.machine.host_step(self.scheduler, self.me, self.slot_at(self.insn.a), self.imm())?;
                     self.spend(ROUTINE_COST)?;
                 }
                 Op::Stop => return Err(Stop::Trap(Trap::Stop)),

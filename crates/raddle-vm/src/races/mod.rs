@@ -334,7 +334,7 @@ impl HappensBefore {
     fn access<L>(&mut self, process: &Process<L>, at: u32, deed: Deed) -> Access {
         let flow = self.flow(process.id());
         let (flow, time) = (flow.number, flow.clock.get(flow.number));
-        Access { flow, time, process: process.id(), at, start: process.start.get(), deed }
+        Access { flow, time, process: process.id(), at, start: process.beginning(), deed }
     }
 }
 

@@ -105,7 +105,7 @@ impl<L: Default> Machine<L> {
             .code()
             .get(ip as usize)
             .is_some_and(|insn| matches!(insn.op.effect(), Effect::JoinMany | Effect::Sleep));
-        if again || ip == process.start.get() { ip } else { ip.saturating_sub(1) }
+        if again || ip == process.beginning() { ip } else { ip.saturating_sub(1) }
     }
 
     /// The channels that a process, and what has called it, has names for; from the outside in.
@@ -139,7 +139,7 @@ impl<L: Default> Machine<L> {
         let mut frames = self.frames(at, process.fp.get());
         let mut process = process;
         while lines.len() < CALLS_MAX {
-            let (start, number) = (self.place_of(process.start.get()), process.parent.get());
+            let (start, number) = (self.place_of(process.beginning()), process.parent.get());
             let Some(parent) = self.processes.get(number).filter(|_| number != 0) else {
                 self.add_calls(&frames, &SourceLocation::default(), &mut lines);
                 break;
@@ -172,7 +172,7 @@ impl<L: Default> Machine<L> {
         let module = self.program.module();
         let begins = |insn: &&Insn| {
             let function = module.functions.get(insn.imm() as usize);
-            function.is_some_and(|function| function.first == process.start.get())
+            function.is_some_and(|function| function.first == process.beginning())
         };
         module.code.iter().filter(|insn| insn.op.effect() == Effect::Spawn).any(|insn| begins(&insn))
     }
@@ -375,10 +375,10 @@ impl<L: Default> Machine<L> {
 
     /// Where the process and its ancestors began, and for which indices: no matter which schedule made it.
     fn way_to(&self, process: &Process<L>) -> (Vec<u32>, Vec<i32>) {
-        let mut starts = vec![process.start.get()];
+        let mut starts = vec![process.beginning()];
         let mut next = self.processes.get(process.parent.get());
         while let Some(parent) = next.filter(|parent| parent.id() != 0 && starts.len() < CALLS_MAX) {
-            starts.push(parent.start.get());
+            starts.push(parent.beginning());
             next = Some(parent.parent.get()).filter(|&id| id != 0).and_then(|id| self.processes.get(id));
         }
         let mut indices = self.within(process, self.stands_at(process)).1;
@@ -390,7 +390,7 @@ impl<L: Default> Machine<L> {
     /// From where to where the frame lies that an instance of a replicated PAR has for itself.
     fn own_frame(&self, process: &Process<L>) -> (u32, u32) {
         let module = self.program.module();
-        let start = process.start.get();
+        let start = process.beginning();
         let function = module.function_at(start).and_then(|number| module.functions.get(number as usize));
         let frames = self.frames(self.stands_at(process), process.fp.get());
         match (function, frames.last()) {

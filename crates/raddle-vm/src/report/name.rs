@@ -16,7 +16,7 @@ const LOOK_MAX: usize = 64;
 impl<L: Default> Machine<L> {
     /// Where the process began, as a number: those of equal numbers have equal names.
     pub fn beginning_of(&self, process: &Process<L>) -> u32 {
-        process.start.get()
+        process.beginning()
     }
 
     /// What a process that began there is called: the PROC that it is an instance of, else the one in which it stands,

@@ -54,7 +54,7 @@ impl<L: Default> Machine<L> {
         let doing = format!("{verb} {what}");
         let (name, place) = (self.function_name(access.at), self.place_of(access.at));
         // It may have ended since, and its number be another's.
-        let lives = self.processes.get(access.process).filter(|it| it.start.get() == access.start);
+        let lives = self.processes.get(access.process).filter(|it| it.beginning() == access.start);
         let (within, indices) = match lives.filter(|_| !earlier) {
             Some(process) => self.within(process, access.at),
             None => ([format!("in the process begun at {}", self.place_of(access.start))].into(), Vec::new()),

@@ -4,7 +4,7 @@ if exists("b:current_syntax")
 endif
 syntax case match
 setlocal iskeyword=@,48-57,.
-syntax keyword occamType ANY BARRIER BOOL BYTE CHAN INT INT16 INT32 INT64 PORT REAL32 REAL64 TIMER
+syntax keyword occamType ANY BARRIER BOOL BYTE CHAN INT INT16 INT32 INT64 PORT REAL32 REAL64 TIMER UINT UINT16 UINT32 UINT64 UINT8
 syntax keyword occamConstant FALSE MOSTNEG MOSTPOS TRUE
 syntax keyword occamOperator AFTER AND BITAND BITNOT BITOR BYTESIN CLONE DEFINED MINUS NOT OFFSETOF OR PLUS
 syntax keyword occamOperator REM ROUND SIZE TIMES TRUNC

@@ -1,5 +1,6 @@
 /* What the programs of foreign.rs call. */
 #include "raddle_foreign.h"
+#include <errno.h>
 #include <unistd.h>
 void _sum (raddle_words w)
 {
@@ -33,6 +34,13 @@ void _receive (raddle_words w)
 {
     uint8_t *byte = RADDLE_ADDRESS (w, 0);
     if (read (pipes[0], byte, 1) != 1) _exit (9);
+}
+void _receive_or_not (raddle_words w)
+{
+    uint8_t *byte = RADDLE_ADDRESS (w, 1);
+    int32_t *got = RADDLE_ADDRESS (w, 2);
+    ssize_t count = read (pipes[0], byte, 1);
+    *got = count == 1 ? 1 : -errno;
 }
 void _transmit (raddle_words w)
 {

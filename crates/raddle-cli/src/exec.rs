@@ -123,7 +123,9 @@ impl Exec {
         };
         if self.pthreads || self.itm {
             let mut preloaded = OsString::new();
-            for library in [(self.pthreads, &PTHREADS), (self.itm, &ITM)].into_iter().filter(|of| of.0).map(|of| of.1) {
+            for library in
+                [(self.pthreads, &PTHREADS), (self.itm, &ITM)].into_iter().filter(|of| of.0).map(|of| of.1)
+            {
                 preloaded = before(library.folder()?.join(library.file).as_os_str(), Some(preloaded));
             }
             put_before("LD_PRELOAD", &preloaded);

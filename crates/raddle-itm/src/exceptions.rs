@@ -1,11 +1,10 @@
-//! Owns: C++'s exceptions of a transaction: what was made and not thrown, and what is caught, when it is rolled back.
-//! May use: `heap`, `tx`.
+//! Owns: C++'s exceptions of a transaction: what was made and not thrown, and what is caught, to be rolled back.
+//! May use: `cxx`.
 //! Never: an exception of its own.
 //!
-//! It holds `unsafe` for the run-time library of C++, whose functions these calls stand for.
+//! It holds `unsafe` for the run-time library of C++, which has a function for that.
 
-use crate::heap::{cxx, optional};
-use crate::tx;
+use crate::cxx::optional;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -14,8 +13,8 @@ use std::sync::OnceLock;
 #[derive(Default)]
 pub(crate) struct Exceptions {
     /// Made, and not thrown.
-    made: Vec<*mut c_void>,
-    caught: u32,
+    pub(crate) made: Vec<*mut c_void>,
+    pub(crate) caught: u32,
 }
 
 impl Exceptions {
@@ -53,54 +52,4 @@ impl Exceptions {
         cleanup(null_mut(), thrown, self.caught);
         self.made.into_iter().for_each(|exception| cleanup(exception, null_mut(), 0));
     }
-}
-
-fn is_thrown(exception: *mut c_void) {
-    if tx::is_speculative() {
-        let tx = tx::current();
-        tx.exceptions.made.retain(|&made| made != exception);
-        // It may be freed while the transaction runs, and given to others.
-        tx.captured.remove(exception.addr());
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C-unwind" fn _ITM_cxa_allocate_exception(size: usize) -> *mut c_void {
-    let exception = cxx!(c"__cxa_allocate_exception": extern "C-unwind" fn(usize) -> *mut c_void)(size);
-    if tx::is_speculative() {
-        let tx = tx::current();
-        tx.exceptions.made.push(exception);
-        tx.captured.push(exception.addr(), size);
-    }
-    exception
-}
-
-#[unsafe(no_mangle)]
-extern "C-unwind" fn _ITM_cxa_free_exception(exception: *mut c_void) {
-    is_thrown(exception);
-    cxx!(c"__cxa_free_exception": extern "C-unwind" fn(*mut c_void))(exception);
-}
-
-#[unsafe(no_mangle)]
-extern "C-unwind" fn _ITM_cxa_throw(exception: *mut c_void, of: *mut c_void, destructor: *mut c_void) {
-    is_thrown(exception);
-    type Throw = extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_void);
-    cxx!(c"__cxa_throw": Throw)(exception, of, destructor);
-}
-
-#[unsafe(no_mangle)]
-extern "C-unwind" fn _ITM_cxa_begin_catch(exception: *mut c_void) -> *mut c_void {
-    if tx::is_speculative() {
-        tx::current().exceptions.caught += 1;
-    }
-    cxx!(c"__cxa_begin_catch": extern "C-unwind" fn(*mut c_void) -> *mut c_void)(exception)
-}
-
-#[unsafe(no_mangle)]
-extern "C-unwind" fn _ITM_cxa_end_catch() {
-    if tx::is_speculative() {
-        let caught = &mut tx::current().exceptions.caught;
-        *caught = caught.saturating_sub(1);
-    }
-    cxx!(c"__cxa_end_catch": extern "C-unwind" fn())();
 }

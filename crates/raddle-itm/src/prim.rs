@@ -1,5 +1,5 @@
 //! Owns: the atomics of the protocol, which are loom's in the models; and a sleep on one of them.
-//! May use: `libc`, `loom`.
+//! May use: `model`, `libc`, `loom`.
 //! Never: a policy.
 //!
 //! It holds `unsafe` for the system call, with an address that is an atomic's.

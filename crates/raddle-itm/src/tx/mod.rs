@@ -20,10 +20,10 @@ mod words;
 
 use crate::abi::{Properties, action};
 use crate::actions::Actions;
-use crate::begin::Caller;
+use crate::blocks::Blocks;
 use crate::exceptions::Exceptions;
 use crate::fault::{self, peek};
-use crate::heap::Blocks;
+use crate::jump::BeginCaller;
 use crate::turns::{self, CLOCK};
 use captured::Captured;
 use locals::Locals;
@@ -51,7 +51,7 @@ pub(crate) enum Mode {
 /// A transaction inside of another that may be cancelled by itself: what there was before.
 #[derive(Default)]
 struct Checkpoint {
-    caller: Caller,
+    caller: BeginCaller,
     depth: u32,
     /// How the outer one runs.
     mode: Mode,
@@ -69,7 +69,7 @@ pub(crate) struct Tx {
     mode: Mode,
     /// How many calls have begun it, and not ended yet.
     depth: u32,
-    caller: Caller,
+    caller: BeginCaller,
     /// The moment of all that it has read; or from which on it has the clock.
     moment: u64,
     written: Written,
@@ -107,7 +107,7 @@ pub(crate) fn fail(why: &str) -> ! {
 }
 
 /// Begins a transaction, or one inside of it. Returns what its code is to do.
-pub(crate) extern "C" fn begin(properties: u32, caller: &Caller) -> u32 {
+pub(crate) extern "C" fn begin(properties: u32, caller: &BeginCaller) -> u32 {
     let properties = Properties::new(properties);
     let tx = own::get().unwrap_or_else(own::make);
     if tx.depth > 0 {
@@ -158,7 +158,7 @@ impl Tx {
     }
 
     #[cold]
-    fn begin_inside(&mut self, properties: Properties, caller: &Caller) -> Result<u32, Conflict> {
+    fn begin_inside(&mut self, properties: Properties, caller: &BeginCaller) -> Result<u32, Conflict> {
         if !properties.has_no_abort() {
             self.checkpoints.push(Checkpoint {
                 caller: *caller,

@@ -17,9 +17,9 @@
 //! | 4 | the kind | the same |
 //! | 6-9 | its place in the list | the same, under a lock of this process |
 //!
-//! A condition variable that is shared is the C library's, and gives the mutex up and takes it itself. For that time the
-//! mutex is [lent](SharedMutex::lend) to it: it has the number that the C library believes the thread to have, and is in
-//! the thread's own list, which no kernel knows.
+//! A condition variable that is shared is the C library's, and gives the mutex up and takes it itself. For that time
+//! the mutex is [lent](SharedMutex::lend) to it: it has the number that the C library believes the thread to have, and
+//! is in the thread's own list, which no kernel knows.
 
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;

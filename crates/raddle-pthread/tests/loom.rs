@@ -5,8 +5,8 @@
 //!
 //! A sleep at a word is a condition variable here. They are the steps of `mutex`, `cond`, `barrier` and `rwlock`, with
 //! their orderings, written again: those stand on the scheduler, which is not compiled for loom. Steps that must not be
-//! otherwise have a [`Planted`], and a test plants one after the other: each is noticed by a model. That who sees the mark of a sleeper sees it counted is in none: it
-//! takes two sleepers and two that lock, too many to be searched.
+//! otherwise have a [`Planted`], and a test plants one after the other: each is noticed by a model. That who sees the
+//! mark of a sleeper sees it counted is in none: it takes two sleepers and two that lock, too many to be searched.
 
 #![cfg(loom)]
 

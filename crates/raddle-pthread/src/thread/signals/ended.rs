@@ -1,5 +1,5 @@
 //! Owns: ending what a thread waits in, for a handler or a cancellation.
-//! May use: nothing.
+//! May use: `thread::record`, `thread::wait`.
 //! Never: a wait that is ended and does not know why.
 
 use super::TELL;

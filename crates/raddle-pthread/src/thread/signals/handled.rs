@@ -1,5 +1,5 @@
 //! Owns: what the program installs by `sigaction`, and the function that the kernel calls for all of it.
-//! May use: nothing.
+//! May use: `errno`, `thread::handlers`, `thread::record`, `libc`, `raddle-context`, `raddle-syscall`.
 //! Never: the program's handler installed as it is.
 
 use super::ended::end_wait;

@@ -1,5 +1,5 @@
 //! Owns: the keeper: what it blocks, how it is told, and who is its `main`.
-//! May use: nothing.
+//! May use: `thread::handlers`, `thread::record`, `thread::wait`, `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: a wait of a thread's for the keeper, in which that one cannot be served.
 
 use super::sent::send;

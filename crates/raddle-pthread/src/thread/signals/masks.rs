@@ -1,5 +1,5 @@
 //! Owns: what a thread believes to block, and its alternate stack.
-//! May use: nothing.
+//! May use: `errno`, `thread::handlers`, `thread::record`, `libc`, `raddle-context`, `raddle-syscall`.
 //! Never: the mask of a worker.
 
 use super::keeper::{count, kept, tell_keeper};

@@ -1,6 +1,6 @@
 //! Owns: signals: what each thread blocks, who runs handlers, whose waits they end; here their numbers, and what the
 //! program has installed.
-//! May use: nothing.
+//! May use: `libc`.
 //! Never: a handler of the program's in the middle of the runtime.
 //!
 //! The kernel knows workers, and a handler that interrupts one may find it with a lock of the runtime's. So workers

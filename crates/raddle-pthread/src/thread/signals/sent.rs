@@ -1,5 +1,6 @@
 //! Owns: signals that threads of the program send.
-//! May use: nothing.
+//! May use: `errno`, `thread::handlers`, `thread::record`, `thread::wait`, `libc`, `raddle-context`,
+//! `raddle-syscall`.
 //! Never: one for the worker of whoever sends it, but for what that has done.
 
 use super::ended::end_wait;

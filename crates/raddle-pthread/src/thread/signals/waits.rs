@@ -1,5 +1,6 @@
 //! Owns: waiting for a signal: `sigwait`, `pause`, `sigsuspend`.
-//! May use: nothing.
+//! May use: `errno`, `thread::cancel`, `thread::time`, `thread::wait`, `libc`, `raddle-context`,
+//! `raddle-core`.
 //! Never: such a wait taken for a deadlock.
 
 use super::NEVER;

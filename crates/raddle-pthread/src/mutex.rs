@@ -176,23 +176,16 @@ impl PthreadMutex {
         self.owner.clear();
         let unlocks = self.unlocks.load(Ordering::Relaxed).wrapping_add(1);
         self.unlocks.store(unlocks, Ordering::Relaxed);
-        // pairs with the acquire in `take`; it may be gone from here on
-        if let Err(word) = self.lock.compare_exchange(TAKEN, FREE, Ordering::Release, Ordering::Relaxed) {
-            self.release_in_passing(word);
-        }
-        if unlocks.is_multiple_of(UNLOCKS) {
-            tick::yield_if_due();
-        }
-    }
-
-    /// As [`take_in_passing`](Self::take_in_passing): one who was woken is on its way, so that nobody is woken.
-    #[inline]
-    fn release_in_passing(&self, word: u32) {
+        // While others look for it an exchange in vain costs more than a look.
+        let word = self.lock.load(Ordering::Relaxed);
         let is_awaited = word & (WANTED | AWAKE) == WANTED;
-        // pairs with the acquire in `take`
+        // pairs with the acquire in `take`; it may be gone from here on
         let free = || self.lock.compare_exchange(word, word & !TAKEN, Ordering::Release, Ordering::Relaxed);
         if is_awaited || free().is_err() {
             self.release_wanted();
+        }
+        if unlocks.is_multiple_of(UNLOCKS) {
+            tick::yield_if_due();
         }
     }
 

@@ -184,7 +184,7 @@ impl ModelMutex {
     fn release(&self) {
         // pairs with the acquire in `take` and `take_among`
         let release = self.fault.unless(Planted::ReleaseShowsNothing, Ordering::Release);
-        let Err(word) = self.lock.compare_exchange(TAKEN, FREE, release, Ordering::Relaxed) else { return };
+        let word = self.lock.load(Ordering::Relaxed);
         if word & (WANTED | AWAKE) != WANTED && self.exchange(word, word & !TAKEN, release) {
             return;
         }

@@ -17,9 +17,9 @@
 //! | 4 | the kind | the same |
 //! | 6-9 | its place in the list | the same, under a lock of this process |
 //!
-//! A condition variable that is shared is the C library's, and gives the mutex up and takes it itself. For that time the
-//! mutex is [lent](SharedMutex::lend) to it: it has the number that the C library believes the thread to have, and is in
-//! the thread's own list, which no kernel knows.
+//! A condition variable that is shared is the C library's, and gives the mutex up and takes it itself. For that time
+//! the mutex is [lent](SharedMutex::lend) to it: it has the number that the C library believes the thread to have, and
+//! is in the thread's own list, which no kernel knows.
 
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::wait;
@@ -99,10 +99,11 @@ fn head() -> usize {
     (&raw const LIST.next).expose_provenance()
 }
 
+/// From the head of a thread's list, as the C library has it, back to the thread's number.
+const BEHIND: usize = 16;
+
 /// By the OS thread that ends with the process, before there are others; or by the only one of a forked child.
 pub(crate) fn register() {
-    /// From the head of a thread's list back to its number.
-    const BEHIND: usize = 16;
     let own = raddle_syscall::thread_number();
     if NUMBER_AT.load(Ordering::Relaxed) == 0 {
         let (mut list, mut bytes) = (0_usize, 0_usize);
@@ -124,6 +125,16 @@ pub(crate) fn register() {
     let bytes = size_of::<List>() - std::mem::offset_of!(List, next);
     let is_registered = call(libc::SYS_set_robust_list, [head(), bytes, 0, 0, 0, 0]).is_ok();
     HOLDER.store(if is_registered { own.cast_unsigned() } else { 0 }, Ordering::Relaxed);
+}
+
+/// By the same one, if there is no runtime: its list is the C library's again.
+pub(crate) fn unregister() {
+    if HOLDER.swap(0, Ordering::Relaxed) != 0 {
+        let head = descriptor().wrapping_add(NUMBER_AT.load(Ordering::Relaxed)).wrapping_add(BEHIND);
+        let bytes = size_of::<List>() - std::mem::offset_of!(List, next);
+        // It was registered so when the process began.
+        let _same = call(libc::SYS_set_robust_list, [head, bytes, 0, 0, 0, 0]);
+    }
 }
 
 /// The caller's, before there is a runtime, too.

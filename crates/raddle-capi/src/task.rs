@@ -150,7 +150,10 @@ extern "C" fn raddle_future_send(
 extern "C" fn raddle_future_sleep(timeout_ns: i64, out: *mut *mut Handle<FutureObject>) -> c_int {
     entry(|| {
         let sleeps = task::sleep(span(timeout_ns).ok_or(Fault::Invalid)?);
-        make_future(out, async { Ok(no_word(sleeps.await)) })
+        make_future(out, async {
+            sleeps.await;
+            Ok(Output::Word(0))
+        })
     })
 }
 
@@ -162,7 +165,10 @@ extern "C" fn raddle_future_acquire(
 ) -> c_int {
     entry(|| {
         let acquires = get(semaphore)?.acquires(count)?;
-        let kept = |permits| no_word(std::mem::forget(permits));
+        let kept = |permits| {
+            std::mem::forget(permits);
+            Output::Word(0)
+        };
         make_future(out, async move { acquires.await.map(kept).map_err(|_| Fault::Closed) })
     })
 }

@@ -7,8 +7,8 @@
 //! programs that bring a libgomp of another name with them, as Python's wheels do.
 //!
 //! The one for POSIX threads is only preloaded. Each has a runtime of its own, so a program gets one of the two: who
-//! asks for POSIX threads has its OpenMP library run on those. The one for gcc's transactions is preloaded, too, and has
-//! no runtime: it goes with POSIX threads, or by itself.
+//! asks for POSIX threads has its OpenMP library run on those. The one for gcc's transactions is preloaded, too, and
+//! has no runtime: it goes with POSIX threads, or by itself.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -2,7 +2,8 @@
 //! May use: `tx`.
 //! Never: a decision.
 //!
-//! It holds `unsafe` for code that keeps registers: the call returns as often as its transaction runs, as `setjmp` does.
+//! It holds `unsafe` for code that keeps registers: the call returns as often as its transaction runs, as `setjmp`
+//! does.
 
 use std::arch::naked_asm;
 

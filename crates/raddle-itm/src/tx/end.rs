@@ -182,8 +182,8 @@ fn undo(checkpoint: &Checkpoint, thrown: *mut c_void) {
 }
 
 fn jump(caller: BeginCaller, action: u32) -> ! {
-    // SAFETY: the transaction's beginning is a frame above, and those between have nothing to drop: code that the compiler
-    // made for a transaction knows that it may end at each call, and what is ours has dropped what it had.
+    // SAFETY: the transaction's beginning is a frame above, and those between have nothing to drop: code that the
+    // compiler made for a transaction knows that it may end at each call, and what is ours has dropped what it had.
     unsafe { resume(&raw const caller, action | action::RESTORE) }
 }
 

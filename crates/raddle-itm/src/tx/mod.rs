@@ -9,8 +9,8 @@
 //! | irrevocably | memory: it has the clock | memory | it does what cannot be undone |
 //!
 //! It holds `unsafe` for the program's memory, for a pointer in thread-local storage, and for the jump to where the
-//! transaction began. What finds a conflict returns it, up to the call that the program made: only there the transaction
-//! is rolled back and jumps, when nobody has a reference to it.
+//! transaction began. What finds a conflict returns it, up to the call that the program made: only there the
+//! transaction is rolled back and jumps, when nobody has a reference to it.
 
 mod captured;
 mod end;

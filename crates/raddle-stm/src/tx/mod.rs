@@ -288,8 +288,8 @@ impl<'t> Tx<'t> {
     /// [`Stop`], the first time.
     ///
     /// # Panics
-    /// In a task, which others would have to wait for. Later, if a transaction of its own inside of the body writes what
-    /// the body has read, or [retries](Self::retry).
+    /// In a task, which others would have to wait for. Later, if a transaction of its own inside of the body writes
+    /// what the body has read, or [retries](Self::retry).
     pub fn irrevocable(&mut self) -> Result<(), Stop> {
         if let Some(why) = self.stopped {
             return Err(Stop(why));

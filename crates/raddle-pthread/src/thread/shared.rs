@@ -22,7 +22,6 @@
 //! is in the thread's own list, which no kernel knows.
 
 use crate::thread::record::{self, ThreadRecord};
-use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_syscall::Errno;
 use std::ffi::{c_int, c_long};
@@ -152,10 +151,9 @@ fn number_by_c(distance: usize) -> u32 {
 
 /// Within the list's lock.
 fn with_list<T>(f: impl FnOnce() -> T) -> T {
-    let mut times = 0;
     // pairs with the release below
     while LIST_LOCK.swap(1, Ordering::Acquire) == 1 {
-        wait::breathe(&mut times);
+        raddle_core::door::thread::yield_now();
     }
     let result = f();
     LIST_LOCK.store(0, Ordering::Release); // pairs with the acquire above

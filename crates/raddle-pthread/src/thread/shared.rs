@@ -1,5 +1,4 @@
-//! Owns: `SharedMutex`, a robust `pthread_mutex_t` that is shared with other programs, and the list that the kernel
-//! goes through when the process ends.
+//! Owns: `SharedMutex`, a robust `pthread_mutex_t` that is shared with other programs, and the list for the kernel.
 //! May use: `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: another layout, or other steps, than the C library's: another program may use that.
 //!

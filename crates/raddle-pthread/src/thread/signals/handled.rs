@@ -1,5 +1,4 @@
-//! Owns: what the program installs by `sigaction`, the function that the kernel calls for all of it, and ending what a
-//! thread waits in, as a handler does.
+//! Owns: what the program installs by `sigaction`, what the kernel calls for all of it, and which waits that ends.
 //! May use: `errno`, `thread::handlers`, `thread::record`, `thread::wait`, `libc`, `raddle-context`,
 //! `raddle-syscall`.
 //! Never: the program's handler installed as it is.

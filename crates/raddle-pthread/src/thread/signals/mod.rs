@@ -1,5 +1,4 @@
-//! Owns: signals: what each thread blocks, who runs handlers, whose waits they end; here their numbers, and what the
-//! program has installed.
+//! Owns: signals: what each thread blocks, who runs handlers, whose waits they end; here their numbers and actions.
 //! May use: `libc`.
 //! Never: a handler of the program's in the middle of the runtime.
 //!

@@ -1,5 +1,4 @@
-//! Owns: `SharedMutex`, a robust `pthread_mutex_t` that is shared with other programs, and the list that the kernel
-//! goes through when the process ends.
+//! Owns: `SharedMutex`, a robust `pthread_mutex_t` that is shared with other programs, and the list for the kernel.
 //! May use: `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: another layout, or other steps, than the C library's: another program may use that.
 //!
@@ -22,7 +21,6 @@
 //! is in the thread's own list, which no kernel knows.
 
 use crate::thread::record::{self, ThreadRecord};
-use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_syscall::Errno;
 use std::ffi::{c_int, c_long};
@@ -152,10 +150,9 @@ fn number_by_c(distance: usize) -> u32 {
 
 /// Within the list's lock.
 fn with_list<T>(f: impl FnOnce() -> T) -> T {
-    let mut times = 0;
     // pairs with the release below
     while LIST_LOCK.swap(1, Ordering::Acquire) == 1 {
-        wait::breathe(&mut times);
+        raddle_core::door::thread::yield_now();
     }
     let result = f();
     LIST_LOCK.store(0, Ordering::Release); // pairs with the acquire above

@@ -1,5 +1,5 @@
 //! Owns: the calls for memory: what a failing transaction got is freed, what a committing one gives back is.
-//! May use: `blocks`, `cxx`, `tx`, `libc`.
+//! May use: `blocks`, `tx`, `libc`.
 //! Never: memory of its own.
 //!
 //! It holds `unsafe` for the allocators of C and of C++, which are the program's.

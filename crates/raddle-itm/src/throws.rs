@@ -1,5 +1,5 @@
 //! Owns: the calls for exceptions of C++.
-//! May use: `cxx`, `tx`.
+//! May use: `tx`.
 //! Never: an exception of its own.
 //!
 //! It holds `unsafe` for the run-time library of C++, whose functions these calls stand for.

@@ -11,11 +11,11 @@ use crate::prim::{AtomicU32, Ordering, sleep_at, wake_at};
 /// The clock of all transactions of the program.
 pub(crate) static CLOCK: CommitClock = CommitClock::new();
 
-static TURNS: Turns =
-    Turns { next: AtomicU32::new(0), served: AtomicU32::new(0), sleepers: AtomicU32::new(0) };
+static TURNS: CommitTurns =
+    CommitTurns { next: AtomicU32::new(0), served: AtomicU32::new(0), sleepers: AtomicU32::new(0) };
 
 #[repr(align(128))]
-struct Turns {
+struct CommitTurns {
     next: AtomicU32,
     served: AtomicU32,
     sleepers: AtomicU32,

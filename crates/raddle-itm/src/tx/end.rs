@@ -1,5 +1,5 @@
 //! Owns: how a transaction ends: by a commit, by a cancellation, or in vain, to begin anew.
-//! May use: `abi`, `begin`, `heap`, `turns`, `libc`.
+//! May use: `abi`, `blocks`, `jump`, `turns`, `libc`.
 //! Never: a read or a write of the program's.
 //!
 //! It holds `unsafe` for the jump to where the transaction began.

@@ -1,5 +1,5 @@
 //! Owns: a thread's transaction: how it begins, reads, writes, commits, and is rolled back.
-//! May use: `abi`, `actions`, `begin`, `exceptions`, `fault`, `heap`, `turns`, `libc`.
+//! May use: `abi`, `actions`, `blocks`, `exceptions`, `fault`, `jump`, `turns`, `libc`.
 //! Never: a type of what is read.
 //!
 //! | it runs | reads | writes | when |
@@ -30,7 +30,7 @@ use locals::Locals;
 pub(crate) use own::current;
 use std::ptr::with_exposed_provenance;
 use std::sync::atomic::{AtomicU64, Ordering};
-use words::{Word, Written};
+use words::{MemoryWord, Written};
 
 /// After so many failures a transaction runs alone.
 const FAILURES: u32 = 8;
@@ -73,7 +73,7 @@ pub(crate) struct Tx {
     /// The moment of all that it has read; or from which on it has the clock.
     moment: u64,
     written: Written,
-    read: Vec<Word>,
+    read: Vec<MemoryWord>,
     properties: Properties,
     failures: u32,
     number: u64,
@@ -192,7 +192,7 @@ impl Tx {
     /// The bytes of the mask, of the word at `address`; what the transaction has written itself, if it has.
     #[inline(always)]
     fn word(&mut self, address: usize, mask: u64) -> Result<u64, Conflict> {
-        let Some(&Word { value, mask: own, .. }) = self.written.find(address) else {
+        let Some(&MemoryWord { value, mask: own, .. }) = self.written.find(address) else {
             return self.look(address, mask);
         };
         let others = mask & !own;
@@ -208,7 +208,7 @@ impl Tx {
             Some(word) if CLOCK.is_still(self.moment) => word,
             _ => self.look_again(address)?,
         };
-        self.read.push(Word { address, value: word & mask, mask });
+        self.read.push(MemoryWord { address, value: word & mask, mask });
         Ok(word)
     }
 
@@ -229,7 +229,7 @@ impl Tx {
     fn later(&self) -> Result<u64, Conflict> {
         loop {
             let moment = CLOCK.now();
-            if !self.read.iter().all(Word::is_there) {
+            if !self.read.iter().all(MemoryWord::is_there) {
                 return Err(Conflict);
             }
             if CLOCK.is_still(moment) {
@@ -246,7 +246,7 @@ impl Tx {
             Mode::Alone => {}
             Mode::Speculative => {
                 let moment = turns::take();
-                if moment != self.moment && !self.read.iter().all(Word::is_there) {
+                if moment != self.moment && !self.read.iter().all(MemoryWord::is_there) {
                     turns::end(moment);
                     // The next attempt must not fail here again.
                     self.failures = FAILURES;
@@ -286,7 +286,7 @@ impl Tx {
             return None;
         }
         let mask = mask(size) << (8 * shift);
-        self.read.push(Word { address: address - shift, value: word & mask, mask });
+        self.read.push(MemoryWord { address: address - shift, value: word & mask, mask });
         Some(word >> (8 * shift))
     }
 
@@ -295,7 +295,7 @@ impl Tx {
     pub(crate) fn write_fast(&mut self, address: usize, value: u64, size: usize) -> bool {
         let shift = address % 8;
         self.is_usual(address, size)
-            && self.written.write_first(Word {
+            && self.written.write_first(MemoryWord {
                 address: address - shift,
                 value: value << (8 * shift),
                 mask: mask(size) << (8 * shift),
@@ -337,7 +337,11 @@ impl Tx {
             let mut word = [0; 8];
             word[..size].copy_from_slice(bytes);
             let value = u64::from_ne_bytes(word) << (8 * shift);
-            self.written.write(Word { address: address - shift, value, mask: mask(size) << (8 * shift) });
+            self.written.write(MemoryWord {
+                address: address - shift,
+                value,
+                mask: mask(size) << (8 * shift),
+            });
         } else {
             self.write_long(address, bytes);
         }
@@ -350,7 +354,7 @@ impl Tx {
             let size = (8 - shift).min(bytes.len() - done);
             let mut word = [0; 8];
             word[..size].copy_from_slice(&bytes[done..done + size]);
-            self.written.write(Word {
+            self.written.write(MemoryWord {
                 address: address + done - shift,
                 value: u64::from_ne_bytes(word) << (8 * shift),
                 mask: mask(size) << (8 * shift),

@@ -1,6 +1,6 @@
 //! Owns: an attempt's begin, its reads, and its end: by a commit, a wait for a change, or in vain.
-//! May use: `arena`, `chaos`, `gate`, `handles`, `log`, `mistake`, `panics`, `protocol::commit`, `stop`,
-//! `value`, `variable`, `raddle-protocol`.
+//! May use: `arena`, `chaos`, `effort`, `gate`, `handles`, `log`, `mistake`, `panics`, `protocol::commit`,
+//! `stop`, `value`, `variable`, `raddle-protocol`.
 //! Never: a value's type.
 
 use super::Tx;

@@ -1,5 +1,5 @@
 //! Owns: `Tx`, one attempt of a transaction, as its body sees it.
-//! May use: `log`, `protocol::slots`, `stop`, `tvar`, `value`.
+//! May use: `host`, `log`, `protocol::slots`, `stop`, `tvar`, `value`, `raddle-core`.
 //! Never: another attempt, or a wait for a change.
 
 mod attempt;

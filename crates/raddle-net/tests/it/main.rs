@@ -9,6 +9,7 @@ mod ends;
 mod hostile;
 mod many;
 mod sim;
+mod slices;
 mod sockets;
 mod storm;
 mod tasks;

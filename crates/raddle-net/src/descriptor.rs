@@ -5,7 +5,7 @@
 use crate::den::Edge;
 use crate::source::{Direction, EdgeSource, Lease};
 use crate::waits::{self, NetCall, call};
-use raddle_core::choice::now;
+use raddle_core::choice::{count, count_in_task, now};
 use std::fmt;
 use std::future::Future;
 use std::io::{self, ErrorKind, Read, Write};
@@ -142,6 +142,8 @@ impl<T: AsFd> Descriptor<T> {
         how: &How,
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
+        // Of a peer that is faster nobody need ever wait: others get their turn all the same.
+        count();
         loop {
             let seen = self.want(how.direction);
             match attempt(self.get_ref()) {
@@ -192,6 +194,10 @@ impl<T: AsFd> Descriptor<T> {
         (key, direction): (u64, Direction),
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
+        if count_in_task() {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         loop {
             let seen = self.want(direction);
             match attempt(self.get_ref()) {

@@ -5,7 +5,7 @@
 use crate::descriptor::{Descriptor, How};
 use crate::source::Direction;
 use crate::waits::NetCall;
-use raddle_core::choice::now;
+use raddle_core::choice::{count, now};
 use rustix::fs::OFlags;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use std::io::{self, ErrorKind, Read as _};
@@ -108,6 +108,8 @@ impl<T: AsFd> Socket<T> {
         (call, direction): (&'static NetCall, Direction),
         mut attempt: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
+        // Of a peer that is faster nobody need ever wait: others get their turn all the same.
+        count();
         // Most often nothing is to be waited for.
         let seen = self.io.want(direction);
         match attempt(self.inner()) {

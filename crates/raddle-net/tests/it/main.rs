@@ -11,6 +11,7 @@ mod hostile;
 mod many;
 mod signals;
 mod sim;
+mod slices;
 mod sockets;
 mod storm;
 mod tasks;

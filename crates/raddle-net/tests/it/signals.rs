@@ -104,7 +104,10 @@ fn no_signal_ends_a_wait() {
 fn write_to_nobody(mut stream: impl io::Write) -> ErrorKind {
     loop {
         match stream.write(b"nobody reads this") {
-            Ok(_) => std::thread::yield_now(),
+            Ok(written) => {
+                assert_ne!(written, 0);
+                std::thread::yield_now();
+            }
             Err(error) => return error.kind(),
         }
     }

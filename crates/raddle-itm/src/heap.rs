@@ -18,6 +18,10 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    pub(crate) const fn new(address: *mut c_void, free: unsafe extern "C-unwind" fn(*mut c_void)) -> Block {
+        Block { address, free }
+    }
+
     pub(crate) fn free(self) {
         // SAFETY: its allocator's, and nobody has it any more.
         unsafe { (self.free)(self.address) };
@@ -39,6 +43,10 @@ impl Blocks {
 
     pub(crate) const fn mark(&self) -> (usize, usize) {
         (self.got.len(), self.given.len())
+    }
+
+    pub(crate) fn give(&mut self, block: Block) {
+        self.given.push(block);
     }
 
     pub(crate) fn commit(self) {
@@ -73,17 +81,17 @@ pub(crate) use cxx;
 fn got(address: *mut c_void, size: usize, free: unsafe extern "C-unwind" fn(*mut c_void)) -> *mut c_void {
     if !address.is_null() && tx::is_speculative() {
         let tx = tx::current();
-        tx.blocks.got.push(Block { address, free });
+        tx.blocks.got.push(Block::new(address, free));
         tx.captured.push(address.addr(), size);
     }
     address
 }
 
 fn given(address: *mut c_void, free: unsafe extern "C-unwind" fn(*mut c_void)) {
-    let block = Block { address, free };
+    let block = Block::new(address, free);
     if address.is_null() {
     } else if tx::is_speculative() {
-        tx::current().blocks.given.push(block);
+        tx::current().blocks.give(block);
     } else {
         block.free();
     }

@@ -292,7 +292,8 @@ impl TaskObject {
 
     /// The right to its end, of which there is one.
     fn claim(&self) -> CResult<JoinClaim<'_>> {
-        if self.is_joined.swap(true, Ordering::Relaxed) { Err(Fault::Busy) } else { Ok(JoinClaim(self)) }
+        // Acquire: pairs with the end of a claim; who has it now may free what that one has used.
+        if self.is_joined.swap(true, Ordering::Acquire) { Err(Fault::Busy) } else { Ok(JoinClaim(self)) }
     }
 }
 
@@ -301,7 +302,7 @@ struct JoinClaim<'t>(&'t TaskObject);
 
 impl Drop for JoinClaim<'_> {
     fn drop(&mut self) {
-        self.0.is_joined.store(false, Ordering::Relaxed);
+        self.0.is_joined.store(false, Ordering::Release); // pairs with the swap in `claim`
     }
 }
 

@@ -57,10 +57,14 @@ enum Output {
 }
 
 impl Output {
-    fn take(self) -> usize {
+    /// Gives it to the program. Without a place for it nobody wants it.
+    fn give(self, word: *mut usize) {
+        if word.is_null() {
+            return;
+        }
         match self {
-            Output::Word(word) => word,
-            Output::Owned(owned) => owned.take(),
+            Output::Word(is) => put_if(word, is),
+            Output::Owned(owned) => put_if(word, owned.take()),
         }
     }
 }
@@ -212,7 +216,7 @@ extern "C" fn raddle_future_poll(
         let (future, waker) = (get(future)?, get(waker)?);
         match future.poll(&mut Context::from_waker(&waker.waker)) {
             Poll::Ready(done) => {
-                put_if(word, done?.take());
+                done?.give(word);
                 Ok(())
             }
             Poll::Pending => Err(Fault::Again),
@@ -228,7 +232,7 @@ extern "C" fn raddle_future_wait(
 ) -> c_int {
     entry(|| {
         let future = get(future)?;
-        put_if(word, wait(timeout_ns, poll_fn(|context| future.poll(context)))?.take());
+        wait(timeout_ns, poll_fn(|context| future.poll(context)))?.give(word);
         Ok(())
     })
 }

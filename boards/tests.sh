@@ -26,6 +26,27 @@ most 'bytes of code for a Cortex-M0' "$(wc -c < "$images/microbit.img")" 32768
 most 'bytes of a process beside its locals' "$(before 'bytes each')" 48
 cat "$folder/out"
 
+# What is no program, or a damaged one, is refused: not even a word is believed.
+raw() {
+  timeout 300 qemu-system-arm -display none -monitor none -serial stdio -semihosting-config enable=on,target=native \
+    -M microbit -kernel "$folder/raw.bin" < /dev/null > "$folder/out" 2>&1 && wrong "$program ends well"
+  has "$1"
+  echo "microbit, $program: $(tr -d '\r' < "$folder/out" | tail -n 1)"
+}
+program='no program'
+cp "$images/microbit.img" "$folder/raw.bin"
+raw 'raddle: no program'
+program='an instruction that there is not'
+"$raddle" build --ram 10K -o "$folder/x.rbc" boards/programs/echo.occ > "$folder/fits"
+"$raddle" flash --board microbit -o "$folder/raw.bin" "$folder/x.rbc" > "$folder/fits"
+code=$(($(wc -c < "$images/microbit.img") + 8 + $(grep -abo CODE "$folder/x.rbc" | head -n 1 | cut -d : -f 1) + 8))
+printf '\377' | dd of="$folder/raw.bin" bs=1 seek="$code" conv=notrunc status=none
+raw 'raddle: no bytecode of this version'
+program='half a program'
+"$raddle" flash --board microbit -o "$folder/raw.bin" "$folder/x.rbc" > "$folder/fits"
+dd of="$folder/raw.bin" bs=1 seek="$code" count=0 status=none
+raw 'raddle: no bytecode of this version'
+
 on_board() {
   board=$1
   folder=$folder/$board
@@ -54,6 +75,13 @@ on_board() {
       *) [ $ended = 0 ] || wrong "$board, $program ends with $ended" ;;
     esac
     case $program in
+      echo)
+        # Bytes of every value, more of them than are kept: what comes is no harm, and the full stop ends it.
+        for byte in 000 001 010 033 177 200 377; do printf "\\$byte%.0s" $(seq 300); done > "$folder/bytes"
+        printf . >> "$folder/bytes"
+        timeout 300 "$raddle" flash --board $board --run -o "$folder/firmware.bin" "$bytecode" < "$folder/bytes" \
+          > "$folder/out" 2>&1 || wrong "$board, echo of any bytes"
+        has ' messages, ' ;;
       blink)
         has '*.*.*.'
         # It waits six times: no more sleeps than that, and a few that a byte on its way has ended. (On a host that

@@ -77,7 +77,8 @@ async function tested(text, number, test, seed) {
   let screen = '', failure = null, said;
   const decoder = new TextDecoder();
   const one = new Instance(module, (port, bytes) => { if (port === 20) screen += decoder.decode(bytes, { stream: true }); });
-  said = one.start(text, { test: number, seed });
+  // Each test under each seed has an instance of its own, whose memory the browser gives back when it likes.
+  said = one.start(text, { test: number, seed, memory: 16 << 20 });
   if (said.status !== 'done') return said.told?.[0]?.message ?? 'it cannot be run';
   new TextEncoder().encode(test.input).forEach(byte => one.key(byte));
   one.key(-1);

@@ -84,7 +84,7 @@ for (const [name, text, passes, test] of judged) {
   const checked = new Instance(module).check(text);
   const tests = checked.told.tests;
   // Under 16 seeds, as the page has at least 8.
-  const well = checked.status === 'done' && tests.length > 0 && tests.every((test, at) => Array.from({ length: 16 }, (_, seed) => run(text, { test: at + 1, keys: test.input, seed }))
+  const well = checked.status === 'done' && tests.length > 0 && tests.every((test, at) => Array.from({ length: 16 }, (_, seed) => run(text, { test: at + 1, keys: test.input, seed, memory: 4 << 20 }))
     .every(it => it.status === 'done' && it.screen === test.output));
   expect(`${name}, solved: ${passes}, in the page`, well === passes);
   expect(`${name}, solved: ${passes}, by raddle test`, ((await test).status === 0) === passes);

@@ -122,6 +122,8 @@ for (const bad of ['#z=AAAA', '#z=%00', '#z=' + 'A'.repeat(50000), '#program=con
   await open(bad);
   expect(`a text stands there after ${bad.slice(0, 20)}`, (await value('text.value')).length >= 0 && await value('document.body.dataset.ready') === 'yes');
 }
+await open('#t=' + Buffer.from('\n'.repeat(6000)).toString('base64url'));
+expect(`a program that is too long is not opened: ${await value(`$('state').textContent`)}`, /too long/.test(await value(`$('state').textContent`)) && (await value('text.value')).length < 5000);
 await open('#program=2-primes');
 expect('a link may name a program', /sieve/.test(await value('text.value')));
 // A telephone.

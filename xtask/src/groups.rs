@@ -382,8 +382,7 @@ const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --release --package raddle-context --package raddle-core \
-                  --package raddle-sync --package raddle-stm --package raddle-job --package raddle-thread \
-                  --test it --test stress --test faults",
+                  --package raddle-sync --package raddle-stm --test it --test stress --test faults",
             "cargo run --profile abort --package raddle --example skynet",
         ],
     },
@@ -434,8 +433,7 @@ const GROUPS: &[Group] = &[
         // hundred times what it costs us.
         steps: &[asan!(
             "--package raddle-context --package raddle-protocol --package raddle-core --package raddle-sync \
-             --package raddle-job --package raddle-thread --package raddle-hang --package raddle-net \
-             --lib --test it --test stress --test faults"
+             --package raddle-job --package raddle-net --lib --test it --test stress --test faults"
         )],
     },
     Group {
@@ -546,10 +544,10 @@ const LONG_GROUPS: &[Group] = &[
     },
     Group {
         name: "release-more",
-        what: "the tests of the runtime's observers again, optimised",
+        what: "the tests of jobs, threads and the runtime's observers again, optimised",
         needs: &[],
         steps: &["cargo test --no-fail-fast --release --package raddle-explore --package raddle-hang \
-                  --package raddle-recorder --test it"],
+                  --package raddle-job --package raddle-recorder --package raddle-thread --test it"],
     },
     Group {
         name: "tsan-more",
@@ -559,10 +557,11 @@ const LONG_GROUPS: &[Group] = &[
     },
     Group {
         name: "asan-more",
-        what: "AddressSanitizer finds nothing in transactions, exploration and the recorder",
+        what: "AddressSanitizer finds nothing in transactions, threads, exploration, hang reports and the recorder",
         needs: &[],
         steps: &[asan!(
-            "--package raddle-stm --package raddle-explore --package raddle-recorder --lib --test it"
+            "--package raddle-stm --package raddle-thread --package raddle-explore --package raddle-hang \
+             --package raddle-recorder --lib --test it"
         )],
     },
     Group {

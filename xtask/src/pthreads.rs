@@ -20,7 +20,7 @@ pub(crate) struct PthreadsArgs {
     /// Compile as for tests
     #[arg(long)]
     pub(crate) debug: bool,
-    /// Run programs that are installed here on it, and compare with what they say natively: all, or those of these names
+    /// Run programs that are installed here on it, and compare with what they say natively: all, or these
     #[arg(long, value_name = "NAMES", num_args = 0.., value_delimiter = ',')]
     pub(crate) programs: Option<Vec<String>>,
     /// With `--programs`: the library is there already

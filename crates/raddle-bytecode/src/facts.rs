@@ -28,7 +28,7 @@ pub enum Course {
     WaitsAgain(Wait),
 }
 
-/// Every course, by its number in [`Facts`].
+/// Every course, by its number in [`OpFacts`].
 const COURSES: [Course; 16] = {
     use Course::*;
     use Wait::*;
@@ -99,14 +99,14 @@ impl Course {
 /// Of one instruction: how many slots from those of its fields on it touches (four bits, three and two), whether it
 /// jumps, whether it names a call site, its [`Course`] (four bits).
 #[derive(Clone, Copy)]
-pub(crate) struct Facts(u16);
+pub(crate) struct OpFacts(u16);
 
 const JUMPS: u16 = 1 << 9;
 const SITE: u16 = 1 << 10;
 const COURSE: u16 = 11;
 
-impl Facts {
-    const fn of(op: Op) -> Facts {
+impl OpFacts {
+    const fn of(op: Op) -> OpFacts {
         let [a, b, c] = op.slots();
         assert!(a < 16 && b < 8 && c < 4, "it touches more slots than there are bits for");
         let mut course = 0;
@@ -115,7 +115,7 @@ impl Facts {
         }
         let site = matches!(op.form(), Form::site | Form::asite);
         let bits = a | b << 4 | c << 7 | (course as u16) << COURSE;
-        Facts(bits | if op.form().jumps() { JUMPS } else { 0 } | if site { SITE } else { 0 })
+        OpFacts(bits | if op.form().jumps() { JUMPS } else { 0 } | if site { SITE } else { 0 })
     }
 
     pub(crate) const fn slots(self) -> [u16; 3] {
@@ -136,18 +136,18 @@ impl Facts {
 }
 
 /// Of every instruction, by number.
-static FACTS: [Facts; Op::ALL[Op::ALL.len() - 1] as usize + 1] = {
-    let mut all = [Facts(0); Op::ALL[Op::ALL.len() - 1] as usize + 1];
+static FACTS: [OpFacts; Op::ALL[Op::ALL.len() - 1] as usize + 1] = {
+    let mut all = [OpFacts(0); Op::ALL[Op::ALL.len() - 1] as usize + 1];
     let mut at = 0;
     while at < Op::ALL.len() {
-        all[Op::ALL[at] as usize] = Facts::of(Op::ALL[at]);
+        all[Op::ALL[at] as usize] = OpFacts::of(Op::ALL[at]);
         at += 1;
     }
     all
 };
 
 impl Op {
-    pub(crate) fn facts(self) -> Facts {
+    pub(crate) fn facts(self) -> OpFacts {
         FACTS[self as usize]
     }
 

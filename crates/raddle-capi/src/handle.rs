@@ -114,19 +114,19 @@ impl Users {
 }
 
 /// A future that waits at an object, which is not destroyed before it.
-pub(crate) struct At<F> {
+pub(crate) struct WaitsAt<F> {
     wait: Pin<Box<F>>,
     /// After the wait.
     _using: Using<'static>,
 }
 
-impl<F> At<F> {
-    pub(crate) fn new(wait: F, using: Using<'static>) -> At<F> {
-        At { wait: Box::pin(wait), _using: using }
+impl<F> WaitsAt<F> {
+    pub(crate) fn new(wait: F, using: Using<'static>) -> WaitsAt<F> {
+        WaitsAt { wait: Box::pin(wait), _using: using }
     }
 }
 
-impl<F: Future> Future for At<F> {
+impl<F: Future> Future for WaitsAt<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {

@@ -59,8 +59,8 @@ impl Parking {
 
     /// Takes it if it is free and nobody wants to know of it.
     ///
-    /// PERF: `speed.c`: the lock's own instruction waits for each load before it, so that who asks is found out while it
-    /// is held, or when it is not free.
+    /// PERF: `speed.c`: the lock's own instruction waits for each load before it, so that who asks is found out while
+    /// it is held, or when it is not free.
     #[inline(always)]
     fn lock_plainly(&self) -> bool {
         let is_taken = self.mutex.lock_without_guard();

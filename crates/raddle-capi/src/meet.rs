@@ -3,7 +3,7 @@
 //! Never: a condition variable's wait that returns without the lock.
 
 use crate::fault::{CResult, Fault, entry};
-use crate::handle::{At, Handle, Object, Users, end, expect, get, make, put, put_if};
+use crate::handle::{Handle, Object, Users, WaitsAt, end, expect, get, make, put, put_if};
 use crate::lock::{Lock, unpoisoned};
 use crate::time::{deadline, span};
 use raddle::cancel::shield;
@@ -108,9 +108,9 @@ impl Object for SemObject {
 
 impl SemObject {
     /// A wait for permits by a future; the object stays as long.
-    pub(crate) fn acquires(&'static self, count: usize) -> CResult<At<AcquireFuture<'static>>> {
+    pub(crate) fn acquires(&'static self, count: usize) -> CResult<WaitsAt<AcquireFuture<'static>>> {
         is_count(count)?;
-        Ok(At::new(self.permits.acquire_many_async(count), self.users.enter()))
+        Ok(WaitsAt::new(self.permits.acquire_many_async(count), self.users.enter()))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::chan::{ReadyEnd, Rx};
 use crate::fault::{CResult, Fault, entry};
-use crate::handle::{At, Handle, Object, Users, bytes, end, expect, get, make, put, put_if, room};
+use crate::handle::{Handle, Object, Users, WaitsAt, bytes, end, expect, get, make, put, put_if, room};
 use crate::time::{deadline, span};
 use raddle::io::{Descriptor, Ready};
 use raddle_core::choice::now;
@@ -97,13 +97,13 @@ impl Waitable {
 
 impl Waitable {
     /// A wait by a future; the object stays as long.
-    pub(crate) fn ready(&'static self, events: c_int) -> CResult<At<Ready<'static, Number>>> {
+    pub(crate) fn ready(&'static self, events: c_int) -> CResult<WaitsAt<Ready<'static, Number>>> {
         let ready = match events {
             READ => self.descriptor.readable(),
             WRITE => self.descriptor.writable(),
             _ => return Err(Fault::Invalid),
         };
-        Ok(At::new(ready, self.users.enter()))
+        Ok(WaitsAt::new(ready, self.users.enter()))
     }
 
     /// A case of a selection.

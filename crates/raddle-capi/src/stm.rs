@@ -227,12 +227,14 @@ extern "C" fn raddle_stm_read_block(
         let (attempt, variable) = (get(stm)?, get(variable)?.block()?);
         let room = room(data, capacity)?;
         attempt.has_read.store(true, Ordering::Relaxed);
-        let copy = |block: &Box<[u8]>| {
-            let common = block.len().min(room.len());
-            room[..common].copy_from_slice(&block[..common]);
-            block.len()
-        };
-        put_if(size, attempt.with(|tx| tx.with(variable, copy))?.map_err(again)?);
+        let copied = attempt.with(|tx| {
+            tx.with(variable, |block| {
+                let common = block.len().min(room.len());
+                room[..common].copy_from_slice(&block[..common]);
+                block.len()
+            })
+        })?;
+        put_if(size, copied.map_err(again)?);
         Ok(())
     })
 }

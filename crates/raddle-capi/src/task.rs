@@ -51,25 +51,25 @@ extern "C" fn raddle_waker_destroy(waker: *mut Handle<WakerObject>) -> c_int {
 }
 
 /// What a future comes to: a word, or one that is still to be dropped if nobody wants it.
-enum Output {
+enum FutureWord {
     Word(usize),
     Owned(Owned),
 }
 
-impl Output {
+impl FutureWord {
     /// Gives it to the program. Without a place for it nobody wants it.
     fn give(self, word: *mut usize) {
         if word.is_null() {
             return;
         }
         match self {
-            Output::Word(is) => put_if(word, is),
-            Output::Owned(owned) => put_if(word, owned.take()),
+            FutureWord::Word(is) => put_if(word, is),
+            FutureWord::Owned(owned) => put_if(word, owned.take()),
         }
     }
 }
 
-type BoxedFuture = Pin<Box<dyn Future<Output = CResult<Output>> + Send>>;
+type BoxedFuture = Pin<Box<dyn Future<Output = CResult<FutureWord>> + Send>>;
 
 /// `raddle_future_t`: none when it has come to its end.
 struct FutureObject(Mutex<Option<BoxedFuture>>);
@@ -79,7 +79,7 @@ impl Object for FutureObject {
 }
 
 impl FutureObject {
-    fn poll(&self, context: &mut Context<'_>) -> Poll<CResult<Output>> {
+    fn poll(&self, context: &mut Context<'_>) -> Poll<CResult<FutureWord>> {
         let mut place = match self.0.try_lock() {
             Ok(place) => place,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -98,14 +98,14 @@ impl FutureObject {
 
 fn make_future(
     out: *mut *mut Handle<FutureObject>,
-    future: impl Future<Output = CResult<Output>> + Send + 'static,
+    future: impl Future<Output = CResult<FutureWord>> + Send + 'static,
 ) -> CResult {
     make(out, FutureObject(Mutex::new(Some(Box::pin(future)))))
 }
 
 /// Of a wait whose end says all.
-fn no_word<T>(_: T) -> Output {
-    Output::Word(0)
+fn no_word<T>(_: T) -> FutureWord {
+    FutureWord::Word(0)
 }
 
 #[unsafe(no_mangle)]
@@ -113,15 +113,15 @@ extern "C" fn raddle_future_recv(rx: *const Handle<Rx>, out: *mut *mut Handle<Fu
     entry(|| match get(rx)? {
         Rx::Words(receiver) => {
             let receives = receiver.clone().into_recv_async();
-            make_future(out, async { receives.await.map(Output::Word).map_err(|_| Fault::Closed) })
+            make_future(out, async { receives.await.map(FutureWord::Word).map_err(|_| Fault::Closed) })
         }
         Rx::Owned(receiver) => {
             let receives = receiver.clone().into_recv_async();
-            make_future(out, async { receives.await.map(Output::Owned).map_err(|_| Fault::Closed) })
+            make_future(out, async { receives.await.map(FutureWord::Owned).map_err(|_| Fault::Closed) })
         }
         Rx::Clock(receiver) => {
             let receives = receiver.clone().into_recv_async();
-            let word = |time| Output::Word(time_word(time));
+            let word = |time| FutureWord::Word(time_word(time));
             make_future(out, async move { receives.await.map(word).map_err(|_| Fault::Closed) })
         }
         Rx::Bytes(_) | Rx::Ready(_) => Err(Fault::Unsupported),
@@ -154,7 +154,10 @@ extern "C" fn raddle_future_send(
 extern "C" fn raddle_future_sleep(timeout_ns: i64, out: *mut *mut Handle<FutureObject>) -> c_int {
     entry(|| {
         let sleeps = task::sleep(span(timeout_ns).ok_or(Fault::Invalid)?);
-        make_future(out, async { Ok(no_word(sleeps.await)) })
+        make_future(out, async {
+            sleeps.await;
+            Ok(FutureWord::Word(0))
+        })
     })
 }
 
@@ -166,7 +169,10 @@ extern "C" fn raddle_future_acquire(
 ) -> c_int {
     entry(|| {
         let acquires = get(semaphore)?.acquires(count)?;
-        let kept = |permits| no_word(std::mem::forget(permits));
+        let kept = |permits| {
+            std::mem::forget(permits);
+            FutureWord::Word(0)
+        };
         make_future(out, async move { acquires.await.map(kept).map_err(|_| Fault::Closed) })
     })
 }
@@ -378,7 +384,7 @@ extern "C" fn raddle_future_task(
         let handle = take(task)?;
         make_future(out, async {
             let (code, word) = outcome(handle.await)?;
-            Fault::of_code(code).map_or(Ok(Output::Word(word.0.expose_provenance())), Err)
+            Fault::of_code(code).map_or(Ok(FutureWord::Word(word.0.expose_provenance())), Err)
         })
     })
 }

@@ -7,8 +7,8 @@
 //! programs that bring a libgomp of another name with them, as Python's wheels do.
 //!
 //! The one for POSIX threads is only preloaded. Each has a runtime of its own, so a program gets one of the two: who
-//! asks for POSIX threads has its OpenMP library run on those. The one for gcc's transactions is preloaded, too, and has
-//! no runtime: it goes with POSIX threads, or by itself.
+//! asks for POSIX threads has its OpenMP library run on those. The one for gcc's transactions is preloaded, too, and
+//! has no runtime: it goes with POSIX threads, or by itself.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -123,7 +123,9 @@ impl Exec {
         };
         if self.pthreads || self.itm {
             let mut preloaded = OsString::new();
-            for library in [(self.pthreads, &PTHREADS), (self.itm, &ITM)].into_iter().filter(|of| of.0).map(|of| of.1) {
+            for library in
+                [(self.pthreads, &PTHREADS), (self.itm, &ITM)].into_iter().filter(|of| of.0).map(|of| of.1)
+            {
                 preloaded = before(library.folder()?.join(library.file).as_os_str(), Some(preloaded));
             }
             put_before("LD_PRELOAD", &preloaded);

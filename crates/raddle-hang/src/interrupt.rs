@@ -32,7 +32,7 @@ const SHORT: Duration = Duration::from_millis(1);
 
 /// What was seen of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Seen {
+enum SliceState {
     /// Nobody waits for it.
     Free,
     /// Somebody does.
@@ -42,11 +42,11 @@ enum Seen {
 }
 
 /// How long slices may last from here on, of at most a tick.
-fn next_slice(slice: Duration, tick: Duration, seen: Seen) -> Duration {
+fn next_slice(slice: Duration, tick: Duration, seen: SliceState) -> Duration {
     match seen {
-        Seen::Free => (slice * 2).min(tick),
-        Seen::Wanted => slice,
-        Seen::Over => (slice / 2).max(SHORT.min(tick)),
+        SliceState::Free => (slice * 2).min(tick),
+        SliceState::Wanted => slice,
+        SliceState::Over => (slice / 2).max(SHORT.min(tick)),
     }
 }
 
@@ -83,17 +83,17 @@ impl Ticks {
         for shared in list.iter().map(Watched::shared) {
             let seen = shared.everybody().map(|worker| {
                 let seen = self.see(shared, worker, slice);
-                if seen == Seen::Over {
+                if seen == SliceState::Over {
                     send(worker, signal);
                 }
                 seen
             });
-            let seen = seen.max().unwrap_or(Seen::Free);
+            let seen = seen.max().unwrap_or(SliceState::Free);
             shared.set_slice(next_slice(shared.slice(), shared.tick(), seen));
         }
     }
 
-    fn see(&mut self, shared: &Shared, worker: &Worker, slice: Duration) -> Seen {
+    fn see(&mut self, shared: &Shared, worker: &Worker, slice: Duration) -> SliceState {
         let key = std::ptr::from_ref(worker).addr();
         let is_wanted = || {
             worker.waiting_for_others().0 > 0
@@ -104,7 +104,7 @@ impl Ticks {
         };
         if worker.follows_seed() || shared.worker_sleeps(worker.index) || !is_wanted() {
             self.seen.remove(&key);
-            return Seen::Free;
+            return SliceState::Free;
         }
         let progress = worker.progress();
         let same = self.seen.get(&key).filter(|seen| seen.progress == progress);
@@ -112,7 +112,7 @@ impl Ticks {
         let processor = (os_thread != 0).then(|| raddle_syscall::processor_time(os_thread)).flatten();
         let runs = same.is_some_and(|seen| processor.is_some() && processor > seen.processor);
         self.seen.insert(key, Busy { os_thread, progress, processor });
-        if runs { Seen::Over } else { Seen::Wanted }
+        if runs { SliceState::Over } else { SliceState::Wanted }
     }
 }
 
@@ -204,13 +204,21 @@ mod tests {
     #[test]
     fn who_has_to_be_taken_off_again_and_again_has_shorter_slices() {
         let ms = Duration::from_millis;
-        let slices =
-            |from, tick, seen: &[Seen]| seen.iter().fold(from, |slice, &seen| next_slice(slice, tick, seen));
-        let pressed =
-            [Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over, Seen::Wanted, Seen::Over];
+        let slices = |from, tick, seen: &[SliceState]| {
+            seen.iter().fold(from, |slice, &seen| next_slice(slice, tick, seen))
+        };
+        let pressed = [
+            SliceState::Over,
+            SliceState::Wanted,
+            SliceState::Over,
+            SliceState::Wanted,
+            SliceState::Over,
+            SliceState::Wanted,
+            SliceState::Over,
+        ];
         assert_eq!(slices(ms(10), ms(10), &pressed), SHORT);
-        assert_eq!(slices(SHORT, ms(10), &[Seen::Free; 3]), ms(8));
-        assert_eq!(slices(SHORT, ms(10), &[Seen::Free; 5]), ms(10));
+        assert_eq!(slices(SHORT, ms(10), &[SliceState::Free; 3]), ms(8));
+        assert_eq!(slices(SHORT, ms(10), &[SliceState::Free; 5]), ms(10));
         let short = Duration::from_micros(300);
         assert_eq!(slices(short, short, &pressed), short);
     }

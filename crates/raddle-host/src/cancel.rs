@@ -24,7 +24,7 @@ const CANCEL: c_int = 59;
 extern "C" fn nothing(_: c_int) {}
 
 /// A call on a thread of its own.
-pub(crate) struct Running {
+pub(crate) struct RunningCall {
     channel: usize,
     ticket: u32,
     ended: Arc<AtomicBool>,
@@ -33,13 +33,13 @@ pub(crate) struct Running {
     cancelled: bool,
 }
 
-static RUNNING: Mutex<Vec<Running>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<Vec<RunningCall>> = Mutex::new(Vec::new());
 
-fn running() -> MutexGuard<'static, Vec<Running>> {
+fn running() -> MutexGuard<'static, Vec<RunningCall>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Running {
+impl RunningCall {
     fn interrupt(&self) {
         // SAFETY: the handle is here, so the thread is neither joined nor detached; a handler is installed.
         let _sent = unsafe { pthread_kill(self.thread.as_pthread_t(), CANCEL) };
@@ -60,7 +60,7 @@ pub(crate) fn begun(channel: usize, ticket: u32, ended: Arc<AtomicBool>, thread:
         // SAFETY: what waits in the system is to be interrupted by this signal, and not begun anew.
         unsafe { siginterrupt(CANCEL, 1) };
     });
-    running().push(Running { channel, ticket, ended, thread, cancelled: false });
+    running().push(RunningCall { channel, ticket, ended, thread, cancelled: false });
 }
 
 /// Cancels the call that has the channel; false if none runs.

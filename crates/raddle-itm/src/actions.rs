@@ -6,12 +6,12 @@ use std::ffi::c_void;
 
 /// A function of the program's, with what it is called with.
 #[derive(Clone, Copy)]
-pub(crate) struct Action {
+pub(crate) struct UserAction {
     function: extern "C-unwind" fn(*mut c_void),
     argument: *mut c_void,
 }
 
-impl Action {
+impl UserAction {
     pub(crate) fn call(self) {
         (self.function)(self.argument);
     }
@@ -20,8 +20,8 @@ impl Action {
 /// Those of one transaction.
 #[derive(Default)]
 pub(crate) struct Actions {
-    on_commit: Vec<Action>,
-    on_undo: Vec<Action>,
+    on_commit: Vec<UserAction>,
+    on_undo: Vec<UserAction>,
 }
 
 impl Actions {
@@ -35,20 +35,20 @@ impl Actions {
     }
 
     pub(crate) fn on_commit(&mut self, function: extern "C-unwind" fn(*mut c_void), argument: *mut c_void) {
-        self.on_commit.push(Action { function, argument });
+        self.on_commit.push(UserAction { function, argument });
     }
 
     pub(crate) fn on_undo(&mut self, function: extern "C-unwind" fn(*mut c_void), argument: *mut c_void) {
-        self.on_undo.push(Action { function, argument });
+        self.on_undo.push(UserAction { function, argument });
     }
 
     /// In the order in which they came. The caller's transaction is over: they may begin others.
     pub(crate) fn commit(self) {
-        self.on_commit.into_iter().for_each(Action::call);
+        self.on_commit.into_iter().for_each(UserAction::call);
     }
 
     /// The last one since `mark` that is to be called now.
-    pub(crate) fn undone(&mut self, mark: (usize, usize)) -> Option<Action> {
+    pub(crate) fn undone(&mut self, mark: (usize, usize)) -> Option<UserAction> {
         self.on_commit.truncate(mark.0);
         if self.on_undo.len() > mark.1 { self.on_undo.pop() } else { None }
     }

@@ -1,5 +1,5 @@
 //! Owns: the clock of all transactions: who commits, and whether anybody has since a moment.
-//! May use: `prim`.
+//! May use: `prim`, `loom`.
 //! Never: a value that a transaction reads or writes.
 //!
 //! One word: how often somebody has committed, times four; whether somebody does now; whether others sleep until then.
@@ -28,17 +28,17 @@ const LOOKS: u32 = if cfg!(loom) { 0 } else { 60 };
 
 /// Alone on its cache lines: all look at it, all the time.
 #[repr(align(128))]
-pub(crate) struct Clock(AtomicU64);
+pub(crate) struct CommitClock(AtomicU64);
 
-impl Clock {
+impl CommitClock {
     #[cfg(not(loom))]
-    pub(crate) const fn new() -> Clock {
-        Clock(AtomicU64::new(0))
+    pub(crate) const fn new() -> CommitClock {
+        CommitClock(AtomicU64::new(0))
     }
 
     #[cfg(loom)]
-    pub(crate) fn new() -> Clock {
-        Clock(AtomicU64::new(0))
+    pub(crate) fn new() -> CommitClock {
+        CommitClock(AtomicU64::new(0))
     }
 
     /// The moment, when nobody commits.

@@ -2,9 +2,9 @@
 //! May use: `tx`.
 //! Never: a call of one.
 //!
-//! Programs and libraries hand in tables as they are loaded. A look-up takes no lock: all tables together are one sorted
-//! list, which each change makes anew. The lists before are kept, since somebody may still look: they are as few as
-//! libraries.
+//! Programs and libraries hand in tables as they are loaded. A look-up takes no lock: all tables together are one
+//! sorted list, which each change makes anew. The lists before are kept, since somebody may still look: they are as few
+//! as libraries.
 //!
 //! It holds `unsafe` for the tables, which are the program's.
 

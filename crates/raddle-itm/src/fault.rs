@@ -2,14 +2,14 @@
 //! May use: `libc`.
 //! Never: hiding a fault of the program's.
 //!
-//! A transaction that others have overtaken does not know yet that it is in vain. What it follows may lead to memory that
-//! its new owner has given back. So the instructions by which transactions read are listed, and a fault there is no end
-//! of the program: the read fails, and the transaction looks whether it is in vain. If it is not, it reads again, elsewhere, and
-//! the fault is the program's own.
+//! A transaction that others have overtaken does not know yet that it is in vain. What it follows may lead to memory
+//! that its new owner has given back. So the instructions by which transactions read are listed, and a fault there is
+//! no end of the program: the read fails, and the transaction looks whether it is in vain. If it is not, it reads
+//! again, elsewhere, and the fault is the program's own.
 //!
-//! It holds `unsafe` for those instructions, and for a handler of `SIGSEGV` and `SIGBUS`, which hands on all other faults
-//! to whoever had it before. A program that sets one of its own in place of it has no such reads; it then fails where it
-//! would have failed without this library.
+//! It holds `unsafe` for those instructions, and for a handler of `SIGSEGV` and `SIGBUS`, which hands on all other
+//! faults to whoever had it before. A program that sets one of its own in place of it has no such reads; it then fails
+//! where it would have failed without this library.
 
 use std::arch::asm;
 use std::mem::MaybeUninit;

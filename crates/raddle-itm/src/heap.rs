@@ -1,97 +1,28 @@
-//! Owns: memory that a transaction gets and gives back: what it got goes if it fails, what it gives back goes if it
-//! commits.
-//! May use: `tx`, `libc`.
+//! Owns: the calls for memory: what a failing transaction got is freed, what a committing one gives back is.
+//! May use: `blocks`, `tx`, `libc`.
 //! Never: memory of its own.
 //!
-//! It holds `unsafe` for the allocators of C and of C++, which are the program's. Those of C++ are looked for by name:
-//! a program in C has none.
+//! It holds `unsafe` for the allocators of C and of C++, which are the program's.
 
+use crate::blocks::HeapBlock;
+use crate::cxx::cxx;
 use crate::tx;
-use std::ffi::{CStr, c_void};
-use std::sync::OnceLock;
-
-/// A block, and what frees it.
-#[derive(Clone, Copy)]
-pub(crate) struct Block {
-    address: *mut c_void,
-    free: unsafe extern "C-unwind" fn(*mut c_void),
-}
-
-impl Block {
-    pub(crate) const fn new(address: *mut c_void, free: unsafe extern "C-unwind" fn(*mut c_void)) -> Block {
-        Block { address, free }
-    }
-
-    pub(crate) fn free(self) {
-        // SAFETY: its allocator's, and nobody has it any more.
-        unsafe { (self.free)(self.address) };
-    }
-}
-
-/// What one transaction got and gave back.
-#[derive(Default)]
-pub(crate) struct Blocks {
-    got: Vec<Block>,
-    given: Vec<Block>,
-}
-
-impl Blocks {
-    #[inline(always)]
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.got.is_empty() && self.given.is_empty()
-    }
-
-    pub(crate) const fn mark(&self) -> (usize, usize) {
-        (self.got.len(), self.given.len())
-    }
-
-    pub(crate) fn give(&mut self, block: Block) {
-        self.given.push(block);
-    }
-
-    pub(crate) fn commit(self) {
-        self.given.into_iter().for_each(Block::free);
-    }
-
-    /// What came after `mark` was not so: those that are to be freed.
-    pub(crate) fn undone(&mut self, mark: (usize, usize)) -> Vec<Block> {
-        self.given.truncate(mark.1);
-        self.got.split_off(mark.0)
-    }
-}
-
-/// A function of the program's, or of a library that it has; null if there is none.
-pub(crate) fn by_name(name: &CStr) -> usize {
-    // SAFETY: a name of C's.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.addr()
-}
-
-/// A function of C++'s run-time library, as a value of this type.
-macro_rules! cxx {
-    ($name:literal: $type:ty) => {{
-        static FOUND: ::std::sync::OnceLock<usize> = ::std::sync::OnceLock::new();
-        let found = *FOUND.get_or_init(|| $crate::heap::by_name($name));
-        assert!(found != 0, "{:?} is called, and the program has no run-time library of C++", $name);
-        // SAFETY: the function of this name has this type.
-        unsafe { ::std::mem::transmute::<*const (), $type>(::std::ptr::with_exposed_provenance(found)) }
-    }};
-}
-pub(crate) use cxx;
+use std::ffi::c_void;
 
 fn got(address: *mut c_void, size: usize, free: unsafe extern "C-unwind" fn(*mut c_void)) -> *mut c_void {
     if !address.is_null() && tx::is_speculative() {
         let tx = tx::current();
-        tx.blocks.got.push(Block::new(address, free));
+        tx.blocks.got.push(HeapBlock { address, free });
         tx.captured.push(address.addr(), size);
     }
     address
 }
 
 fn given(address: *mut c_void, free: unsafe extern "C-unwind" fn(*mut c_void)) {
-    let block = Block::new(address, free);
+    let block = HeapBlock { address, free };
     if address.is_null() {
     } else if tx::is_speculative() {
-        tx::current().blocks.give(block);
+        tx::current().blocks.given.push(block);
     } else {
         block.free();
     }
@@ -179,10 +110,4 @@ extern "C-unwind" fn _ZGTtdlPvm(address: *mut c_void, _size: usize) {
 #[unsafe(no_mangle)]
 extern "C-unwind" fn _ZGTtdlPvmRKSt9nothrow_t(address: *mut c_void, _size: usize, _nothrow: *const c_void) {
     given(address, delete());
-}
-
-/// For [`cxx`], of what need not be there.
-pub(crate) fn optional(found: &'static OnceLock<usize>, name: &CStr) -> Option<*const ()> {
-    let found = *found.get_or_init(|| by_name(name));
-    (found != 0).then(|| std::ptr::with_exposed_provenance(found))
 }

@@ -20,20 +20,28 @@ mod actions;
 mod barriers;
 #[cfg(not(loom))]
 mod begin;
+#[cfg(not(loom))]
+mod blocks;
 mod clock;
 #[cfg(not(loom))]
 mod clones;
+#[cfg(not(loom))]
+mod cxx;
 #[cfg(not(loom))]
 mod exceptions;
 #[cfg(not(loom))]
 mod fault;
 #[cfg(not(loom))]
 mod heap;
+#[cfg(not(loom))]
+mod jump;
 #[cfg(all(test, loom))]
 mod model;
 mod prim;
 #[cfg(not(loom))]
 mod queries;
+#[cfg(not(loom))]
+mod throws;
 #[cfg(not(loom))]
 mod turns;
 #[cfg(not(loom))]

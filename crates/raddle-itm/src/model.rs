@@ -2,7 +2,7 @@
 //! May use: `clock`, `loom`.
 //! Never: a word of more than one value.
 
-use crate::clock::Clock;
+use crate::clock::CommitClock;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -25,13 +25,13 @@ pub(crate) fn wake() {
 }
 
 struct Memory {
-    clock: Clock,
+    clock: CommitClock,
     words: [AtomicU64; 2],
 }
 
 impl Memory {
     fn new() -> Arc<Memory> {
-        Arc::new(Memory { clock: Clock::new(), words: [AtomicU64::new(10), AtomicU64::new(0)] })
+        Arc::new(Memory { clock: CommitClock::new(), words: [AtomicU64::new(10), AtomicU64::new(0)] })
     }
 
     /// What both words are at one moment, which is returned, too.

@@ -1,5 +1,5 @@
 //! Owns: the atomics of the protocol, which are loom's in the models; and a sleep on one of them.
-//! May use: `libc`, `loom`.
+//! May use: `model`, `libc`, `loom`.
 //! Never: a policy.
 //!
 //! It holds `unsafe` for the system call, with an address that is an atomic's.
@@ -11,7 +11,8 @@ pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Sleeps until woken, if the lower half of `word` is still that of `seen`. May return early.
 ///
-/// The C library's `syscall` is called, and not the kernel: where POSIX threads are Raddle's they sleep in the scheduler.
+/// The C library's `syscall` is called, and not the kernel: where POSIX threads are Raddle's they sleep in the
+/// scheduler.
 #[cfg(not(loom))]
 pub(crate) fn sleep(word: &AtomicU64, seen: u64) {
     #[expect(clippy::cast_possible_truncation, reason = "the lower half, which the kernel compares")]

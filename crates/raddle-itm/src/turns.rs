@@ -1,21 +1,21 @@
 //! Owns: in which order those get the clock who must have it: before all others.
-//! May use: `clock`, `prim`.
+//! May use: `clock`, `prim`, `loom`.
 //! Never: making a transaction right: without a turn it would be, too.
 //!
 //! A transaction that has failed too often, or that does what cannot be undone, draws a number and waits for its turn.
 //! Who wants to commit lets those go first who have drawn one before it. So each transaction gets the clock in the end.
 
-use crate::clock::Clock;
+use crate::clock::CommitClock;
 use crate::prim::{AtomicU32, Ordering, sleep_at, wake_at};
 
 /// The clock of all transactions of the program.
-pub(crate) static CLOCK: Clock = Clock::new();
+pub(crate) static CLOCK: CommitClock = CommitClock::new();
 
-static TURNS: Turns =
-    Turns { next: AtomicU32::new(0), served: AtomicU32::new(0), sleepers: AtomicU32::new(0) };
+static TURNS: CommitTurns =
+    CommitTurns { next: AtomicU32::new(0), served: AtomicU32::new(0), sleepers: AtomicU32::new(0) };
 
 #[repr(align(128))]
-struct Turns {
+struct CommitTurns {
     next: AtomicU32,
     served: AtomicU32,
     sleepers: AtomicU32,

@@ -17,8 +17,8 @@
 //! passing. Who sleeps takes the word back that says so: after each sleeper's last look there is a wake.
 //!
 //! Mutexes that priorities go by are plain ones. Those that are shared with other programs are the C library's, in a
-//! `blocking` call, but for robust ones: see `thread::shared`. Robust ones that are not are in their holder's list, which is
-//! gone through when that ends.
+//! `blocking` call, but for robust ones: see `thread::shared`. Robust ones that are not are in their holder's list,
+//! which is gone through when that ends.
 
 use crate::next::next;
 use crate::thread::record::{self, ThreadRecord};
@@ -60,8 +60,8 @@ const LOST: u32 = 16;
 /// So often one looks before it sleeps, after twice as many pauses each time: who holds a contended mutex for short
 /// sections does several of them while the others stay away from its cache line.
 ///
-/// PERF: `bench/pthreads contended`, two workers, us a section: 6 looks from 4 pauses on 0.10, 4 from 16 0.075, 4 from 32
-/// 0.06, 3 from 64 0.057, where who waits for a longer section would come 3 us late.
+/// PERF: `bench/pthreads contended`, two workers, us a section: 6 looks from 4 pauses on 0.10, 4 from 16 0.075, 4 from
+/// 32 0.06, 3 from 64 0.057, where who waits for a longer section would come 3 us late.
 const LOOKS: u32 = 4;
 const PAUSES: u32 = 32;
 /// One of so many unlocks looks at the time slice.
@@ -176,23 +176,16 @@ impl PthreadMutex {
         self.owner.clear();
         let unlocks = self.unlocks.load(Ordering::Relaxed).wrapping_add(1);
         self.unlocks.store(unlocks, Ordering::Relaxed);
-        // pairs with the acquire in `take`; it may be gone from here on
-        if let Err(word) = self.lock.compare_exchange(TAKEN, FREE, Ordering::Release, Ordering::Relaxed) {
-            self.release_in_passing(word);
-        }
-        if unlocks.is_multiple_of(UNLOCKS) {
-            tick::yield_if_due();
-        }
-    }
-
-    /// As [`take_in_passing`](Self::take_in_passing): one who was woken is on its way, so that nobody is woken.
-    #[inline]
-    fn release_in_passing(&self, word: u32) {
+        // While others look for it an exchange in vain costs more than a look.
+        let word = self.lock.load(Ordering::Relaxed);
         let is_awaited = word & (WANTED | AWAKE) == WANTED;
-        // pairs with the acquire in `take`
+        // pairs with the acquire in `take`; it may be gone from here on
         let free = || self.lock.compare_exchange(word, word & !TAKEN, Ordering::Release, Ordering::Relaxed);
         if is_awaited || free().is_err() {
             self.release_wanted();
+        }
+        if unlocks.is_multiple_of(UNLOCKS) {
+            tick::yield_if_due();
         }
     }
 

@@ -3,10 +3,10 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p raddle-pthread --release --test loom`
 //!
-//! A sleep at a word is a condition variable here. They are the steps of `mutex`, `cond`, `barrier` and `rwlock`, with their orderings, written again: those stand on the
-//! scheduler, which is not compiled for loom. Steps that must not be otherwise have a [`Planted`], and a test plants
-//! one after the other: each is noticed by a model. That who sees the mark of a sleeper sees it counted is in none: it
-//! takes two sleepers and two that lock, too many to be searched.
+//! A sleep at a word is a condition variable here. They are the steps of `mutex`, `cond`, `barrier` and `rwlock`, with
+//! their orderings, written again: those stand on the scheduler, which is not compiled for loom. Steps that must not be
+//! otherwise have a [`Planted`], and a test plants one after the other: each is noticed by a model. That who sees the
+//! mark of a sleeper sees it counted is in none: it takes two sleepers and two that lock, too many to be searched.
 
 #![cfg(loom)]
 
@@ -184,7 +184,7 @@ impl ModelMutex {
     fn release(&self) {
         // pairs with the acquire in `take` and `take_among`
         let release = self.fault.unless(Planted::ReleaseShowsNothing, Ordering::Release);
-        let Err(word) = self.lock.compare_exchange(TAKEN, FREE, release, Ordering::Relaxed) else { return };
+        let word = self.lock.load(Ordering::Relaxed);
         if word & (WANTED | AWAKE) != WANTED && self.exchange(word, word & !TAKEN, release) {
             return;
         }

@@ -99,6 +99,11 @@ fn threads_end_from_within_as_natively() {
     agrees("ends", &[]);
 }
 
+#[test]
+fn libraries_may_ask_and_make_threads_before_main() {
+    agrees("early", &[]);
+}
+
 /// It ends by the signal of a broken pipe.
 #[test]
 fn a_broken_pipe_sends_its_signal() {

@@ -139,7 +139,7 @@ fn run<R, S: Stops>(
     host::counted_point_at("atomically", site);
     let mut effort = Effort::new();
     loop {
-        let mut tx = Tx::begin(noted || !effort.is_first(), effort.has_token(), effort.extensions());
+        let mut tx = Tx::begin(noted || !effort.is_first(), &effort);
         let done = body(&mut tx);
         match (tx.verdict(&done), done) {
             (None, Ok(result)) if tx.commit() => {
@@ -147,6 +147,11 @@ fn run<R, S: Stops>(
                 return Ok(result);
             }
             (Some(Why::Abort), Err(stop)) => return Err(Some(stop)),
+            (Some(Why::Irrevocable), _) => {
+                drop(tx);
+                effort.make_once();
+                continue;
+            }
             (Some(Why::Retry), _) => {
                 if let Some((variables, time)) = tx.waits_for() {
                     drop(tx);
@@ -174,6 +179,10 @@ fn wait(
         !variables.is_empty() || deadline.is_some(),
         "a transaction retries and has read nothing that another could write: no change could end its wait; read what \
          it waits for first ({site})"
+    );
+    assert!(
+        !gate::has_sealed(),
+        "a transaction retries in the body of an irrevocable one: nobody could wake it ({site})"
     );
     let changed = gate::open_while(|| {
         // Not before the gate is open: to open it may be a wait, and nobody is in two.

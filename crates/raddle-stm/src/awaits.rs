@@ -70,7 +70,7 @@ where
         host::counted_point_at("atomically_async", this.site);
         let mut effort = Effort::new();
         loop {
-            let mut tx = Tx::begin(true, false, effort.extensions());
+            let mut tx = Tx::begin(true, &effort);
             let done = (this.body)(&mut tx);
             match (tx.verdict(&done), done) {
                 (None, Ok(result)) if commits(&mut tx, &mut this.is_over) => {

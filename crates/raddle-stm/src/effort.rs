@@ -2,7 +2,7 @@
 //! May use: `gate`, `host`.
 //! Never: a decision about one attempt.
 
-use crate::gate::CommitToken;
+use crate::gate::{self, CommitToken, GateSeal};
 use crate::host;
 use std::hint::spin_loop;
 
@@ -22,19 +22,45 @@ const EXTENSIONS: u32 = 4;
 /// How hard a transaction has tried.
 pub(crate) struct Effort {
     failures: u32,
+    /// Goes before the token.
+    seal: Option<GateSeal>,
     token: Option<CommitToken>,
+    is_once: bool,
 }
 
 impl Effort {
     #[inline(always)]
     pub(crate) const fn new() -> Effort {
-        Effort { failures: 0, token: None }
+        Effort { failures: 0, seal: None, token: None, is_once: false }
     }
 
     /// Whether the gate is not for this one.
     #[inline(always)]
     pub(crate) const fn has_token(&self) -> bool {
         self.token.is_some()
+    }
+
+    /// Whether the next attempt is the only one that can be: nobody else commits.
+    #[inline(always)]
+    pub(crate) const fn is_once(&self) -> bool {
+        self.is_once
+    }
+
+    /// Whether it is this one that has sealed the gate.
+    #[inline(always)]
+    pub(crate) const fn has_seal(&self) -> bool {
+        self.seal.is_some()
+    }
+
+    /// The body does what cannot be undone: from now on nobody else commits.
+    #[cold]
+    pub(crate) fn make_once(&mut self) {
+        host::check_cancelled();
+        if self.token.is_none() && !gate::is_holder() {
+            self.token = CommitToken::take();
+        }
+        self.seal = GateSeal::set();
+        self.is_once = true;
     }
 
     /// Whether this is the first attempt.
@@ -47,7 +73,7 @@ impl Effort {
     /// be its own body that writes what it reads, by transactions inside.
     #[inline(always)]
     pub(crate) const fn extensions(&self) -> u32 {
-        if self.failures <= PAUSES { EXTENSIONS } else { u32::MAX }
+        if self.failures <= PAUSES && !self.is_once { EXTENSIONS } else { u32::MAX }
     }
 
     /// An attempt has failed. Returns when it is time for the next.

@@ -15,9 +15,12 @@
 //! | a task, which must not wait | passes, and takes no token: the holder may have to run once more |
 //! | a transaction inside of another's body, which has the token | passes, or it would wait for itself |
 //! | such a one retries | the gate is open while it waits for others, and closed then: the holder may run once more |
+//!
+//! A holder that does what cannot be undone seals the gate: then a task does not pass either. It is run again until the
+//! seal is gone, and has others run meanwhile. The seal is announced and looked at as the gate is.
 
 use crate::host;
-use crate::prim::{AtomicUsize, Ordering, fence};
+use crate::prim::{AtomicU32, AtomicUsize, Ordering, fence};
 use raddle_sync::sync::{Condvar, Mutex, Permit, Semaphore};
 
 /// Nobody has the token.
@@ -26,6 +29,7 @@ const NOBODY: usize = 0;
 /// The gate of all transactions. Its word is read by each commit and hardly ever written: alone on its cache lines.
 static GATE: CommitGate = CommitGate {
     holder: AtomicUsize::new(NOBODY),
+    sealed: AtomicU32::new(0),
     token: Semaphore::new(1),
     lock: Mutex::new(()),
     opened: Condvar::new(),
@@ -35,6 +39,8 @@ static GATE: CommitGate = CommitGate {
 struct CommitGate {
     /// What tells the one who has the token from all others.
     holder: AtomicUsize,
+    /// Not 0 if tasks do not pass.
+    sealed: AtomicU32,
     token: Semaphore,
     lock: Mutex<()>,
     opened: Condvar,
@@ -55,6 +61,32 @@ impl CommitToken {
         close();
         Some(CommitToken { _permit: permit })
     }
+}
+
+/// That nobody else commits, not even a task.
+pub(crate) struct GateSeal(());
+
+impl GateSeal {
+    /// The caller has the token, or is a transaction in the body of one that has. None if the gate is sealed already,
+    /// by the same.
+    pub(crate) fn set() -> Option<GateSeal> {
+        debug_assert!(is_holder());
+        let is_first = GATE.sealed.swap(1, Ordering::Relaxed) == 0;
+        // Pairs with `fence_after_locked` in `commit`: see the module.
+        fence(Ordering::SeqCst);
+        is_first.then_some(GateSeal(()))
+    }
+}
+
+impl Drop for GateSeal {
+    fn drop(&mut self) {
+        unseal();
+    }
+}
+
+/// Tasks pass again. By who has sealed the gate.
+pub(crate) fn unseal() {
+    GATE.sealed.store(0, Ordering::Relaxed);
 }
 
 impl Drop for CommitToken {
@@ -90,14 +122,25 @@ pub(crate) fn open_while<R>(wait: impl FnOnce() -> R) -> R {
         }
     }
 
-    let _closes = is_holder().then(|| {
+    let _closes = (is_holder() && !is_sealed()).then(|| {
         open();
         Closes
     });
     wait()
 }
 
-fn is_holder() -> bool {
+/// Whether tasks do not pass either.
+#[inline(always)]
+pub(crate) fn is_sealed() -> bool {
+    GATE.sealed.load(Ordering::Relaxed) != 0
+}
+
+/// Whether the caller's is a transaction that has sealed the gate, or one in the body of such a one.
+pub(crate) fn has_sealed() -> bool {
+    is_holder() && is_sealed()
+}
+
+pub(crate) fn is_holder() -> bool {
     GATE.holder.load(Ordering::Relaxed) == host::caller()
 }
 
@@ -111,17 +154,32 @@ pub(crate) fn is_open() -> bool {
     GATE.holder.load(Ordering::Relaxed) == NOBODY
 }
 
-/// Waits until the gate is open. False if the caller must not wait for that.
+/// What becomes of a commit that has found the gate closed.
+pub(crate) enum Passage {
+    /// It is open now.
+    Opened,
+    /// It passes: it is the holder's own, or in its body.
+    Own,
+    /// It passes, unless the gate is sealed: a task's.
+    Unsealed,
+    /// It does not pass, and cannot wait.
+    Shut,
+}
+
+/// Waits until the gate is open, if the caller may.
 #[cold]
-pub(crate) fn wait_until_open() -> bool {
-    if must_not_wait() {
-        return false;
+pub(crate) fn wait_until_open() -> Passage {
+    if is_holder() {
+        return Passage::Own;
+    }
+    if host::at_home() {
+        return if is_sealed() { Passage::Shut } else { Passage::Unsealed };
     }
     let mut guard = lock();
     while !is_open() {
         guard = GATE.opened.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
     }
-    true
+    Passage::Opened
 }
 
 /// A task, or who would wait for itself: its transaction is in the body of the holder's.

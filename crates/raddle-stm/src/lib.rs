@@ -37,7 +37,7 @@
 //! | a map, a set | [`TMap`], [`TSet`] |
 //! | hand values over | [`TQueue`]; to each of several: [`TChannel`] |
 //! | count permits, meet | [`TSemaphore`], [`TBarrier`] |
-//! | do what cannot be undone | [`Tx::on_commit`]; undo by hand: [`Tx::on_abort`] |
+//! | do what cannot be undone | [`Tx::on_commit`], [`Tx::irrevocable`]; undo by hand: [`Tx::on_abort`] |
 //!
 //! # What holds
 //!

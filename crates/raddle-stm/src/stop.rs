@@ -21,6 +21,8 @@ pub(crate) enum Why {
     Retry,
     /// The body does not want to commit.
     Abort,
+    /// The body is to run once for certain.
+    Irrevocable,
 }
 
 /// As [`Stop`], or an error of the program's own, after which the transaction is not run again:
@@ -86,6 +88,7 @@ impl fmt::Display for Stop {
             Why::Conflict => "what the transaction has read is not so any more",
             Why::Retry => "the transaction waits for a change",
             Why::Abort => "the transaction was rolled back",
+            Why::Irrevocable => "the transaction begins anew, as the only one",
         })
     }
 }

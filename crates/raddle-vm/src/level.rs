@@ -1,5 +1,5 @@
 //! Owns: priorities of processes: GETPRI and SETPRI.
-//! May use: `machine`, `process`, `loom`, `raddle-bytecode`.
+//! May use: `machine`, `process`, `raddle-bytecode`.
 //! Never: decides who runs; a scheduler that is asked to does.
 //!
 //! 0 goes first, 31 last, and a program begins with 16. A process that begins has that of who begins it. It lies in the

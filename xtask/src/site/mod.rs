@@ -57,7 +57,10 @@ const PAGES: &[(&str, &[&str])] = &[
             "docs/ALLOC.md",
         ],
     ),
-    ("Programs as they are", &["docs/OPENMP.md", "docs/PTHREADS.md", "docs/ITM.md", "docs/MPI.md", "docs/C.md"]),
+    (
+        "Programs as they are",
+        &["docs/OPENMP.md", "docs/PTHREADS.md", "docs/ITM.md", "docs/MPI.md", "docs/C.md"],
+    ),
     ("Why?", &["docs/TRACE.md", "docs/HANGS.md", "docs/EXPLORE.md", "docs/LAB.md"]),
     (
         "Inside",

@@ -37,7 +37,7 @@
 //! [`yield_if_due`] does, between any two instructions of the program's:
 //!
 //! 1. Only while somebody waits for the worker, and only if what runs has used a processor since the last look. While
-//!    that is so look after look, they come more often, every millisecond at most: who spins may spin for one who waits.
+//!    that is so look after look, they come more often, up to each millisecond: who spins may spin for one who waits.
 //! 2. Threads with storage of their own, nobody else: what a light process or a task has in the storage of its worker's
 //!    OS thread must not be seen by others.
 //! 3. Not inside of the runtime, nor of an adaptor, nor of what these call: their locks are held for nanoseconds, and

@@ -10,7 +10,7 @@
 
 use crate::block::Block;
 use crate::observe::Seeded;
-pub use crate::worker::slice::{count, count_in_task, is_used_up};
+pub use crate::worker::slice::{count, count_in_task, give_way, is_used_up};
 use crate::worker::{Here, LocalWorker, Worker, current_header};
 use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
 use std::any::Any;

@@ -163,7 +163,7 @@ impl LocalWorker {
                 return Some(found);
             }
         }
-        self.steal_what_was_asked_for()
+        self.steal_what_was_asked_for().inspect(|_| self.note_job(now))
     }
 
     /// What has come to an extra worker, or began there, is everybody's as it is at any worker.
@@ -191,6 +191,7 @@ impl LocalWorker {
 
     fn steal_from(&self, victim: &Worker, now: u64) -> Option<Runnable> {
         if let Some(job) = self.steal_job(victim) {
+            self.note_job(now);
             return Some(job);
         }
         let passes_by = self.own().steal.pass_by.get();

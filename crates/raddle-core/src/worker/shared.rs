@@ -187,6 +187,11 @@ impl Shared {
         &self.groups
     }
 
+    /// Whether more workers are awake than there are cores.
+    pub fn is_crowded(&self) -> bool {
+        self.idle.is_crowded()
+    }
+
     #[inline]
     pub fn workers(&self) -> &[Worker] {
         self.workers.get().map_or(&[], |w| w)

@@ -47,6 +47,7 @@ impl LocalWorker {
         // Who sees work as it lies down takes it, though another is on its way to search: that one may have no
         // processor yet, and to lie down and get up again until it has come would keep it from one.
         let (mut lingers, mut saw_work, mut leaves_den) = (false, false, false);
+        let mut budget_ns = shared.policy.spin_ns().max(self.lingers(began));
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
@@ -62,7 +63,8 @@ impl LocalWorker {
                 found = self.take_own();
             }
             if found.is_none() {
-                found = self.spin(now, searching);
+                found = self.spin(now, budget_ns, searching);
+                budget_ns = shared.policy.spin_ns();
             }
             if found.is_some() {
                 self.leave_idle((searching, saw_work), now, began);
@@ -268,11 +270,11 @@ impl LocalWorker {
         false
     }
 
-    /// Looks again and again for as long as the policy's spin budget says; zero by default. Who is not the one that
-    /// searches looks at its own inbox only.
-    fn spin(&self, since: u64, searching: bool) -> Option<Runnable> {
+    /// Looks again and again for so long: zero by default, but for one that has just run a job of another's. Who is not
+    /// the one that searches looks at its own inbox only.
+    fn spin(&self, since: u64, budget_ns: u64, searching: bool) -> Option<Runnable> {
         let shared = self.shared();
-        let until = since + shared.policy.spin_ns();
+        let until = since + budget_ns;
         let mut now = since;
         while now < until {
             for _ in 0..32 {
@@ -287,7 +289,7 @@ impl LocalWorker {
             }
             now = shared.clock.now_ns();
             if searching
-                && now - since >= STEAL_NS
+                && (now - since >= STEAL_NS || self.sees_jobs())
                 && let Some(found) = self.search(now)
             {
                 return Some(found);

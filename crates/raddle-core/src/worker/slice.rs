@@ -84,6 +84,27 @@ fn look_up() {
     }
 }
 
+/// The caller is in a loop in which nothing has come for a while, though nothing in it waits: others have a turn, if
+/// there are any, whatever is left of the slice.
+#[cold]
+#[inline(never)]
+pub fn give_way() {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { header.as_ref() };
+    let may_leave = |running: &&Header| running.is_process_on_worker() && !running.holds_thread();
+    let Some(running) = running.filter(may_leave) else { return };
+    // SAFETY: it runs on its worker, and leaves its stack by giving the proof away.
+    let worker = unsafe { Here::of(running) };
+    let may_switch = running.is(OWN_TLS) || !std::thread::panicking();
+    if worker.seeded().is_none() && !worker.is_left_alone() && may_switch {
+        // SAFETY: only processes are said to be so.
+        let block = unsafe { Block::of_header(header) };
+        // SAFETY: it is what runs here.
+        unsafe { worker.yield_slice(block) };
+    }
+}
+
 /// As [`count`], for a future that is ready at once; true if it is to be pending, and polled again, so that others run.
 /// If it is a process that polls, others run before this returns.
 pub fn count_in_task() -> bool {

@@ -2,8 +2,8 @@
 //! May use: nothing.
 //! Never: the algorithm.
 //!
-//! It holds `unsafe` for the names that C calls. Either side of a copy may be one that no transaction sees (`n`), which is
-//! then read and written by itself; between them the bytes go through a buffer.
+//! It holds `unsafe` for the names that C calls. Either side of a copy may be one that no transaction sees
+//! (`n`), which is read and written by itself; between them the bytes go through a buffer.
 
 use super::{keep, read_bytes, write_bytes};
 use std::ptr::{copy_nonoverlapping, with_exposed_provenance, with_exposed_provenance_mut};

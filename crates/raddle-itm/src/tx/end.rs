@@ -1,13 +1,13 @@
 //! Owns: how a transaction ends: by a commit, by a cancellation, or in vain, to begin anew.
-//! May use: `abi`, `begin`, `turns`, `tx`, `libc`.
+//! May use: `abi`, `blocks`, `jump`, `turns`, `libc`.
 //! Never: a read or a write of the program's.
 //!
 //! It holds `unsafe` for the jump to where the transaction began.
 
 use super::{Checkpoint, Conflict, Mode, Tx, current, fail, own};
 use crate::abi::{action, reason};
-use crate::begin::{Caller, resume};
-use crate::heap::Block;
+use crate::blocks::HeapBlock;
+use crate::jump::{BeginCaller, resume};
 use crate::turns::{self, CLOCK};
 use std::ffi::c_void;
 use std::mem::take;
@@ -180,14 +180,14 @@ fn undo(checkpoint: &Checkpoint, thrown: *mut c_void) {
     unsafe { current().locals.put_back(checkpoint.locals, checkpoint.caller.stack) };
     current().captured.truncate(checkpoint.captured);
     let blocks = current().blocks.undone(checkpoint.blocks);
-    blocks.into_iter().for_each(Block::free);
+    blocks.into_iter().for_each(HeapBlock::free);
     let exceptions = current().exceptions.undone(checkpoint.exceptions);
     exceptions.clean_up(thrown);
 }
 
-fn jump(caller: Caller, action: u32) -> ! {
-    // SAFETY: the transaction's beginning is a frame above, and those between have nothing to drop: code that the compiler
-    // made for a transaction knows that it may end at each call, and what is ours has dropped what it had.
+fn jump(caller: BeginCaller, action: u32) -> ! {
+    // SAFETY: the transaction's beginning is a frame above, and those between have nothing to drop: code that the
+    // compiler made for a transaction knows that it may end at each call, and what is ours has dropped what it had.
     unsafe { resume(&raw const caller, action | action::RESTORE) }
 }
 

@@ -8,7 +8,7 @@ use std::ptr::{copy_nonoverlapping, with_exposed_provenance, with_exposed_proven
 
 /// Where something stood.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct KeptPlace {
     pub(crate) address: usize,
     pub(crate) size: usize,
     /// In a frame of what the transaction calls. It may be gone by the time that it is put back, and its memory be that
@@ -20,7 +20,7 @@ pub(crate) struct Place {
 #[derive(Default)]
 pub(crate) struct Locals {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<KeptPlace>,
 }
 
 impl Locals {
@@ -32,7 +32,7 @@ impl Locals {
     ///
     /// # Safety
     /// So many bytes can be read there.
-    pub(crate) unsafe fn keep(&mut self, place: Place) {
+    pub(crate) unsafe fn keep(&mut self, place: KeptPlace) {
         let size = place.size;
         let from = with_exposed_provenance::<u8>(place.address);
         self.bytes.reserve(size);
@@ -50,7 +50,7 @@ impl Locals {
     /// What was kept can be written.
     pub(crate) unsafe fn put_back(&mut self, mark: usize, stack: usize) {
         while self.places.len() > mark {
-            let Place { address, size, is_in_frame } =
+            let KeptPlace { address, size, is_in_frame } =
                 self.places.pop().expect("there are more than the mark");
             let start = self.bytes.len() - size;
             if !is_in_frame || address >= stack {

@@ -1,5 +1,5 @@
 //! Owns: a thread's transaction: how it begins, reads, writes, commits, and is rolled back.
-//! May use: `abi`, `actions`, `begin`, `exceptions`, `fault`, `heap`, `turns`, `libc`.
+//! May use: `abi`, `actions`, `blocks`, `exceptions`, `fault`, `jump`, `turns`, `libc`.
 //! Never: a type of what is read.
 //!
 //! | it runs | reads | writes | when |
@@ -9,8 +9,8 @@
 //! | irrevocably | memory: it has the clock | memory | it does what cannot be undone |
 //!
 //! It holds `unsafe` for the program's memory, for a pointer in thread-local storage, and for the jump to where the
-//! transaction began. What finds a conflict returns it, up to the call that the program made: only there the transaction
-//! is rolled back and jumps, when nobody has a reference to it.
+//! transaction began. What finds a conflict returns it, up to the call that the program made: only there the
+//! transaction is rolled back and jumps, when nobody has a reference to it.
 
 mod captured;
 mod end;
@@ -20,17 +20,17 @@ mod words;
 
 use crate::abi::{Properties, action};
 use crate::actions::Actions;
-use crate::begin::Caller;
-use crate::exceptions::{Exceptions, Mark};
+use crate::blocks::Blocks;
+use crate::exceptions::{ExceptionMark, Exceptions};
 use crate::fault::{self, peek};
-use crate::heap::Blocks;
+use crate::jump::BeginCaller;
 use crate::turns::{self, CLOCK};
 use captured::Captured;
-use locals::{Locals, Place};
+use locals::{KeptPlace, Locals};
 pub(crate) use own::current;
 use std::ptr::with_exposed_provenance;
 use std::sync::atomic::{AtomicU64, Ordering};
-use words::{Word, Written};
+use words::{MemoryWord, Written};
 
 /// After so many failures a transaction runs alone.
 const FAILURES: u32 = 8;
@@ -55,7 +55,7 @@ pub(crate) enum Mode {
 /// A transaction inside of another that may be cancelled by itself: what there was before.
 #[derive(Default)]
 struct Checkpoint {
-    caller: Caller,
+    caller: BeginCaller,
     depth: u32,
     /// How the outer one runs.
     mode: Mode,
@@ -63,7 +63,7 @@ struct Checkpoint {
     locals: usize,
     blocks: (usize, usize),
     actions: (usize, usize),
-    exceptions: Mark,
+    exceptions: ExceptionMark,
     captured: usize,
 }
 
@@ -73,11 +73,11 @@ pub(crate) struct Tx {
     mode: Mode,
     /// How many calls have begun it, and not ended yet.
     depth: u32,
-    caller: Caller,
+    caller: BeginCaller,
     /// The moment of all that it has read; or from which on it has the clock.
     moment: u64,
     written: Written,
-    read: Vec<Word>,
+    read: Vec<MemoryWord>,
     /// How many words this attempt has compared since others committed.
     compared: usize,
     properties: Properties,
@@ -115,7 +115,7 @@ pub(crate) fn fail(why: &str) -> ! {
 }
 
 /// Begins a transaction, or one inside of it. Returns what its code is to do.
-pub(crate) extern "C" fn begin(properties: u32, caller: &Caller) -> u32 {
+pub(crate) extern "C" fn begin(properties: u32, caller: &BeginCaller) -> u32 {
     let properties = Properties::new(properties);
     let tx = own::get().unwrap_or_else(own::make);
     if tx.depth > 0 {
@@ -167,7 +167,7 @@ impl Tx {
     }
 
     #[cold]
-    fn begin_inside(&mut self, properties: Properties, caller: &Caller) -> Result<u32, Conflict> {
+    fn begin_inside(&mut self, properties: Properties, caller: &BeginCaller) -> Result<u32, Conflict> {
         if self.is_fork && self.depth == 1 {
             self.caller = *caller;
         }
@@ -204,7 +204,7 @@ impl Tx {
     /// The bytes of the mask, of the word at `address`; what the transaction has written itself, if it has.
     #[inline(always)]
     fn word(&mut self, address: usize, mask: u64) -> Result<u64, Conflict> {
-        let Some(&Word { value, mask: own, .. }) = self.written.find(address) else {
+        let Some(&MemoryWord { value, mask: own, .. }) = self.written.find(address) else {
             return self.look(address, mask);
         };
         let others = mask & !own;
@@ -220,7 +220,7 @@ impl Tx {
             Some(word) if CLOCK.is_still(self.moment) => word,
             _ => self.look_again(address)?,
         };
-        self.read.push(Word { address, value: word & mask, mask });
+        self.read.push(MemoryWord { address, value: word & mask, mask });
         Ok(word)
     }
 
@@ -245,7 +245,7 @@ impl Tx {
                 return self.go_alone();
             }
             let moment = CLOCK.now();
-            if !self.read.iter().all(Word::is_there) {
+            if !self.read.iter().all(MemoryWord::is_there) {
                 return Err(Conflict);
             }
             if CLOCK.is_still(moment) {
@@ -259,7 +259,7 @@ impl Tx {
     #[cold]
     fn go_alone(&mut self) -> Result<(), Conflict> {
         let moment = turns::take();
-        if moment != self.moment && !self.read.iter().all(Word::is_there) {
+        if moment != self.moment && !self.read.iter().all(MemoryWord::is_there) {
             turns::end(moment);
             // The next attempt must not fail here again.
             self.failures = FAILURES;
@@ -310,7 +310,7 @@ impl Tx {
             return None;
         }
         let mask = mask(size) << (8 * shift);
-        self.read.push(Word { address: address - shift, value: word & mask, mask });
+        self.read.push(MemoryWord { address: address - shift, value: word & mask, mask });
         Some(word >> (8 * shift))
     }
 
@@ -319,7 +319,7 @@ impl Tx {
     pub(crate) fn write_fast(&mut self, address: usize, value: u64, size: usize) -> bool {
         let shift = address % 8;
         self.is_usual(address, size)
-            && self.written.write_first(Word {
+            && self.written.write_first(MemoryWord {
                 address: address - shift,
                 value: value << (8 * shift),
                 mask: mask(size) << (8 * shift),
@@ -361,7 +361,11 @@ impl Tx {
             let mut word = [0; 8];
             word[..size].copy_from_slice(bytes);
             let value = u64::from_ne_bytes(word) << (8 * shift);
-            self.written.write(Word { address: address - shift, value, mask: mask(size) << (8 * shift) });
+            self.written.write(MemoryWord {
+                address: address - shift,
+                value,
+                mask: mask(size) << (8 * shift),
+            });
         } else {
             self.write_long(address, bytes);
         }
@@ -374,7 +378,7 @@ impl Tx {
             let size = (8 - shift).min(bytes.len() - done);
             let mut word = [0; 8];
             word[..size].copy_from_slice(&bytes[done..done + size]);
-            self.written.write(Word {
+            self.written.write(MemoryWord {
                 address: address + done - shift,
                 value: u64::from_ne_bytes(word) << (8 * shift),
                 mask: mask(size) << (8 * shift),
@@ -411,7 +415,7 @@ impl Tx {
         let goes_anyway = is_in_frame && address < stack;
         if matches!(self.mode, Mode::Speculative | Mode::Alone) && !goes_anyway {
             // SAFETY: the caller's.
-            unsafe { self.locals.keep(Place { address, size, is_in_frame }) };
+            unsafe { self.locals.keep(KeptPlace { address, size, is_in_frame }) };
         }
     }
 

@@ -1,5 +1,5 @@
 //! Owns: which transaction is the calling thread's.
-//! May use: `fault`, `tx`, `libc`.
+//! May use: `fault`, `libc`.
 //! Never: what it does.
 //!
 //! It holds `unsafe` for a word in thread-local storage, found as in a program itself: a library that is loaded at the

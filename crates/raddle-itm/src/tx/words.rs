@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A word of eight bytes at a multiple of eight, and some of its bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Word {
+pub(crate) struct MemoryWord {
     pub(crate) address: usize,
     /// Nothing but zeros outside of the mask.
     pub(crate) value: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Word {
     pub(crate) mask: u64,
 }
 
-impl Word {
+impl MemoryWord {
     /// Whether that is what stands there now.
     #[inline(always)]
     pub(crate) fn is_there(&self) -> bool {
@@ -74,7 +74,7 @@ const FEW: usize = 8;
 /// What a transaction has written, each word once, and not stored yet.
 #[derive(Clone, Default)]
 pub(crate) struct Written {
-    words: Vec<Word>,
+    words: Vec<MemoryWord>,
     /// A bit for each sixty-fourth of all addresses, in which something was written.
     filter: u64,
     /// Where a word stands, plus one, by a hash of its address; empty as long as there are few.
@@ -88,7 +88,7 @@ impl Written {
     }
 
     #[inline(always)]
-    pub(crate) fn find(&self, address: usize) -> Option<&Word> {
+    pub(crate) fn find(&self, address: usize) -> Option<&MemoryWord> {
         if !self.may_hold(address) { None } else { self.place(address).map(|place| &self.words[place]) }
     }
 
@@ -122,7 +122,7 @@ impl Written {
 
     /// Takes it, where nothing was written before; false if that is more than a store.
     #[inline(always)]
-    pub(crate) fn write_first(&mut self, word: Word) -> bool {
+    pub(crate) fn write_first(&mut self, word: MemoryWord) -> bool {
         let is_short = self.words.len() < FEW && self.words.len() < self.words.capacity();
         if is_short {
             self.filter |= bit(word.address);
@@ -133,7 +133,7 @@ impl Written {
 
     /// Takes it over what was written before.
     #[inline(always)]
-    pub(crate) fn write(&mut self, word: Word) {
+    pub(crate) fn write(&mut self, word: MemoryWord) {
         if self.may_hold(word.address)
             && let Some(place) = self.place(word.address)
         {
@@ -168,7 +168,7 @@ impl Written {
     /// Stores all. The caller has the clock.
     #[inline(always)]
     pub(crate) fn store(&self) {
-        self.words.iter().for_each(Word::store);
+        self.words.iter().for_each(MemoryWord::store);
     }
 
     #[inline(always)]

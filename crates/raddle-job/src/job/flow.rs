@@ -82,6 +82,22 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// A job lies open that will take long.
+    pub(super) fn rouse_for_long(self) {
+        // SAFETY: as in `poll`.
+        unsafe { self.here() }.rouse_for_long();
+    }
+
+    /// Whether a job lies open at another worker.
+    pub(super) fn sees_jobs(self) -> bool {
+        self.worker().sees_jobs()
+    }
+
+    /// Whether there are more workers awake than cores.
+    pub(super) fn is_crowded(self) -> bool {
+        self.shared().is_crowded()
+    }
+
     /// As [`poll`](Self::poll), and gives back what it was given.
     ///
     /// PERF: what the caller needs after it goes through the cold call, and so takes no register that the common way

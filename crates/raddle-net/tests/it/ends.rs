@@ -107,7 +107,7 @@ fn a_child_uses_its_sockets_and_leaves_the_parents_alone() {
 }
 
 fn waits_for_a_byte() {
-    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (reader, mut writer) = io::pipe().unwrap();
     let reader = Descriptor::new(reader);
     csp::scope(|s| {
         s.spawn(|| reader.wait_readable().unwrap());
@@ -163,7 +163,7 @@ fn a_first_wait_that_is_ended_as_it_begins_ends() {
     watched();
     let runtime = Runtime::builder().workers(1).build().unwrap();
     runtime.run(|| {
-        let (reader, _writer) = std::io::pipe().unwrap();
+        let (reader, _writer) = io::pipe().unwrap();
         let reader = Descriptor::new(reader);
         let is_over = AtomicBool::new(false);
         let looks = || {

@@ -210,3 +210,34 @@ fn what_is_readable_is_read_behind_a_short_read() {
         task::block_on(reads).unwrap();
     });
 }
+
+/// What tokio's trait reads comes behind what is filled, and no more of the room than that is taken for initialised.
+#[cfg(feature = "tokio")]
+#[test]
+fn the_trait_of_tokio_fills_what_is_not_filled() {
+    use raddle_net::net::unix::UnixStream;
+    use std::io::Write;
+    use std::mem::MaybeUninit;
+    use std::pin::Pin;
+    use tokio::io::{AsyncRead, ReadBuf};
+
+    fn read(mut stream: impl AsyncRead + Unpin, mut peer: impl Write) {
+        peer.write_all(b"abc").unwrap();
+        let mut room = [MaybeUninit::uninit(); 16];
+        let mut buf = ReadBuf::uninit(&mut room);
+        buf.put_slice(b"> ");
+        task::block_on(poll_fn(|context| Pin::new(&mut stream).poll_read(context, &mut buf))).unwrap();
+        assert_eq!((buf.filled(), buf.initialized().len()), (&b"> abc"[..], 5));
+        drop(peer);
+        task::block_on(poll_fn(|context| Pin::new(&mut stream).poll_read(context, &mut buf))).unwrap();
+        assert_eq!(buf.filled(), b"> abc");
+    }
+
+    everywhere(|| {
+        let (one, other) = UnixStream::pair().unwrap();
+        read(one, other);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        read(one, listener.accept().unwrap().0);
+    });
+}

@@ -28,9 +28,10 @@ impl Walker<'_> {
         let segment = self.segment;
         for &process in body {
             self.segment = self.accesses.len();
-            let others: Vec<ProcessId> = body.iter().copied().filter(|&it| it != process).collect();
+            // Not a list: it would be made for each branch, of all the others.
+            let others = body.iter().copied().filter(|&it| it != process);
             outcomes.push(self.branch(|walker| {
-                walker.become_member(first, &enrolled, &others);
+                walker.become_member(first, &enrolled, others);
                 walker.process(process);
                 walker.phases.truncate(members);
             }));
@@ -59,7 +60,7 @@ impl Walker<'_> {
         let outcome = self.branch(|walker| {
             walker.some_rounds(&count);
             number = Some(walker.bind_index(replicator, &base, &count, &step));
-            walker.become_member(first, &enrolled, body);
+            walker.become_member(first, &enrolled, body.iter().copied());
             body.iter().for_each(|&process| walker.process(process));
             walker.phases.truncate(members);
         });

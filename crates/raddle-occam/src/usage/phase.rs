@@ -88,14 +88,17 @@ enum Syncs {
 
 impl Walker<'_> {
     /// Begins a branch of a PAR that enrolls its branches in these barriers, numbered from `first` on.
-    pub(super) fn become_member(&mut self, first: u32, barriers: &[NameId], others: &[ProcessId]) {
+    pub(super) fn become_member(
+        &mut self,
+        first: u32,
+        barriers: &[NameId],
+        others: impl Iterator<Item = ProcessId>,
+    ) {
         if barriers.is_empty() {
             return;
         }
-        let changed: Vec<NameId> = others
-            .iter()
-            .flat_map(|&other| self.changed_in(other).iter().copied().collect::<Vec<_>>())
-            .collect();
+        let changed: Vec<NameId> =
+            others.flat_map(|other| self.changed_in(other).iter().copied().collect::<Vec<_>>()).collect();
         let others: Rc<[NameId]> = changed.into();
         for (number, &barrier) in (first..).zip(barriers) {
             self.phases.push(Membership { number, barrier, phase: Phase::FIRST, others: Rc::clone(&others) });

@@ -6,7 +6,6 @@
 //! knows a `pthread_t` knows where that thread's record is. The storage of a thread of ours stays until it has been
 //! joined, and is never given back to the C library; so a record of one who is gone can still be read, and says so.
 
-use raddle_core::door::thread::pthread_self;
 use raddle_core::wait::who_runs;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
@@ -96,7 +95,9 @@ fn distance() -> usize {
         return known;
     }
     let here = RECORD.with(|record| (&raw const record.0).expose_provenance());
-    let distance = here.wrapping_sub(pthread_self());
+    // The C library's: a library of the program's may ask before there is a runtime, which knows.
+    // SAFETY: no preconditions.
+    let distance = here.wrapping_sub(unsafe { libc::pthread_self() } as usize);
     DISTANCE.store(distance, Ordering::Relaxed);
     distance
 }

@@ -1,5 +1,4 @@
-//! Owns: `SharedMutex`, a robust `pthread_mutex_t` that is shared with other programs, and the list that the kernel
-//! goes through when the process ends.
+//! Owns: `SharedMutex`, a robust `pthread_mutex_t` that is shared with other programs, and the list for the kernel.
 //! May use: `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: another layout, or other steps, than the C library's: another program may use that.
 //!
@@ -17,12 +16,11 @@
 //! | 4 | the kind | the same |
 //! | 6-9 | its place in the list | the same, under a lock of this process |
 //!
-//! A condition variable that is shared is the C library's, and gives the mutex up and takes it itself. For that time the
-//! mutex is [lent](SharedMutex::lend) to it: it has the number that the C library believes the thread to have, and is in
-//! the thread's own list, which no kernel knows.
+//! A condition variable that is shared is the C library's, and gives the mutex up and takes it itself. For that time
+//! the mutex is [lent](SharedMutex::lend) to it: it has the number that the C library believes the thread to have, and
+//! is in the thread's own list, which no kernel knows.
 
 use crate::thread::record::{self, ThreadRecord};
-use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_syscall::Errno;
 use std::ffi::{c_int, c_long};
@@ -99,10 +97,11 @@ fn head() -> usize {
     (&raw const LIST.next).expose_provenance()
 }
 
+/// From the head of a thread's list, as the C library has it, back to the thread's number.
+const BEHIND: usize = 16;
+
 /// By the OS thread that ends with the process, before there are others; or by the only one of a forked child.
 pub(crate) fn register() {
-    /// From the head of a thread's list back to its number.
-    const BEHIND: usize = 16;
     let own = raddle_syscall::thread_number();
     if NUMBER_AT.load(Ordering::Relaxed) == 0 {
         let (mut list, mut bytes) = (0_usize, 0_usize);
@@ -126,6 +125,16 @@ pub(crate) fn register() {
     HOLDER.store(if is_registered { own.cast_unsigned() } else { 0 }, Ordering::Relaxed);
 }
 
+/// By the same one, if there is no runtime: its list is the C library's again.
+pub(crate) fn unregister() {
+    if HOLDER.swap(0, Ordering::Relaxed) != 0 {
+        let head = descriptor().wrapping_add(NUMBER_AT.load(Ordering::Relaxed)).wrapping_add(BEHIND);
+        let bytes = size_of::<List>() - std::mem::offset_of!(List, next);
+        // It was registered so when the process began.
+        let _same = call(libc::SYS_set_robust_list, [head, bytes, 0, 0, 0, 0]);
+    }
+}
+
 /// The caller's, before there is a runtime, too.
 fn descriptor() -> usize {
     // SAFETY: no preconditions.
@@ -141,10 +150,9 @@ fn number_by_c(distance: usize) -> u32 {
 
 /// Within the list's lock.
 fn with_list<T>(f: impl FnOnce() -> T) -> T {
-    let mut times = 0;
     // pairs with the release below
     while LIST_LOCK.swap(1, Ordering::Acquire) == 1 {
-        wait::breathe(&mut times);
+        raddle_core::door::thread::yield_now();
     }
     let result = f();
     LIST_LOCK.store(0, Ordering::Release); // pairs with the acquire above

@@ -198,6 +198,7 @@ unsafe extern "C" fn __libc_start_main(
             report::once(&format!("the program keeps the kernel's threads: {refused}"));
             IS_OFF.store(true, Ordering::Relaxed);
             signals::keep_nothing(blocked);
+            shared::unregister();
             // SAFETY: the caller's arguments.
             unsafe { arguments.go() }
         }

@@ -1,12 +1,13 @@
 //! Owns: an attempt's begin, its reads, and its end: by a commit, a wait for a change, or in vain.
-//! May use: `arena`, `chaos`, `gate`, `handles`, `log`, `mistake`, `panics`, `protocol::commit`, `stop`,
-//! `value`, `variable`, `raddle-protocol`.
+//! May use: `arena`, `chaos`, `effort`, `gate`, `handles`, `log`, `mistake`, `panics`, `protocol::commit`,
+//! `stop`, `value`, `variable`, `raddle-protocol`.
 //! Never: a value's type.
 
 use super::Tx;
 use super::hooks::Hooks;
 use crate::arena::{self, CLOCK};
-use crate::gate;
+use crate::effort::Effort;
+use crate::gate::{self, Passage};
 use crate::handles::Variables;
 use crate::log::{Log, Mark};
 use crate::mistake::{Mistake, made};
@@ -19,13 +20,17 @@ use crate::value::{ValueKind, Words};
 use crate::variable::HeadRef;
 use std::marker::PhantomData;
 
+/// Nobody else can have.
+const OVERTAKEN_BY_ITSELF: &str =
+    "an irrevocable transaction cannot commit: a transaction inside of its body has written what it has read";
+
 /// Nobody's number, of those who lock.
 const NO_OWNER: u64 = 0;
 
 impl Tx<'_> {
-    /// Begins an attempt, which notes what it reads if `has_notes`, and moves its snapshot `extensions` times at most.
+    /// Begins an attempt, which notes what it reads if `has_notes`.
     #[inline(always)]
-    pub(crate) fn begin(has_notes: bool, has_token: bool, extensions: u32) -> Self {
+    pub(crate) fn begin(has_notes: bool, effort: &Effort) -> Self {
         let (slot, time) = arena::enter();
         crate::chaos::point();
         let mark = Mark::default();
@@ -35,8 +40,11 @@ impl Tx<'_> {
             stopped: None,
             is_over: false,
             has_notes,
-            has_token,
-            extensions,
+            has_token: effort.has_token(),
+            is_once: effort.is_once(),
+            has_seal: effort.has_seal(),
+            is_irrevocable: false,
+            extensions: effort.extensions(),
             mark,
             hooks: None,
             of: PhantomData,
@@ -104,6 +112,7 @@ impl Tx<'_> {
     #[inline(always)]
     pub(crate) fn commit(&mut self) -> bool {
         if !(self.log().is_read_only() || self.publish()) {
+            assert!(!self.is_irrevocable, "{OVERTAKEN_BY_ITSELF}");
             return false;
         }
         let log = self.log();
@@ -112,6 +121,10 @@ impl Tx<'_> {
         self.slot.give_back();
         self.is_over = true;
         if is_full || self.hooks.is_some() {
+            // What they do may be a wait for others.
+            if self.has_seal {
+                gate::unseal();
+            }
             run_committed(self.hooks.take(), is_full);
         }
         true
@@ -120,18 +133,26 @@ impl Tx<'_> {
     /// Has others see what was written.
     #[inline(always)]
     fn publish(&mut self) -> bool {
-        let mut passes = self.has_token;
+        let mut passage = if self.has_token { Passage::Own } else { Passage::Opened };
         loop {
             let who = (self.time, self.owner());
             let log = self.log();
             let (writes, reads) = log.parts();
-            match commit::commit(&CLOCK, who, writes, reads, || passes || gate::is_open()) {
+            let passes = || match passage {
+                Passage::Own => true,
+                Passage::Unsealed => !gate::is_sealed(),
+                Passage::Opened | Passage::Shut => false,
+            };
+            match commit::commit(&CLOCK, who, writes, reads, || gate::is_open() || passes()) {
                 Ok(version) => {
                     log.committed(version);
                     return true;
                 }
                 Err(Refusal::Conflict) => return false,
-                Err(Refusal::Closed) => passes = !gate::wait_until_open(),
+                Err(Refusal::Closed) => passage = gate::wait_until_open(),
+            }
+            if matches!(passage, Passage::Shut) {
+                return false;
             }
         }
     }
@@ -139,6 +160,7 @@ impl Tx<'_> {
     /// Nothing more is read or written, nor anything committed, whatever the body makes of it.
     #[cold]
     pub(super) fn stop(&mut self, why: Why) -> Stop {
+        assert!(!(self.is_irrevocable && why == Why::Conflict), "{OVERTAKEN_BY_ITSELF}");
         Stop(*self.stopped.get_or_insert(why))
     }
 

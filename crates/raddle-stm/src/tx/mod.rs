@@ -1,5 +1,5 @@
 //! Owns: `Tx`, one attempt of a transaction, as its body sees it.
-//! May use: `log`, `protocol::slots`, `stop`, `tvar`, `value`.
+//! May use: `host`, `log`, `protocol::slots`, `stop`, `tvar`, `value`, `raddle-core`.
 //! Never: another attempt, or a wait for a change.
 
 mod attempt;
@@ -71,6 +71,12 @@ pub struct Tx<'t> {
     has_notes: bool,
     /// The gate is not for this one.
     has_token: bool,
+    /// Nobody else commits: this attempt is the only one.
+    is_once: bool,
+    /// For that it has sealed the gate itself.
+    has_seal: bool,
+    /// The body relies on that.
+    is_irrevocable: bool,
     /// The snapshot may be moved so often.
     extensions: u32,
     /// Before it, the log must be able to roll back to what it was.
@@ -233,7 +239,14 @@ impl<'t> Tx<'t> {
     ///
     /// # Errors
     /// Always.
+    ///
+    /// # Panics
+    /// After [`irrevocable`](Self::irrevocable).
     pub fn retry<R>(&mut self) -> Result<R, Stop> {
+        assert!(
+            !self.is_irrevocable,
+            "an irrevocable transaction retries: look for what it waits for before"
+        );
         Err(self.stop(Why::Retry))
     }
 
@@ -244,6 +257,52 @@ impl<'t> Tx<'t> {
     #[inline]
     pub fn check(&mut self, condition: bool) -> Result<(), Stop> {
         if condition { Ok(()) } else { self.retry() }
+    }
+
+    /// From here to its end the body runs once for certain: for what cannot be undone, and is to be seen together with
+    /// what the transaction writes.
+    ///
+    /// The first time the body is rolled back here, and begins anew when no other transaction can commit, which is so
+    /// until this one has; so call it early. All others wait: processes and threads in the scheduler, a task by being
+    /// polled again. So the body must not wait for anybody who may be in a transaction. What needs the result only of a
+    /// transaction is better put off by [`on_commit`](Self::on_commit).
+    ///
+    /// ```
+    /// use raddle::stm::{TVar, atomically};
+    /// use std::io::Write;
+    ///
+    /// let (number, mut log) = (TVar::new(0), Vec::new());
+    /// atomically(|tx| {
+    ///     tx.irrevocable()?;
+    ///     let next = tx.read(&number)? + 1;
+    ///     // Only if this could be written is the number used up.
+    ///     if writeln!(log, "invoice {next}").is_ok() {
+    ///         tx.write(&number, next)?;
+    ///     }
+    ///     Ok(())
+    /// });
+    /// assert_eq!((number.load(), &*log), (1, &b"invoice 1\n"[..]));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Stop`], the first time.
+    ///
+    /// # Panics
+    /// In a task, which others would have to wait for. Later, if a transaction of its own inside of the body writes
+    /// what the body has read, or [retries](Self::retry).
+    pub fn irrevocable(&mut self) -> Result<(), Stop> {
+        if let Some(why) = self.stopped {
+            return Err(Stop(why));
+        }
+        assert!(
+            !crate::host::at_home(),
+            "a task's transaction cannot be irrevocable: others would wait for a task"
+        );
+        if !self.is_once {
+            return Err(self.stop(Why::Irrevocable));
+        }
+        self.is_irrevocable = true;
+        Ok(())
     }
 
     /// Runs `f` when this transaction has committed, once: for what cannot be undone.

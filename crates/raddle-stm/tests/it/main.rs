@@ -5,6 +5,7 @@ mod awaits;
 mod collections;
 mod ends;
 mod hooks;
+mod once;
 mod progress;
 mod waits;
 

@@ -7,6 +7,7 @@ use super::alternate::{self, Guard, Ready};
 use super::chan::{self, Receiver};
 use super::meet::{self, Refused};
 use raddle_core::wait::{CallOn, FirstOf, Wait, WaitReason};
+use raddle_core::worker::choice::{counted_point, give_way};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -37,6 +38,8 @@ pub struct Alternation<T> {
     order: Order,
     /// Where the next round begins to look, if fair: behind the last that was chosen.
     next: usize,
+    /// So many rounds have found that a sender is gone, one after the other.
+    fruitless: usize,
     guards: Vec<Guard>,
     values: Vec<UnsafeCell<MaybeUninit<T>>>,
 }
@@ -61,7 +64,7 @@ impl<T> Alternation<T> {
     }
 
     fn new(order: Order) -> Self {
-        Alternation { order, next: 0, guards: Vec::new(), values: Vec::new() }
+        Alternation { order, next: 0, fruitless: 0, guards: Vec::new(), values: Vec::new() }
     }
 
     /// Waits until one is ready, and receives from it. Returns its place in the array.
@@ -113,6 +116,8 @@ impl<T> Alternation<T> {
         open: impl Fn(usize) -> bool,
         deadline: Option<Instant>,
     ) -> Option<Received<T>> {
+        // Before the look: who is always ready, as an ended channel is, is received from without a wait.
+        counted_point("csp::alt");
         let first = if self.next < receivers.len() { self.next } else { 0 };
         let received = match look(receivers, first, &open) {
             Some(received) => received,
@@ -120,6 +125,12 @@ impl<T> Alternation<T> {
         };
         if self.order == Order::Fair {
             self.next = received.0 + 1;
+        }
+        self.fruitless = if received.1.is_err() { self.fruitless + 1 } else { 0 };
+        // Each can end once. Who asks again and again would have those that are left send one message a time slice.
+        if self.fruitless > receivers.len() {
+            self.fruitless = 0;
+            give_way();
         }
         Some(received)
     }
@@ -148,7 +159,7 @@ impl<T> Alternation<T> {
         let wait = Wait::on(const { &RECV }, &all, Location::caller());
         // SAFETY: `receivers` is borrowed mutably, so that nobody else uses them; each guard aims at a place of its
         // own.
-        let ready = unsafe { alternate::choose(&self.guards, first, &wait) };
+        let ready = unsafe { alternate::choose_now(&self.guards, first, &wait) };
         let Ready { guard, over } = ready;
         if guard == count {
             return None;

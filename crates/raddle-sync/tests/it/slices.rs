@@ -4,6 +4,7 @@
 use crate::watch::{Progress, Watchdog};
 use raddle::cancel::{self, Token};
 use raddle::channel::{Select, after, bounded, never, tick, unbounded};
+use raddle::csp::Alternation;
 use raddle::stm::{self, TVar, atomically, atomically_or_err, atomically_until, read_only};
 use raddle::sync::{
     Barrier, ClhLock, Condvar, LazyLock, McsLock, Mutex, Once, OnceLock, RwLock, Semaphore, SpinLock,
@@ -180,6 +181,12 @@ const OPERATIONS: &[(&str, Make)] = operations! {
         csp::alt! { recv(from) -> _ => assert!(to.is_poisoned()), skip => () };
     "csp: pri_alt!, over": { let (to, mut from) = csp::channel::<u8>(); }
         csp::pri_alt! { recv(from) -> _ => assert!(to.is_poisoned()), after(NOT) => () };
+    "csp: Alternation::recv, closed": { let mut all = [csp::channel::<u8>().1]; let mut some = Alternation::fair(); }
+        some.recv(&mut all).1.unwrap_err();
+    "csp: Alternation::recv_if, closed": { let mut all = [csp::channel::<u8>().1];
+        let mut some = Alternation::prioritised(); } some.recv_if(&mut all, |_| true).1.unwrap_err();
+    "csp: Alternation::recv_until, over": { let (to, from) = csp::channel::<u8>(); let mut all = [from]; }
+        assert!(Alternation::fair().recv_until(&mut all, |_| !to.is_poisoned(), Instant::now()).is_none());
     "csp: Barrier::sync": { let mut barrier = csp::Barrier::new(); } barrier.sync();
     "csp: Barrier::sync_timeout, over": { let mut barrier = csp::Barrier::new(); let other = barrier.enrol(); }
         (barrier.sync_timeout(NOT), other.members());

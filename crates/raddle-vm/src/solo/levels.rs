@@ -1,5 +1,5 @@
 //! Owns: the queue of the scheduler for one thread, by priority.
-//! May use: `process`, `solo::ring`.
+//! May use: `process`.
 //! Never: is asked before somebody has chosen a priority.
 //!
 //! Whoever can run comes into the ring, as always, and from there to the others of his priority when the next one is

@@ -12,7 +12,7 @@ mod pace;
 use super::flow::Flow;
 use super::join::join_at;
 use filled::{AllWritten, Filled, Slots};
-use pace::Pace;
+use pace::{Heard, Pace};
 use std::mem::{MaybeUninit, needs_drop};
 use std::ops::Range;
 use std::panic::Location;
@@ -98,40 +98,60 @@ trait Turns: Send + Sized {
     fn both(first: Self::Done, second: Self::Done) -> Self::Done;
 }
 
-fn run<T: Turns>(turns: T, site: &'static Location<'static>) -> T::Done {
-    // The outermost join makes the list, and enters the runtime.
-    if turns.count() > 1 { halves(turns, Pace::new(), site) } else { turns.run() }
+/// A loop as a whole.
+struct Whole {
+    /// Where the program calls it.
+    site: &'static Location<'static>,
+    heard: Heard,
 }
 
-fn halves<T: Turns>(turns: T, pace: Pace, site: &'static Location<'static>) -> T::Done {
+fn run<T: Turns>(turns: T, site: &'static Location<'static>) -> T::Done {
+    let whole = Whole { site, heard: Heard::default() };
+    // The outermost join makes the list, and enters the runtime.
+    if turns.count() > 1 { halves(turns, Pace::new(), &whole) } else { turns.run() }
+}
+
+fn halves<T: Turns>(turns: T, pace: Pace, whole: &Whole) -> T::Done {
     let middle = turns.count() / 2;
     let (first, second) = turns.split_at(middle);
-    let (first, second) = join_at(site, || blocks(first, pace, site), || blocks(second, pace, site));
+    let (first, second) = join_at(whole.site, || blocks(first, pace, whole), || blocks(second, pace, whole));
     T::both(first, second)
 }
 
-fn blocks<T: Turns>(turns: T, mut pace: Pace, site: &'static Location<'static>) -> T::Done {
+fn blocks<T: Turns>(turns: T, mut pace: Pace, whole: &Whole) -> T::Done {
     let (mut done, mut rest) = (None, turns);
     let and = |before, after| match before {
         Some(before) => T::both(before, after),
         None => after,
     };
+    pace.hear(&whole.heard);
     loop {
         // Asked for anew each time: a turn may wait, and go on elsewhere.
         let Some(flow) = Flow::current() else { return and(done, rest.run()) };
-        let left = rest.count();
-        let count = pace.block(left, || flow.worker().now_ns());
+        let (left, workers) = (rest.count(), flow.shared().workers().len());
         // Who has no peers is helped where a turn waits: turns that do are dear.
-        if pace.is_short(left) && flow.shared().workers().len() == 1 {
+        let runs_all = |pace: &Pace| workers == 1 && pace.is_short(left);
+        // Before the block, which reads the clock.
+        if runs_all(&pace) {
             return and(done, rest.run());
         }
+        let count = pace.block(left, || flow.worker().now_ns());
+        pace.tell(&whole.heard);
+        if runs_all(&pace) {
+            return and(done, rest.run());
+        }
+        let open = flow.worker().jobs.waiting();
         if flow.worker().jobs.is_wanted() {
             // A fork that nobody has yet is no smaller than a half of what is left here, and goes first.
             if flow.forks().top().is_some() {
                 flow.poll();
-            } else if left > 1 && pace.is_worth_a_cut(left, flow.worker().jobs.waiting()) {
-                return and(done, halves(rest, pace.of_part(), site));
+            } else if left > 1 && pace.is_worth_a_cut(left, open, (workers - 1).max(1)) {
+                return and(done, halves(rest, pace.of_part(), whole));
             }
+        }
+        // What lies open is no smaller than what is left here.
+        if open > 0 && pace.takes_long(left) {
+            flow.rouse_for_long();
         }
         if count == left {
             return and(done, rest.run());

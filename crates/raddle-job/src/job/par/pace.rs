@@ -9,7 +9,9 @@
 //!
 //! And a part that will take less than [`CUT_NS`] is not cut: it is over when somebody has come for its half. Nor is
 //! one whose turns are cheap while a job lies open: the next look is soon. (A dear turn may be the last for long: then
-//! several lie open.)
+//! several lie open.) As long as nobody knows, as many lie open as there are other workers. With four of them on two
+//! workers, a loop of 50 us was in eight pieces before its first block was over; the thief came to whichever lay open
+//! then, and each time other lines of the array changed cores.
 //!
 //! What if turns become dear? The helper waits for one block too long: for a quarter of what is left, or for what used
 //! to take [`LEAST_NS`], or for [`MOST`] turns.
@@ -18,6 +20,8 @@
 //! for values); a cut whenever a job is wanted, which cut parts of a microsecond (50 a worker in 0.5 ms, of Rayon 2.5
 //! on two workers); a number of parts chosen beforehand, as Rayon does, with which dear turns that lie together stay
 //! together (the rows with dear turns: 0.65 of Rayon on two workers).
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A block is to take so long: a hundred times what a look and a reading of the clock cost, and less than it takes to
 /// wake a worker that sleeps.
@@ -41,6 +45,14 @@ const MOST: usize = 8192;
 
 /// A block is at most so many times the one before: that one may have been lucky.
 const GROWTH: usize = 64;
+
+/// What who has run turns of a loop tells those who begin a part of it: what a turn took, in picoseconds, 0 as long as
+/// nobody knows, and of so many that is known.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    turn_ps: AtomicU64,
+    known: AtomicUsize,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
@@ -66,6 +78,24 @@ impl Pace {
     /// For a part: it has not begun, but takes what the whole took.
     pub(super) fn of_part(self) -> Pace {
         Pace { read_ns: 0, since: 0, ..self }
+    }
+
+    /// A part begins: if nobody knew when it was cut, somebody may have found out since.
+    pub(super) fn hear(&mut self, heard: &Heard) {
+        if self.turn_ps == 0 {
+            // Relaxed: numbers, which are no more than a guess.
+            self.turn_ps = heard.turn_ps.load(Ordering::Relaxed);
+            self.known = heard.known.load(Ordering::Relaxed);
+            (self.enough, self.least) = (self.turns_in(BLOCK_NS), self.turns_in(LEAST_NS));
+        }
+    }
+
+    /// Tells those who begin later, once.
+    pub(super) fn tell(&self, heard: &Heard) {
+        if self.known > 0 && heard.turn_ps.load(Ordering::Relaxed) == 0 {
+            heard.known.store(self.known, Ordering::Relaxed);
+            heard.turn_ps.store(self.turn_ps, Ordering::Relaxed);
+        }
     }
 
     /// How many turns to run now, of the `left` that there are.
@@ -105,12 +135,20 @@ impl Pace {
             && self.turn_ps.saturating_mul(left as u64) <= 1000 * SHORT_NS
     }
 
-    /// Whether somebody would come in time for the half of so many turns, where so many jobs lie open. Yes, if nobody
-    /// knows.
+    /// Whether somebody would come in time for the half of so many turns, where so many jobs lie open. If nobody knows,
+    /// there is to be one for each of the others.
     #[inline]
-    pub(super) fn is_worth_a_cut(&self, left: usize, open: usize) -> bool {
-        let takes_long = || self.turn_ps.saturating_mul(left as u64) >= 1000 * CUT_NS;
-        self.turn_ps == 0 || takes_long() && (open == 0 || self.turn_ps >= 1000 * BLOCK_NS)
+    pub(super) fn is_worth_a_cut(&self, left: usize, open: usize, others: usize) -> bool {
+        if self.turn_ps == 0 {
+            return open < others;
+        }
+        self.takes_long(left) && (open == 0 || self.turn_ps >= 1000 * BLOCK_NS)
+    }
+
+    /// Whether so many turns take as long as a part that is worth a cut. No, if nobody knows.
+    #[inline]
+    pub(super) fn takes_long(&self, turns: usize) -> bool {
+        self.turn_ps.saturating_mul(turns as u64) >= 1000 * CUT_NS
     }
 }
 
@@ -177,13 +215,30 @@ mod tests {
     #[test]
     fn a_part_is_cut_if_it_takes_long_or_nobody_knows() {
         let mut pace = Pace::new();
-        assert!(pace.is_worth_a_cut(2, 3));
+        assert!(pace.is_worth_a_cut(2, 3, 4) && !pace.is_worth_a_cut(2, 3, 3));
         pace.block(1000, || 1);
         pace.block(999, || 1001);
-        assert!(pace.is_worth_a_cut(24, 0) && !pace.is_worth_a_cut(23, 0));
-        assert!(!pace.is_worth_a_cut(1000, 1));
+        assert!(pace.is_worth_a_cut(24, 0, 1) && !pace.is_worth_a_cut(23, 0, 1));
+        assert!(!pace.is_worth_a_cut(1000, 1, 4));
         pace.block(998, || 1001 + 100_000_000);
-        assert!(pace.is_worth_a_cut(2, 3));
+        assert!(pace.is_worth_a_cut(2, 3, 1));
+    }
+
+    #[test]
+    fn a_part_hears_what_a_turn_takes() {
+        let (heard, mut first) = (Heard::default(), Pace::new());
+        let mut second = first.of_part();
+        first.tell(&heard);
+        second.hear(&heard);
+        assert!(second.is_worth_a_cut(2, 0, 1));
+        first.block(1000, || 1);
+        first.block(999, || 1001);
+        first.tell(&heard);
+        second.hear(&heard);
+        assert!(second.is_worth_a_cut(24, 0, 1) && !second.is_worth_a_cut(23, 0, 1));
+        assert!(second.is_short(GROWTH) && !second.is_short(GROWTH + 1));
+        // It has not run a turn of its own, and begins with one.
+        assert_eq!(second.block(1000, || 5000), 1);
     }
 
     #[test]
@@ -215,7 +270,7 @@ mod tests {
     #[test]
     fn a_clock_that_stands_still_says_nothing() {
         let mut pace = Pace::new();
-        let says_nothing = |pace: &Pace| pace.is_worth_a_cut(2, 3) && !pace.is_short(1);
+        let says_nothing = |pace: &Pace| pace.is_worth_a_cut(2, 3, 4) && !pace.is_short(1);
         assert!((0..100).all(|_| pace.block(1000, || 7) == 1 && says_nothing(&pace)));
     }
 }

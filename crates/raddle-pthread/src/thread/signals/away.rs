@@ -1,5 +1,5 @@
 //! Owns: calls of the kernel's that block, on a spare OS thread, and that a handler interrupts.
-//! May use: nothing.
+//! May use: `thread::cancel`, `thread::handlers`, `thread::record`, `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: such a call on a worker.
 
 use super::{TELL, bit};

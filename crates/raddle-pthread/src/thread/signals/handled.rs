@@ -1,17 +1,19 @@
-//! Owns: what the program installs by `sigaction`, and the function that the kernel calls for all of it.
-//! May use: nothing.
+//! Owns: what the program installs by `sigaction`, what the kernel calls for all of it, and which waits that ends.
+//! May use: `errno`, `thread::handlers`, `thread::record`, `thread::wait`, `libc`, `raddle-context`,
+//! `raddle-syscall`.
 //! Never: the program's handler installed as it is.
 
-use super::ended::end_wait;
+use super::keeper::send;
 use super::{ACTIONS, Action, FAULTS, MAIN, NEVER, OURS, SIGNALS, TELL, TICK, bit};
 use crate::errno::fail;
 use crate::next::next;
-use crate::thread::handlers;
 use crate::thread::record::{self, ThreadRecord};
+use crate::thread::{handlers, wait};
 use raddle_context::interpose;
 use std::ffi::{c_int, c_void};
 use std::ptr::without_provenance;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 interpose! {
     sigaction => set_action;
@@ -80,7 +82,7 @@ pub(crate) fn reset(signal: c_int) {
 }
 
 /// Whether the program has any handler.
-pub(super) static HAS_HANDLERS: AtomicBool = AtomicBool::new(false);
+static HAS_HANDLERS: AtomicBool = AtomicBool::new(false);
 
 /// Whether a handler is this library's: that of dumps, of which the program knows nothing.
 fn is_ours(handler: usize) -> bool {
@@ -169,4 +171,61 @@ unsafe extern "C" fn set_handler(signal: c_int, handler: usize) -> usize {
 #[unsafe(no_mangle)]
 extern "C" fn __libc_current_sigrtmax() -> c_int {
     TICK - 1
+}
+
+/// How many wait for a signal, whatever it does. One that is cancelled in its wait stays counted: then a deadlock is
+/// not told.
+pub(super) static WAIT_FOR_SIGNALS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether a signal may wake somebody, or end the program, for which somebody waits.
+pub(crate) fn are_waited_for() -> bool {
+    HAS_HANDLERS.load(Ordering::Relaxed) || WAIT_FOR_SIGNALS.load(Ordering::Relaxed) != 0
+}
+
+/// Ends what it waits in. `breathe` lets it run, if the caller is a thread of ours.
+pub(super) fn end_wait(record: &ThreadRecord, mut breathe: impl FnMut()) {
+    loop {
+        let address = record.waits_at.load(Ordering::SeqCst); // pairs with the stores there
+        if address == 0 || wait::wake(without_provenance::<AtomicU32>(address), u32::MAX) > 0 {
+            break;
+        }
+        breathe();
+    }
+    end_wait_for_descriptor(record);
+}
+
+/// Wakes it once, if it waits for something; true if it does. It may not sleep yet.
+pub(crate) fn wake_up(record: &ThreadRecord) -> bool {
+    let address = record.waits_at.load(Ordering::SeqCst); // pairs with the stores in `wait`
+    if address != 0 {
+        wait::wake(without_provenance::<AtomicU32>(address), u32::MAX);
+    }
+    let waits_for = record.waits_for.load(Ordering::SeqCst); // pairs with the stores in `watched`
+    let is_away = end_wait_for_descriptor(record);
+    address != 0 || waits_for != 0 || is_away
+}
+
+/// Has those who wait for a descriptor look whether their wait is over: said by `watched`, before the first wait.
+pub(crate) static LOOK_AGAIN: OnceLock<fn(c_int)> = OnceLock::new();
+
+/// As [`end_wait`], of a wait for a descriptor, or in a call of the kernel's.
+/// Whether it was in such a call: perhaps not yet in the kernel, where the signal would have ended that.
+pub(crate) fn end_wait_for_descriptor(record: &ThreadRecord) -> bool {
+    let descriptor = record.waits_for.load(Ordering::SeqCst); // pairs with the stores in `watched`
+    if descriptor != 0 {
+        LOOK_AGAIN.get().into_iter().for_each(|look_again| look_again(descriptor - 1));
+    }
+    let away = record.away.load(Ordering::SeqCst); // pairs with the stores in `call_away`
+    if away != 0 {
+        // It may have come back.
+        let _late = send(away, TELL);
+    }
+    away != 0
+}
+
+/// Ends what another thread waits in, by a thread of ours.
+pub(crate) fn interrupt(record: &ThreadRecord) {
+    note(record, false);
+    let mut times = 0;
+    end_wait(record, || wait::breathe(&mut times));
 }

@@ -1,12 +1,12 @@
 //! Owns: the keeper: what it blocks, how it is told, and who is its `main`.
-//! May use: nothing.
+//! May use: `thread::handlers`, `thread::record`, `thread::wait`, `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: a wait of a thread's for the keeper, in which that one cannot be served.
 
-use super::sent::send;
 use super::{FAULTS, NEVER, OF_WORKERS, OURS, SIGNALS, TELL, bit};
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::{handlers, wait};
 use raddle_core::{choice, orphan};
+use raddle_syscall::Errno;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -39,7 +39,7 @@ unsafe extern "C" fn on_tell(_signal: c_int, _info: *mut libc::siginfo_t, contex
 const SEEDED_PAUSES: u32 = 20_000;
 
 /// Has the keeper block what all threads block.
-pub(super) fn tell_keeper() {
+fn tell_keeper() {
     let threads = THREADS.load(Ordering::Relaxed);
     if threads == 0 {
         // `main` has not begun: what it blocks is what the keeper blocks.
@@ -79,7 +79,7 @@ pub(super) fn tell_keeper() {
     }
 }
 
-pub(super) fn count(blocked: u64, by: u32) {
+fn count(blocked: u64, by: u32) {
     for (signal, blockers) in BLOCKERS.iter().enumerate().skip(1) {
         if blocked & bit(signal as c_int) != 0 {
             blockers.fetch_add(by, Ordering::Relaxed);
@@ -152,4 +152,25 @@ pub(crate) fn in_child(record: &'static ThreadRecord) {
 /// The caller, if its signals are the keeper's affair.
 pub(super) fn kept() -> Option<&'static ThreadRecord> {
     record::here().filter(|_| KEEPER.load(Ordering::Relaxed) != 0 && !orphan::is_orphan())
+}
+
+/// What a thread that the caller makes blocks.
+pub(crate) fn inherited() -> u64 {
+    record::here().map_or(0, |here| here.blocked.load(Ordering::Relaxed))
+}
+
+pub(crate) fn change(here: &ThreadRecord, blocked: u64) {
+    let before = here.blocked.swap(blocked, Ordering::Relaxed);
+    if before != blocked {
+        count(blocked & !before, 1);
+        count(before & !blocked, u32::MAX);
+        tell_keeper();
+    }
+}
+
+/// To the OS thread of this number.
+pub(super) fn send(number: c_int, signal: c_int) -> Result<usize, Errno> {
+    let process = std::process::id() as usize;
+    // SAFETY: no memory is read.
+    unsafe { raddle_syscall::call(libc::SYS_tgkill, [process, number as usize, signal as usize]) }
 }

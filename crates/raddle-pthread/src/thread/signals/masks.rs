@@ -1,13 +1,13 @@
 //! Owns: what a thread believes to block, and its alternate stack.
-//! May use: nothing.
+//! May use: `errno`, `thread::handlers`, `thread::record`, `libc`, `raddle-context`, `raddle-syscall`.
 //! Never: the mask of a worker.
 
-use super::keeper::{count, kept, tell_keeper};
+use super::keeper::{change, kept};
 use super::{NEVER, OF_WORKERS};
 use crate::errno::fail;
 use crate::next::next;
 use crate::thread::handlers;
-use crate::thread::record::{self, ThreadRecord};
+use crate::thread::record;
 use raddle_context::interpose;
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -17,11 +17,6 @@ interpose! {
     sigprocmask => set_process_mask;
     pthread_sigmask => set_mask;
     sigaltstack => set_stack;
-}
-
-/// What a thread that the caller makes blocks.
-pub(crate) fn inherited() -> u64 {
-    record::here().map_or(0, |here| here.blocked.load(Ordering::Relaxed))
 }
 
 /// What the caller blocks, for a jump that puts it back.
@@ -78,15 +73,6 @@ unsafe extern "C" fn set_mask(how: c_int, set: *const u64, old: *mut u64) -> c_i
         unsafe { old.write(before) };
     }
     0
-}
-
-pub(crate) fn change(here: &ThreadRecord, blocked: u64) {
-    let before = here.blocked.swap(blocked, Ordering::Relaxed);
-    if before != blocked {
-        count(blocked & !before, 1);
-        count(before & !blocked, u32::MAX);
-        tell_keeper();
-    }
 }
 
 unsafe extern "C" fn set_process_mask(how: c_int, set: *const u64, old: *mut u64) -> c_int {

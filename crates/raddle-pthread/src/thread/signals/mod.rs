@@ -1,6 +1,5 @@
-//! Owns: signals: what each thread blocks, who runs handlers, whose waits they end; here their numbers, and what the
-//! program has installed.
-//! May use: nothing.
+//! Owns: signals: what each thread blocks, who runs handlers, whose waits they end; here their numbers and actions.
+//! May use: `libc`.
 //! Never: a handler of the program's in the middle of the runtime.
 //!
 //! The kernel knows workers, and a handler that interrupts one may find it with a lock of the runtime's. So workers
@@ -13,7 +12,6 @@
 //! ours, by a signal of ours.
 
 mod away;
-mod ended;
 mod handled;
 mod keeper;
 mod masks;
@@ -21,12 +19,14 @@ mod sent;
 mod waits;
 
 pub(crate) use away::call_away;
-pub(crate) use ended::{LOOK_AGAIN, end_wait_for_descriptor, interrupt, wake_up};
-pub(crate) use handled::{note, reset};
-pub(crate) use keeper::{MAIN, begin, begin_keeping, end, in_child, is_main, keep, keep_nothing};
-pub(crate) use masks::{change, inherited, own_mask, set_mask_by_number, set_own_mask, with_own_mask};
+pub(crate) use handled::{
+    LOOK_AGAIN, are_waited_for, end_wait_for_descriptor, interrupt, note, reset, wake_up,
+};
+pub(crate) use keeper::{
+    MAIN, begin, begin_keeping, change, end, in_child, inherited, is_main, keep, keep_nothing,
+};
+pub(crate) use masks::{own_mask, set_mask_by_number, set_own_mask, with_own_mask};
 pub(crate) use sent::{is_for, let_through, send_to_caller};
-pub(crate) use waits::are_waited_for;
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize};

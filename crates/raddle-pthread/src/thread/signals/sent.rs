@@ -1,9 +1,10 @@
 //! Owns: signals that threads of the program send.
-//! May use: nothing.
+//! May use: `errno`, `thread::handlers`, `thread::record`, `thread::wait`, `libc`, `raddle-context`,
+//! `raddle-syscall`.
 //! Never: one for the worker of whoever sends it, but for what that has done.
 
-use super::ended::end_wait;
-use super::keeper::{MAIN, kept};
+use super::handled::end_wait;
+use super::keeper::{MAIN, kept, send};
 use super::{FAULTS, SIGNALS, bit};
 use crate::errno::answer;
 use crate::thread::record::ThreadRecord;
@@ -16,12 +17,6 @@ use std::sync::atomic::Ordering;
 interpose! {
     raise => raise_here;
     kill => kill_program;
-}
-
-pub(super) fn send(number: c_int, signal: c_int) -> Result<usize, Errno> {
-    let process = std::process::id() as usize;
-    // SAFETY: no memory is read.
-    unsafe { raddle_syscall::call(libc::SYS_tgkill, [process, number as usize, signal as usize]) }
 }
 
 /// Whether this signal, sent by the caller to that thread, has a handler and may run it there.

@@ -1,18 +1,18 @@
 //! Owns: waiting for a signal: `sigwait`, `pause`, `sigsuspend`.
-//! May use: nothing.
+//! May use: `errno`, `thread::cancel`, `thread::time`, `thread::wait`, `libc`, `raddle-context`,
+//! `raddle-core`.
 //! Never: such a wait taken for a deadlock.
 
 use super::NEVER;
-use super::handled::HAS_HANDLERS;
-use super::keeper::kept;
-use super::masks::change;
+use super::handled::WAIT_FOR_SIGNALS;
+use super::keeper::{change, kept};
 use crate::errno::fail;
 use crate::next::next;
 use crate::thread::{cancel, wait};
 use raddle_context::interpose;
 use raddle_core::blocking;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 interpose! {
     sigwait => wait_for_signal;
@@ -20,15 +20,6 @@ interpose! {
     sigtimedwait => wait_for_info_until;
     pause => pause_until_handled;
     sigsuspend => suspend;
-}
-
-/// How many wait for a signal, whatever it does. One that is cancelled in its wait stays counted: then a deadlock is
-/// not told.
-static WAIT_FOR_SIGNALS: AtomicU32 = AtomicU32::new(0);
-
-/// Whether a signal may wake somebody, or end the program, for which somebody waits.
-pub(crate) fn are_waited_for() -> bool {
-    HAS_HANDLERS.load(Ordering::Relaxed) || WAIT_FOR_SIGNALS.load(Ordering::Relaxed) != 0
 }
 
 unsafe extern "C-unwind" fn wait_for_signal(set: usize, signal: *mut c_int) -> c_int {

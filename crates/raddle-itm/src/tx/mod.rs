@@ -405,7 +405,7 @@ impl Tx {
         }
     }
 
-    /// Keeps what the code changes by itself, unless it goes anyway: frames below where the innermost transaction began.
+    /// Keeps what the code changes by itself, unless it goes anyway: frames below where the innermost one began.
     ///
     /// # Safety
     /// So many bytes can be read there, and written until the transaction ends, or until their frame does.

@@ -562,7 +562,8 @@ int raddle_waker_wake(const raddle_waker_t *waker);
 int raddle_waker_destroy(raddle_waker_t *waker);
 
 /* A word to be received from a channel of words, or of owned words. To be destroyed, as all futures; destroyed before
- * it is ready, it has received nothing. RADDLE_ENOTSUP of a channel of bytes. */
+ * it is ready, it has received nothing. An owned word goes to the channel's drop if it comes where word is null.
+ * RADDLE_ENOTSUP of a channel of bytes. */
 int raddle_future_recv(const raddle_rx_t *rx, raddle_future_t **future);
 /* The sending of a word, which is the future's: of owned ones, what was not sent goes to the channel's drop. */
 int raddle_future_send(const raddle_tx_t *tx, uintptr_t word, raddle_future_t **future);

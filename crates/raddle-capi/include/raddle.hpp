@@ -1041,8 +1041,10 @@ template <class F> struct part {
                 throw;
             }
         });
-        if (is_again)
+        if (is_again) {
+            here->out.forget(); // a wait for the next attempt may end otherwise
             return RADDLE_EAGAIN;
+        }
         return here->out.has_failed() ? RADDLE_EPANIC : RADDLE_OK;
     }
     result take(int code)

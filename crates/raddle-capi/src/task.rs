@@ -57,10 +57,14 @@ enum FutureWord {
 }
 
 impl FutureWord {
-    fn take(self) -> usize {
+    /// Gives it to the program. Without a place for it nobody wants it.
+    fn give(self, word: *mut usize) {
+        if word.is_null() {
+            return;
+        }
         match self {
-            FutureWord::Word(word) => word,
-            FutureWord::Owned(owned) => owned.take(),
+            FutureWord::Word(is) => put_if(word, is),
+            FutureWord::Owned(owned) => put_if(word, owned.take()),
         }
     }
 }
@@ -218,7 +222,7 @@ extern "C" fn raddle_future_poll(
         let (future, waker) = (get(future)?, get(waker)?);
         match future.poll(&mut Context::from_waker(&waker.waker)) {
             Poll::Ready(done) => {
-                put_if(word, done?.take());
+                done?.give(word);
                 Ok(())
             }
             Poll::Pending => Err(Fault::Again),
@@ -234,7 +238,7 @@ extern "C" fn raddle_future_wait(
 ) -> c_int {
     entry(|| {
         let future = get(future)?;
-        put_if(word, wait(timeout_ns, poll_fn(|context| future.poll(context)))?.take());
+        wait(timeout_ns, poll_fn(|context| future.poll(context)))?.give(word);
         Ok(())
     })
 }
@@ -298,7 +302,8 @@ impl TaskObject {
 
     /// The right to its end, of which there is one.
     fn claim(&self) -> CResult<JoinClaim<'_>> {
-        if self.is_joined.swap(true, Ordering::Relaxed) { Err(Fault::Busy) } else { Ok(JoinClaim(self)) }
+        // Acquire: pairs with the end of a claim; who has it now may free what that one has used.
+        if self.is_joined.swap(true, Ordering::Acquire) { Err(Fault::Busy) } else { Ok(JoinClaim(self)) }
     }
 }
 
@@ -307,7 +312,7 @@ struct JoinClaim<'t>(&'t TaskObject);
 
 impl Drop for JoinClaim<'_> {
     fn drop(&mut self) {
-        self.0.is_joined.store(false, Ordering::Relaxed);
+        self.0.is_joined.store(false, Ordering::Release); // pairs with the swap in `claim`
     }
 }
 

@@ -88,29 +88,57 @@ pub(crate) fn prepare() {
     });
 }
 
+/// A fault of a thread that blocks its signal ends the program.
+pub(crate) fn unblock() {
+    let mut signals = MaybeUninit::uninit();
+    // SAFETY: a place for a set.
+    unsafe { libc::sigemptyset(signals.as_mut_ptr()) };
+    for signal in SIGNALS {
+        // SAFETY: a set, and a signal that there is.
+        unsafe { libc::sigaddset(signals.as_mut_ptr(), signal) };
+    }
+    // SAFETY: a whole set.
+    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, signals.as_ptr(), null_mut()) };
+}
+
 const RIP: usize = libc::REG_RIP as usize;
 
 unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel's, of a handler with `SA_SIGINFO`.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    if let Some(way_out) = way_out(registers[RIP]) {
+    // SAFETY: as above.
+    let is_sent = unsafe { (*info).si_code } <= 0;
+    if !is_sent && let Some(way_out) = way_out(registers[RIP]) {
         registers[RIP] = way_out;
         return;
     }
     let before =
         BEFORE.get().and_then(|before| SIGNALS.iter().position(|&one| one == signal).map(|i| &before[i]));
     match before {
+        Some(before) if before.sa_sigaction == libc::SIG_IGN && is_sent => {}
         Some(before) if before.sa_sigaction != libc::SIG_DFL && before.sa_sigaction != libc::SIG_IGN => {
+            if before.sa_flags & libc::SA_RESETHAND != 0 {
+                set_default(signal);
+            }
             // SAFETY: it was given to the kernel as one of these two, by that flag; the third argument harms neither.
             let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
                 unsafe { std::mem::transmute(before.sa_sigaction) };
             handler(signal, info, context);
         }
         _ => {
-            // SAFETY: all its bits may be zero: the default. The instruction is run again, and ends the program.
-            let default: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-            // SAFETY: it is a whole one.
-            unsafe { libc::sigaction(signal, from_ref(&default), null_mut()) };
+            set_default(signal);
+            if is_sent {
+                // SAFETY: a signal, which ends the program.
+                unsafe { libc::raise(signal) };
+            }
+            // Otherwise the instruction is run again, and ends the program.
         }
     }
+}
+
+fn set_default(signal: i32) {
+    // SAFETY: all its bits may be zero: the default.
+    let default: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: it is a whole one.
+    unsafe { libc::sigaction(signal, from_ref(&default), null_mut()) };
 }

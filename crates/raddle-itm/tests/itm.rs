@@ -68,7 +68,7 @@ fn says(name: &str, arguments: &[&str], expected: &str) {
     let alone = itm().display().to_string();
     let both = format!("{alone}:{}", pthreads().display());
     // gcc 12 itself fails by `-O0` where a transaction throws.
-    for level in [if name == "throws" { "-O1" } else { "-O0" }, "-O2"] {
+    for level in [if ["caught", "throws"].contains(&name) { "-O1" } else { "-O0" }, "-O2"] {
         let binary = compile(name, level);
         for preloaded in [&alone, &both] {
             let said = run(&binary, arguments, preloaded);
@@ -134,10 +134,66 @@ fn a_fault_of_the_program_ends_it() {
     assert_eq!(output.status.signal(), Some(11), "{output:?}");
 }
 
+#[test]
+fn frames_that_are_gone_are_not_put_back() {
+    says("hostile", &["frames"], "1 1\n");
+}
+
+#[test]
+fn handlers_of_a_fork_may_run_transactions() {
+    says("hostile", &["forks"], "child 1108\nparent 1018\n");
+}
+
+#[test]
+fn what_is_dropped_is_no_conflict_and_what_stands_beside_it_is() {
+    says("hostile", &["drops"], "0 1\n2 2\n");
+}
+
+#[test]
+fn a_long_transaction_commits_among_many_short_ones() {
+    says("hostile", &["outlasts"], "200007\n200007\n200007\n");
+}
+
+#[test]
+fn a_thread_that_blocks_signals_may_follow_what_is_gone() {
+    says("hostile", &["blocks"], "9 2\n");
+}
+
+#[test]
+fn signals_of_faults_end_the_program_as_before() {
+    let binary = compile("hostile", "-O1");
+    let ends = |word: &str| {
+        let mut command = Command::new(&binary);
+        let output = command.arg(word).env("LD_PRELOAD", itm()).output().expect("it starts");
+        (output.status.signal(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(ends("sent"), (Some(11), String::new()));
+    assert_eq!(ends("once"), (Some(11), "once\n".to_owned()));
+    assert_eq!(ends("ignored"), (None, "here\n".to_owned()));
+}
+
+#[test]
+fn a_thread_that_ends_within_a_transaction_ends_the_program() {
+    let (_, said) = run(&compile("hostile", "-O1"), &["ends"], &itm().display().to_string());
+    assert!(said.contains("a thread ends within a transaction"), "{said}");
+}
+
 /// For the group of tests `itm`.
 #[test]
 fn exceptions_of_cpp_commit_or_are_as_if_never_thrown() {
     if std::env::var_os("ITM_CXX").is_some() {
         says("throws", &[], "36000 48000\nout of it 1\nrelaxed\n4 2\n");
+    }
+}
+
+/// As above.
+#[test]
+fn what_is_written_to_an_exception_is_written_to_nobody_else() {
+    if std::env::var_os("ITM_CXX").is_some() {
+        let expected = "4141414141414141 0\n\
+                        3 9 4 0\n\
+                        6 12 4 0\n\
+                        9 20 4 0\n";
+        says("caught", &[], expected);
     }
 }

@@ -232,6 +232,12 @@ static void futures_are_waited_for(void)
     OK(raddle_future_wait(future, RADDLE_FOREVER, &word));
     CHECK(word == (uintptr_t)&drops && drops == 1);
     OK(raddle_future_destroy(future));
+    /* So does what comes where nobody wants it. */
+    OK(raddle_send(tx, (uintptr_t)&drops));
+    OK(raddle_future_recv(rx, &future));
+    OK(raddle_future_wait(future, RADDLE_FOREVER, NULL));
+    CHECK(drops == 2);
+    OK(raddle_future_destroy(future));
     OK(raddle_tx_close(tx));
     OK(raddle_rx_close(rx));
     /* Time; permits; a transaction. */

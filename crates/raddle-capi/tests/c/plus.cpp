@@ -393,6 +393,10 @@ static void transactions()
     }
     CHECK(from.load() == 20 && to.load() == 80);
     CHECK(throws<std::runtime_error>([&] { move(21); }));
+    // A wait for a change that is cancelled.
+    CHECK(throws<raddle::cancelled>([&] {
+        raddle::within(1ms, [&] { raddle::atomically([&](raddle::tx &tx) { tx.check(tx.read(other) == 7); }); });
+    }));
     CHECK(from.load() == 20 && to.load() == 80);
     // Who waits is woken by a commit; hooks run once, and captured things go.
     auto held = std::make_shared<int>(0);

@@ -70,7 +70,7 @@ fn read_bytes(address: usize, bytes: &mut [u8]) {
     }
 }
 
-/// As [`write`], of bytes.
+/// As [`write()`], of bytes.
 fn write_bytes(address: usize, bytes: &[u8]) {
     let tx = current();
     if tx.is_plain(address) {

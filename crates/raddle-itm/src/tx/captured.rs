@@ -31,11 +31,6 @@ impl Captured {
         self.blocks.push((address, size));
     }
 
-    /// It is somebody else's now.
-    pub(crate) fn remove(&mut self, address: usize) {
-        self.blocks.retain(|block| block.0 != address);
-    }
-
     pub(crate) fn truncate(&mut self, mark: usize) {
         self.blocks.truncate(mark);
     }

@@ -12,7 +12,7 @@ use crate::turns::{self, CLOCK};
 use std::ffi::c_void;
 use std::mem::take;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn _ITM_commitTransaction() {
@@ -65,10 +65,13 @@ impl Tx {
             Mode::Speculative => {
                 turns::let_go_first();
                 while !CLOCK.lock(self.moment) {
-                    self.moment = self.later()?;
+                    self.go_on_later()?;
+                    if self.mode == Mode::Alone {
+                        break;
+                    }
                 }
                 self.written.store();
-                CLOCK.unlock(self.moment);
+                if self.mode == Mode::Alone { turns::end(self.moment) } else { CLOCK.unlock(self.moment) }
             }
             Mode::Alone => {
                 self.written.store();
@@ -103,6 +106,7 @@ impl Tx {
         self.mode = Mode::Outside;
         self.depth = 0;
         self.number = 0;
+        self.is_fork = false;
         self.written.clear();
         self.read.clear();
         self.locals.clear();
@@ -113,11 +117,11 @@ impl Tx {
 /// What is for afterwards. It is code of the program's, which may begin transactions.
 #[cold]
 fn committed() {
-    let (blocks, actions) = {
+    let (blocks, actions, exceptions) = {
         let tx = current();
-        tx.exceptions.clear();
-        (take(&mut tx.blocks), take(&mut tx.actions))
+        (take(&mut tx.blocks), take(&mut tx.actions), take(&mut tx.exceptions))
     };
+    exceptions.commit();
     blocks.commit();
     actions.commit();
 }
@@ -158,6 +162,7 @@ fn roll_back(thrown: *mut c_void) {
     let beginning = Checkpoint { caller: current().caller, ..Checkpoint::default() };
     undo(&beginning, thrown);
     let tx = current();
+    tx.exceptions.count_anew();
     tx.checkpoints.clear();
     if tx.mode == Mode::Alone {
         turns::end(tx.moment);
@@ -171,9 +176,8 @@ fn undo(checkpoint: &Checkpoint, thrown: *mut c_void) {
     while let Some(undone) = current().actions.undone(checkpoint.actions) {
         undone.call();
     }
-    let gone = own::stack_pointer()..checkpoint.caller.stack;
     // SAFETY: the frames above the transaction's beginning are there.
-    unsafe { current().locals.put_back(checkpoint.locals, &gone) };
+    unsafe { current().locals.put_back(checkpoint.locals, checkpoint.caller.stack) };
     current().captured.truncate(checkpoint.captured);
     let blocks = current().blocks.undone(checkpoint.blocks);
     blocks.into_iter().for_each(HeapBlock::free);
@@ -187,34 +191,64 @@ fn jump(caller: BeginCaller, action: u32) -> ! {
     unsafe { resume(&raw const caller, action | action::RESTORE) }
 }
 
-/// Where the clock was when the process was forked: by whom it forks.
+/// How a process that is being forked has the clock. Whoever forks has it.
+static FORK: AtomicU8 = AtomicU8::new(0);
 static FORKED_AT: AtomicU64 = AtomicU64::new(0);
+
+/// By its transaction.
+const ANYWAY: u8 = 0;
+/// By a transaction of its own, of which those are parts that others' handlers of a fork run.
+const BY_FORK: u8 = 1;
+/// Since a moment, for a transaction that has not committed.
+const WITHIN: u8 = 2;
 
 /// A child of `fork` has a clock that nobody has locked who is not there.
 pub(super) fn prepare() {
     // SAFETY: functions of this type, which take no lock but the clock.
-    unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(in_child)) };
-}
-
-/// Whether the forking thread has the clock anyway.
-fn has_clock() -> bool {
-    matches!(super::mode(), Mode::Alone | Mode::Irrevocable)
+    unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
 }
 
 unsafe extern "C" fn before_fork() {
-    if !has_clock() {
-        FORKED_AT.store(turns::take(), Ordering::Relaxed);
+    let tx = own::get().unwrap_or_else(own::make);
+    let how = match tx.mode {
+        Mode::Alone | Mode::Irrevocable => ANYWAY,
+        Mode::Speculative => {
+            FORKED_AT.store(turns::take(), Ordering::Relaxed);
+            WITHIN
+        }
+        Mode::Outside => {
+            tx.moment = turns::take();
+            tx.mode = Mode::Irrevocable;
+            tx.depth = 1;
+            tx.is_fork = true;
+            BY_FORK
+        }
+    };
+    FORK.store(how, Ordering::Relaxed);
+}
+
+fn after_fork(is_child: bool) {
+    let how = FORK.load(Ordering::Relaxed);
+    let afterwards = match how {
+        BY_FORK => current().commit().unwrap_or(Afterwards::Nothing),
+        WITHIN => {
+            turns::end(FORKED_AT.load(Ordering::Relaxed));
+            Afterwards::Nothing
+        }
+        _ => Afterwards::Nothing,
+    };
+    if is_child {
+        turns::forget_others(how == ANYWAY);
+    }
+    if matches!(afterwards, Afterwards::Something) {
+        committed();
     }
 }
 
-unsafe extern "C" fn after_fork() {
-    if !has_clock() {
-        turns::end(FORKED_AT.load(Ordering::Relaxed));
-    }
+unsafe extern "C" fn in_parent() {
+    after_fork(false);
 }
 
 unsafe extern "C" fn in_child() {
-    // SAFETY: as in the parent.
-    unsafe { after_fork() };
-    turns::forget_others(has_clock());
+    after_fork(true);
 }

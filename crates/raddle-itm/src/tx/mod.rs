@@ -21,12 +21,12 @@ mod words;
 use crate::abi::{Properties, action};
 use crate::actions::Actions;
 use crate::blocks::Blocks;
-use crate::exceptions::Exceptions;
+use crate::exceptions::{ExceptionMark, Exceptions};
 use crate::fault::{self, peek};
 use crate::jump::BeginCaller;
 use crate::turns::{self, CLOCK};
 use captured::Captured;
-use locals::Locals;
+use locals::{KeptPlace, Locals};
 pub(crate) use own::current;
 use std::ptr::with_exposed_provenance;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,6 +34,10 @@ use words::{MemoryWord, Written};
 
 /// After so many failures a transaction runs alone.
 const FAILURES: u32 = 8;
+
+/// After so many times that an attempt has compared all that it has read, and these words more, it runs alone.
+const ROUNDS: usize = 64;
+const COMPARED: usize = 1 << 14;
 
 /// Somebody else was faster: the transaction is to be rolled back, and begins anew.
 pub(crate) struct Conflict;
@@ -59,7 +63,7 @@ struct Checkpoint {
     locals: usize,
     blocks: (usize, usize),
     actions: (usize, usize),
-    exceptions: (usize, u32),
+    exceptions: ExceptionMark,
     captured: usize,
 }
 
@@ -74,9 +78,13 @@ pub(crate) struct Tx {
     moment: u64,
     written: Written,
     read: Vec<MemoryWord>,
+    /// How many words this attempt has compared since others committed.
+    compared: usize,
     properties: Properties,
     failures: u32,
     number: u64,
+    /// No code of the program's has begun it, but a `fork`.
+    is_fork: bool,
     checkpoints: Vec<Checkpoint>,
     locals: Locals,
     pub(crate) blocks: Blocks,
@@ -136,6 +144,7 @@ impl Tx {
     #[inline(always)]
     fn attempt(&mut self) -> u32 {
         self.depth = 1;
+        self.compared = 0;
         let must_be_plain = self.properties.does_go_irrevocable() || !self.properties.has_instrumented();
         if must_be_plain {
             self.moment = turns::take();
@@ -159,6 +168,9 @@ impl Tx {
 
     #[cold]
     fn begin_inside(&mut self, properties: Properties, caller: &BeginCaller) -> Result<u32, Conflict> {
+        if self.is_fork && self.depth == 1 {
+            self.caller = *caller;
+        }
         if !properties.has_no_abort() {
             self.checkpoints.push(Checkpoint {
                 caller: *caller,
@@ -215,27 +227,48 @@ impl Tx {
     #[cold]
     fn look_again(&mut self, address: usize) -> Result<u64, Conflict> {
         loop {
-            self.moment = self.later()?;
-            match peek(address) {
-                Some(word) if CLOCK.is_still(self.moment) => return Ok(word),
-                None if CLOCK.is_still(self.moment) => return Ok(touch(address)),
-                _ => {}
+            self.go_on_later()?;
+            let word = peek(address);
+            if self.mode != Mode::Speculative || CLOCK.is_still(self.moment) {
+                return Ok(word.unwrap_or_else(|| touch(address)));
             }
         }
     }
 
-    /// A later moment, at which all is as it was read.
+    /// Goes on from a later moment, at which all is as it was read. If others commit faster than that is found out, it
+    /// runs alone from here on.
     #[cold]
-    fn later(&self) -> Result<u64, Conflict> {
+    fn go_on_later(&mut self) -> Result<(), Conflict> {
         loop {
+            self.compared += self.read.len();
+            if self.compared > COMPARED + ROUNDS * self.read.len() {
+                return self.go_alone();
+            }
             let moment = CLOCK.now();
             if !self.read.iter().all(MemoryWord::is_there) {
                 return Err(Conflict);
             }
             if CLOCK.is_still(moment) {
-                return Ok(moment);
+                self.moment = moment;
+                return Ok(());
             }
         }
+    }
+
+    /// The transaction gets the clock, and keeps it.
+    #[cold]
+    fn go_alone(&mut self) -> Result<(), Conflict> {
+        let moment = turns::take();
+        if moment != self.moment && !self.read.iter().all(MemoryWord::is_there) {
+            turns::end(moment);
+            // The next attempt must not fail here again.
+            self.failures = FAILURES;
+            return Err(Conflict);
+        }
+        self.moment = moment;
+        self.mode = Mode::Alone;
+        self.checkpoints.iter_mut().for_each(|checkpoint| checkpoint.mode = Mode::Alone);
+        Ok(())
     }
 
     #[cold]
@@ -244,16 +277,7 @@ impl Tx {
             Mode::Irrevocable | Mode::Outside => return Ok(()),
             _ if !self.checkpoints.is_empty() => fail("what can be cancelled does what cannot be undone"),
             Mode::Alone => {}
-            Mode::Speculative => {
-                let moment = turns::take();
-                if moment != self.moment && !self.read.iter().all(MemoryWord::is_there) {
-                    turns::end(moment);
-                    // The next attempt must not fail here again.
-                    self.failures = FAILURES;
-                    return Err(Conflict);
-                }
-                self.moment = moment;
-            }
+            Mode::Speculative => self.go_alone()?,
         }
         self.written.store();
         self.written.clear();
@@ -372,29 +396,41 @@ impl Tx {
             || self.captured.holds(address)
     }
 
-    /// Before a plain write: keeps what stood there, if a transaction inside may be cancelled by itself. What belongs
-    /// to frames below its beginning goes then, the rest is put back.
+    /// Before a plain write: keeps what stood there, if a transaction inside may be cancelled by itself.
     #[inline(always)]
     pub(crate) fn will_write(&mut self, address: usize, size: usize) {
-        if !self.checkpoints.is_empty() && self.mode != Mode::Irrevocable {
-            // SAFETY: in a frame of the caller's, which is about to write there.
-            unsafe { self.locals.keep(address, size) };
+        if !self.checkpoints.is_empty() {
+            // SAFETY: the caller is about to write there.
+            unsafe { self.keep(address, size) };
         }
     }
 
-    /// Keeps what the code changes by itself.
+    /// Keeps what the code changes by itself, unless it goes anyway: frames below where the innermost one began.
     ///
     /// # Safety
-    /// So many bytes can be read there, and written until the transaction ends.
+    /// So many bytes can be read there, and written until the transaction ends, or until their frame does.
     pub(crate) unsafe fn keep(&mut self, address: usize, size: usize) {
-        if matches!(self.mode, Mode::Speculative | Mode::Alone) {
+        let is_in_frame = self.is_own_frame(address);
+        let stack = self.checkpoints.last().map_or(self.caller.stack, |checkpoint| checkpoint.caller.stack);
+        let goes_anyway = is_in_frame && address < stack;
+        if matches!(self.mode, Mode::Speculative | Mode::Alone) && !goes_anyway {
             // SAFETY: the caller's.
-            unsafe { self.locals.keep(address, size) };
+            unsafe { self.locals.keep(KeptPlace { address, size, is_in_frame }) };
         }
     }
 
+    /// So many bytes were not read.
     pub(crate) fn forget(&mut self, address: usize, size: usize) {
-        self.read.retain(|word| !(address..address + size).contains(&word.address));
+        let end = address.saturating_add(size);
+        self.read.retain_mut(|word| {
+            let first = address.saturating_sub(word.address).min(8);
+            let behind = end.saturating_sub(word.address).min(8);
+            if first < behind {
+                word.mask &= !(mask(behind - first) << (8 * first));
+                word.value &= word.mask;
+            }
+            word.mask != 0
+        });
     }
 
     pub(crate) fn number(&mut self) -> u64 {

@@ -1,11 +1,12 @@
 //! Owns: which transaction is the calling thread's.
-//! May use: `libc`.
+//! May use: `fault`, `libc`.
 //! Never: what it does.
 //!
 //! It holds `unsafe` for a word in thread-local storage, found as in a program itself: a library that is loaded at the
 //! start, as this one is, has its storage beside the program's. The standard library's way is a call for each access.
 
 use super::Tx;
+use crate::fault;
 use std::arch::{asm, global_asm};
 use std::ffi::c_void;
 use std::sync::Once;
@@ -80,6 +81,7 @@ pub(super) fn make() -> &'static mut Tx {
             KEY.store(key + 1, Ordering::Relaxed);
         }
     });
+    fault::unblock();
     let own = Box::into_raw(Box::<Tx>::default());
     store(own);
     let key = KEY.load(Ordering::Relaxed);
@@ -94,6 +96,10 @@ pub(super) fn make() -> &'static mut Tx {
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" fn free(own: *mut c_void) {
+    // SAFETY: as in `get`.
+    if unsafe { (*own.cast::<Tx>()).depth } > 0 {
+        super::fail("a thread ends within a transaction");
+    }
     store(std::ptr::null_mut());
     // SAFETY: made in `make`, by this thread, which ends.
     drop(unsafe { Box::from_raw(own.cast::<Tx>()) });

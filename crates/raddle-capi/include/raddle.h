@@ -483,8 +483,8 @@ typedef struct raddle_stm raddle_stm_t;
 /* A body of a transaction, which may run several times: what it does besides must bear that. It returns RADDLE_OK, so
  * that what it has written is seen by others, all at once; or another code, so that none of it is. Each function below
  * that has the attempt, stm, may return RADDLE_EAGAIN: return that, and the body is run again. It must not wait by
- * other means, nor take a lock under which others run transactions. The attempt is good in the body alone, in its own
- * thread: else RADDLE_EPERM. */
+ * other means, nor take a lock under which others run transactions, nor write, by a transaction of its own, what it has
+ * read: it would be run again each time. The attempt is good in the body alone, in its own thread: else RADDLE_EPERM. */
 typedef int (*raddle_stm_body)(raddle_stm_t *stm, void *arg);
 
 /* A variable for transactions: a word. */

@@ -59,7 +59,7 @@ fn write_slowly<T: Copy>(address: usize, value: T) {
     write_bytes(address, bytes);
 }
 
-/// As [`read`], of bytes.
+/// As [`read`](fn@read), of bytes.
 fn read_bytes(address: usize, bytes: &mut [u8]) {
     let tx = current();
     if tx.is_plain(address) {

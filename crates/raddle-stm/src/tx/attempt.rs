@@ -257,12 +257,18 @@ impl Tx<'_> {
         }
         // Code of the program's, which may begin transactions of its own, and wait for those of others.
         let mut panics = Panics::default();
+        if self.has_seal {
+            gate::unseal();
+        }
         gate::open_while(|| {
             if let Some(hooks) = hooks {
                 hooks.aborted(&mut panics);
             }
             panics.catch_drops(garbage);
         });
+        if self.has_seal {
+            gate::seal();
+        }
         panics.go_on();
     }
 }

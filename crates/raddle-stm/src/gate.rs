@@ -71,10 +71,7 @@ impl GateSeal {
     /// by the same.
     pub(crate) fn set() -> Option<GateSeal> {
         debug_assert!(is_holder());
-        let is_first = GATE.sealed.swap(1, Ordering::Relaxed) == 0;
-        // Pairs with `fence_after_locked` in `commit`: see the module.
-        fence(Ordering::SeqCst);
-        is_first.then_some(GateSeal(()))
+        seal().then_some(GateSeal(()))
     }
 }
 
@@ -82,6 +79,14 @@ impl Drop for GateSeal {
     fn drop(&mut self) {
         unseal();
     }
+}
+
+/// Tasks do not pass from now on. False if they did not before.
+pub(crate) fn seal() -> bool {
+    let is_first = GATE.sealed.swap(1, Ordering::Relaxed) == 0;
+    // Pairs with `fence_after_locked` in `commit`: see the module.
+    fence(Ordering::SeqCst);
+    is_first
 }
 
 /// Tasks pass again. By who has sealed the gate.
@@ -112,18 +117,21 @@ fn open() {
     });
 }
 
-/// Runs `wait`, a wait for what others commit: so the gate is open meanwhile, if the caller's is a transaction in the
-/// body of one that has the token.
+/// Runs `wait`, a wait for what others commit: so the gate is open meanwhile, and the token anybody's, if the caller's
+/// is a transaction that has it, or one in the body of such a one.
 pub(crate) fn open_while<R>(wait: impl FnOnce() -> R) -> R {
     struct Closes;
     impl Drop for Closes {
         fn drop(&mut self) {
+            // Whoever has had it believes to have it.
+            host::shield(|| GATE.token.acquire().expect("nobody closes it").forget());
             close();
         }
     }
 
     let _closes = (is_holder() && !is_sealed()).then(|| {
         open();
+        GATE.token.add_permits(1);
         Closes
     });
     wait()

@@ -80,7 +80,7 @@ impl<T> TVar<T> {
         self.head == other.head
     }
 
-    fn head(&self) -> &Head {
+    pub(crate) fn head(&self) -> &Head {
         // SAFETY: there is a handle, this one.
         unsafe { self.head.as_ref() }
     }

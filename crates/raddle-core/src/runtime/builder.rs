@@ -630,8 +630,7 @@ fn begin_apart(shared: &Shared, index: usize) {
     let allowed = allowed_processors();
     if count <= allowed.len() {
         bind_to(allowed[index]);
-        // A refusal leaves it there.
-        let _refused = raddle_syscall::set_affinity(&set);
+        crate::runtime::caller::unbind(&set);
     }
 }
 

@@ -128,17 +128,37 @@ pub(super) fn processors() -> Option<libc::cpu_set_t> {
     raddle_syscall::affinity().ok()
 }
 
+/// The calling OS thread, which was bound, may run where it might `before`. A refusal leaves it where it is.
+///
+/// Linux remembers which processors a thread has asked for: when the cpuset of a container is widened it runs there no
+/// more, nor do the threads and programs that it begins. So it asks for all, of which the kernel takes those of the
+/// cpuset, unless somebody had asked for fewer.
+pub(super) fn unbind(before: &libc::cpu_set_t) {
+    // SAFETY: a set of bits, for which all zeroes is a value.
+    let mut all: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for processor in 0..libc::CPU_SETSIZE as usize {
+        // SAFETY: the index is within the set.
+        unsafe { libc::CPU_SET(processor, &mut all) };
+    }
+    let _refused = raddle_syscall::set_affinity(&all);
+    if !processors().is_some_and(|now| are_same(before, &now)) {
+        let _refused = raddle_syscall::set_affinity(before);
+    }
+}
+
+fn are_same(one: &libc::cpu_set_t, two: &libc::cpu_set_t) -> bool {
+    // SAFETY: two sets, which are only read.
+    unsafe { libc::CPU_EQUAL(one, two) }
+}
+
 impl Drop for Lent {
     fn drop(&mut self) {
         let now = processors();
         // Only if it was bound: who says where a thread may run says so for good.
-        // SAFETY: two sets, which are only read.
-        let is_bound = |before, now| unsafe { !libc::CPU_EQUAL(before, now) };
         if let (Some(before), Some(now)) = (&self.processors, &now)
-            && is_bound(before, now)
+            && !are_same(before, now)
         {
-            // A refusal leaves the thread where it is.
-            let _refused = raddle_syscall::set_affinity(before);
+            unbind(before);
         }
         if let Some(slack_ns) = self.slack_ns {
             // SAFETY: touches no memory of ours.

@@ -57,7 +57,7 @@ dyadic! {
         code(Op::Add, Op::AddL).reals(Op::AddF, Op::AddD).narrow(Narrow::Check).either(Op::AddI), Sum;
     Subtract [Minus] SINGLE, Numbers -> Same, |a, b, ty| in_range(a - b, ty),
         code(Op::Sub, Op::SubL).reals(Op::SubF, Op::SubD).narrow(Narrow::Check).negated(Op::AddI), Difference;
-    Multiply [Star] SINGLE, Numbers -> Same, |a, b, ty| in_range(a * b, ty),
+    Multiply [Star] SINGLE, Numbers -> Same, |a, b, ty| in_range(a.checked_mul(b)?, ty),
         code(Op::Mul, Op::MulL).reals(Op::MulF, Op::MulD).narrow(Narrow::Check).either(Op::MulI), Product;
     Divide [Slash] SINGLE, Numbers -> Same, quotient,
         code(Op::Div, Op::DivL).reals(Op::DivF, Op::DivD).narrow(Narrow::Check), Quotient;
@@ -67,7 +67,7 @@ dyadic! {
         code(Op::Plus, Op::PlusL).narrow(Narrow::Wrap).either(Op::PlusI), Opaque;
     Minus [MinusWord] SINGLE, Integers -> Same, |a, b, ty| Some(wrap(a - b, ty)),
         code(Op::Minus, Op::MinusL).narrow(Narrow::Wrap).negated(Op::PlusI), Opaque;
-    Times [Times] CHAINED, Integers -> Same, |a, b, ty| Some(wrap(a * b, ty)),
+    Times [Times] CHAINED, Integers -> Same, |a, b, ty| Some(wrap(a.wrapping_mul(b), ty)),
         code(Op::Times, Op::TimesL).narrow(Narrow::Wrap), Opaque;
     BitAnd [BitAndSign BitAnd] CHAINED, Integers -> Same, |a, b, _| Some((a & b) as i64),
         code(Op::And, Op::AndL).either(Op::AndI), Opaque;

@@ -146,11 +146,18 @@ impl Walker<'_> {
 
     /// A mobile that is sent or assigned leaves its variable.
     fn collect_moved(&mut self, value: ExprId, names: &mut Vec<NameId>) {
-        if let ExprKind::Name(_) = self.ast.expr(value).kind
-            && self.is_mobile(value)
-        {
+        if self.is_moved(value) {
             self.collect_target(value, names);
         }
+    }
+
+    /// Whether it is a place, or an element of one, that is left without what is in it by an assignment to another.
+    pub(crate) fn is_moved(&self, value: ExprId) -> bool {
+        let place = matches!(
+            self.ast.expr(value).kind,
+            ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::End(..)
+        );
+        place && self.is_mobile(value)
     }
 
     fn collect_call(&mut self, callee: NameId, arguments: &[ExprId], names: &mut Vec<NameId>) {

@@ -7,10 +7,10 @@ use super::access::{AccessPath, Use};
 use super::overlap::Instances;
 use super::state::Defined;
 use crate::ast::{
-    ConstructKind, ExprId, ExprKind, InputItem, InputKind, OutputItem, ProcessId, ProcessKind, Variant,
+    ConstructKind, ExprId, ExprKind, InputItem, InputKind, Mode, OutputItem, ProcessId, ProcessKind, Variant,
 };
 use crate::diag::{Code, Diagnostic};
-use crate::program::NameId;
+use crate::program::{NameId, NameKind};
 use crate::source::Span;
 use crate::types::Type;
 
@@ -137,17 +137,34 @@ impl Walker<'_> {
         self.meet(&one, &two, &Instances::Same).is_some()
     }
 
-    /// A mobile that is assigned or sent is gone.
+    /// A mobile that is assigned or sent is gone; whoever looks at the same element meanwhile may find it or not.
     pub(crate) fn move_from(&mut self, value: ExprId) {
-        if !self.is_mobile(value) || !matches!(self.ast.expr(value).kind, ExprKind::Name(_)) {
+        if !self.is_moved(value) {
             return;
         }
+        self.no_move_from_val(value);
         for place in self.places(value) {
+            self.touch(&place, Use::Write, self.ast.expr(value).span);
             if place.path.is_empty() {
-                self.touch(&place, Use::Write, self.ast.expr(value).span);
                 self.set(place.root, Defined::Moved, None);
             }
         }
+    }
+
+    /// What is passed as VAL stays with whoever passes it.
+    fn no_move_from_val(&mut self, value: ExprId) {
+        let mut at = value;
+        while let ExprKind::Index { base, .. } | ExprKind::End(base, _) = self.ast.expr(at).kind {
+            at = base;
+        }
+        let name = self.program.name_of(at);
+        if name == NameId::NONE || !matches!(self.program.name(name).kind, NameKind::Formal(Mode::Val)) {
+            return;
+        }
+        let message =
+            format!("`{}` is VAL, and what is in it cannot be moved away", self.program.spelling(name));
+        let complaint = Diagnostic::new(Code::NotAssignable, self.ast.expr(value).span, message);
+        self.complain(complaint.help("leave out VAL, or CLONE it"));
     }
 
     pub(crate) fn input(&mut self, channel: ExprId, kind: &InputKind) {

@@ -94,18 +94,37 @@ impl Tx<'_> {
         let now = CLOCK.now();
         let time = self.time;
         let (has_notes, extensions) = (self.has_notes, self.extensions);
-        // SAFETY: variables that a transaction has met are there as long as it runs.
-        let mut reads = self.log().reads.iter().map(|head| &unsafe { head.as_ref() }.watched.word);
-        let costs = u32::from(reads.len() > 0);
-        if has_notes
-            && extensions >= costs
-            && (made(Mistake::ExtendsUnchecked) || are_of(time, NO_OWNER, &mut reads))
-        {
+        let costs = u32::from(!self.log().reads.is_empty());
+        if has_notes && extensions >= costs && (made(Mistake::ExtendsUnchecked) || self.reads_are_of(time)) {
             self.time = now;
             self.extensions = extensions - costs;
             return Ok(());
         }
         Err(self.stop(Why::Conflict))
+    }
+
+    /// Whether all that was read is what it was at `time`.
+    ///
+    /// An irrevocable one waits for who has locked some of it: that one comes to a gate that is shut, and steps back,
+    /// or has been beyond it before, and then what is stored is newer than `time`.
+    fn reads_are_of(&mut self, time: u64) -> bool {
+        let waits = self.is_irrevocable;
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        let mut heads = self.log().reads.iter().map(|head| unsafe { head.as_ref() });
+        if waits {
+            return heads.all(|head| {
+                let mut round = 0;
+                loop {
+                    let seen = head.watched.word.look();
+                    if !seen.is_locked() {
+                        return seen.is_of(time);
+                    }
+                    give_way(round);
+                    round += 1;
+                }
+            });
+        }
+        are_of(time, NO_OWNER, heads.map(|head| &head.watched.word))
     }
 
     /// Commits. False if that cannot be: somebody else was faster.
@@ -134,6 +153,7 @@ impl Tx<'_> {
     #[inline(always)]
     fn publish(&mut self) -> bool {
         let mut passage = if self.has_token { Passage::Own } else { Passage::Opened };
+        let mut round = 0;
         loop {
             let who = (self.time, self.owner());
             let log = self.log();
@@ -147,6 +167,12 @@ impl Tx<'_> {
                 Ok(version) => {
                     log.committed(version);
                     return true;
+                }
+                // Somebody had one of them locked, and steps back.
+                Err(Refusal::Conflict) if self.is_irrevocable && self.reads_are_of(self.time) => {
+                    give_way(round);
+                    round += 1;
+                    continue;
                 }
                 Err(Refusal::Conflict) => return false,
                 Err(Refusal::Closed) => passage = gate::wait_until_open(),
@@ -231,12 +257,69 @@ impl Tx<'_> {
         }
         // Code of the program's, which may begin transactions of its own, and wait for those of others.
         let mut panics = Panics::default();
+        if self.has_seal {
+            gate::unseal();
+        }
         gate::open_while(|| {
             if let Some(hooks) = hooks {
                 hooks.aborted(&mut panics);
             }
             panics.catch_drops(garbage);
         });
+        if self.has_seal {
+            gate::seal();
+        }
         panics.go_on();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::{TVar, atomically};
+    use std::sync::mpsc;
+    use std::thread::Scope;
+
+    /// Nobody's: slots are aligned, and not so low.
+    const OTHER: u64 = 3;
+
+    /// Has `tvar` locked, as by a commit that finds the gate shut, for some while from now on.
+    fn lock_for_a_while<'s>(scope: &'s Scope<'s, '_>, tvar: &'s TVar<u32>) {
+        let (lock, locked) = mpsc::channel();
+        scope.spawn(move || {
+            let word = &tvar.head().watched.word;
+            let mut seen = word.look();
+            while let Err(now) = if seen.is_locked() { Err(word.look()) } else { word.try_lock(seen, OTHER) }
+            {
+                seen = now;
+            }
+            lock.send(()).unwrap();
+            (0..1000).for_each(|_| std::thread::yield_now());
+            word.step_back(seen);
+        });
+        locked.recv().unwrap();
+    }
+
+    #[test]
+    fn who_locks_and_steps_back_is_no_conflict_for_an_irrevocable_one() {
+        let (read, written, newer) = (TVar::new(1), TVar::new(2), TVar::new(3));
+        for (other, moves) in [(&read, false), (&written, false), (&read, true), (&written, true)] {
+            let mut runs = 0;
+            std::thread::scope(|scope| {
+                atomically(|tx| {
+                    tx.irrevocable()?;
+                    runs += 1;
+                    let n = tx.read(&read)?;
+                    tx.write(&written, n)?;
+                    // It is newer than the snapshot.
+                    newer.store(n);
+                    lock_for_a_while(scope, other);
+                    if moves {
+                        assert_eq!(tx.read(&newer)?, n);
+                    }
+                    Ok(())
+                });
+            });
+            assert_eq!(runs, 1);
+        }
     }
 }

@@ -181,3 +181,28 @@ fn a_task_is_told_that_it_cannot() {
         );
     });
 }
+
+/// Hooks run when the transaction is decided: what they begin is no part of it.
+#[test]
+fn what_it_puts_off_may_be_irrevocable_as_well() {
+    let (seen, undone) = (TVar::new(0), TVar::new(0));
+    atomically(|tx| {
+        tx.irrevocable()?;
+        let seen = seen.clone();
+        tx.on_commit(move || number(&seen, &AtomicU32::new(0)));
+        Ok(())
+    });
+    let done: Result<(), _> = atomically_or_err(|tx| {
+        tx.irrevocable()?;
+        let undone = undone.clone();
+        // Nor does it keep others from it.
+        tx.on_abort(move || {
+            std::thread::scope(|scope| {
+                scope.spawn(|| number(&undone, &AtomicU32::new(0)));
+            })
+        });
+        raddle_stm::abort("no paper")
+    });
+    assert_eq!(done.unwrap_err(), "no paper");
+    assert_eq!((seen.load(), undone.load()), (1, 1));
+}

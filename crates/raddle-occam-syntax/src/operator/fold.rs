@@ -89,3 +89,16 @@ pub(super) fn after(a: i128, b: i128, basic: Basic) -> Option<i64> {
     let distance = (a - b) & (2 * half - 1);
     truth(distance != 0 && distance < half)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::Dyadic;
+
+    #[test]
+    fn the_largest_product_has_no_room_and_wraps() {
+        let most = wrap(i128::from(u64::MAX), Basic::Uint64);
+        assert_eq!(Dyadic::Multiply.fold(most, most, Basic::Uint64), None);
+        assert_eq!(Dyadic::Times.fold(most, most, Basic::Uint64), Some(1));
+    }
+}

@@ -247,13 +247,6 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_product_has_no_room_and_wraps() {
-        let most = wrap(i128::from(u64::MAX), Basic::Uint64);
-        assert_eq!(Dyadic::Multiply.fold(most, most, Basic::Uint64), None);
-        assert_eq!(Dyadic::Times.fold(most, most, Basic::Uint64), Some(1));
-    }
-
-    #[test]
     fn a_negation_holds_where_its_comparison_does_not() {
         for &operator in Dyadic::ALL {
             let Some(relation) = operator.row().lowering.relation else { continue };

@@ -293,7 +293,7 @@ mod tests {
                 seen = now;
             }
             lock.send(()).unwrap();
-            (0..1000).for_each(|_| std::thread::yield_now());
+            (0..1000).for_each(|_| crate::host::let_others_run());
             word.step_back(seen);
         });
         locked.recv().unwrap();

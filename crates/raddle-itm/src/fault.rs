@@ -14,7 +14,7 @@
 use std::arch::asm;
 use std::mem::MaybeUninit;
 use std::ptr::{from_ref, null_mut};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// The word at `address`, a multiple of its size; none where there is no memory.
 ///
@@ -67,25 +67,48 @@ fn way_out(rip: i64) -> Option<i64> {
 }
 
 /// Who handled these signals before.
-static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
+static BEFORE: AtomicPtr<[libc::sigaction; 2]> = AtomicPtr::new(null_mut());
 
 const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
+/// The process in which a thread is about to set the handlers.
+static BEGUN_IN: AtomicI32 = AtomicI32::new(0);
+
 /// From now on [`peek`] may fail.
+///
+/// Who comes while another thread is at it waits, unless that is not there: a child of `fork` begins anew.
 pub(crate) fn prepare() {
-    BEFORE.get_or_init(|| {
-        SIGNALS.map(|signal| {
-            let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: all its bits may be zero.
-            let mut ours: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-            ours.sa_sigaction = handle as *const () as usize;
-            ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-            // SAFETY: of a handler with this signature, and of a place for the one before.
-            unsafe { libc::sigaction(signal, &ours, before.as_mut_ptr()) };
-            // SAFETY: the call has written it, or it is zero: the default.
-            unsafe { before.assume_init() }
-        })
-    });
+    // Acquire pairs with the release below.
+    while BEFORE.load(Ordering::Acquire).is_null() {
+        // SAFETY: it asks for a number.
+        let own = unsafe { libc::getpid() };
+        let other = BEGUN_IN.load(Ordering::Relaxed);
+        let relaxed = Ordering::Relaxed;
+        if other != own && BEGUN_IN.compare_exchange(other, own, relaxed, relaxed).is_ok() {
+            let before = Box::leak(Box::new(SIGNALS.map(set)));
+            BEFORE.store(before, Ordering::Release); // pairs with the acquire in `prepare` and `handle`
+        } else {
+            // SAFETY: it takes nothing.
+            unsafe { libc::sched_yield() };
+        }
+    }
+}
+
+/// Sets our handler, and returns what was there: the default, if that is ours.
+fn set(signal: i32) -> libc::sigaction {
+    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all its bits may be zero.
+    let mut ours: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    ours.sa_sigaction = handle as *const () as usize;
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+    // SAFETY: of a handler with this signature, and of a place for the one before.
+    unsafe { libc::sigaction(signal, &ours, before.as_mut_ptr()) };
+    // SAFETY: the call has written it, or it is zero: the default.
+    let mut before = unsafe { before.assume_init() };
+    if before.sa_sigaction == ours.sa_sigaction {
+        before.sa_sigaction = libc::SIG_DFL;
+    }
+    before
 }
 
 /// A fault of a thread that blocks its signal ends the program.
@@ -112,8 +135,10 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         registers[RIP] = way_out;
         return;
     }
-    let before =
-        BEFORE.get().and_then(|before| SIGNALS.iter().position(|&one| one == signal).map(|i| &before[i]));
+    let all = BEFORE.load(Ordering::Acquire); // pairs with the release in `prepare`
+    // SAFETY: it is never freed.
+    let all = unsafe { all.as_ref() };
+    let before = all.and_then(|all| SIGNALS.iter().position(|&one| one == signal).map(|i| &all[i]));
     match before {
         Some(before) if before.sa_sigaction == libc::SIG_IGN && is_sent => {}
         Some(before) if before.sa_sigaction != libc::SIG_DFL && before.sa_sigaction != libc::SIG_IGN => {

@@ -22,7 +22,7 @@ use crate::abi::{Properties, action};
 use crate::actions::Actions;
 use crate::blocks::Blocks;
 use crate::exceptions::{ExceptionMark, Exceptions};
-use crate::fault::{self, peek};
+use crate::fault::peek;
 use crate::jump::BeginCaller;
 use crate::turns::{self, CLOCK};
 use captured::Captured;
@@ -453,10 +453,4 @@ const fn mask(bytes: usize) -> u64 {
 fn touch(address: usize) -> u64 {
     // SAFETY: none: what the program asked for.
     unsafe { with_exposed_provenance::<u64>(address).read_volatile() }
-}
-
-/// From the first transaction of the program on.
-fn prepare() {
-    fault::prepare();
-    end::prepare();
 }

@@ -9,7 +9,6 @@ use super::Tx;
 use crate::fault;
 use std::arch::{asm, global_asm};
 use std::ffi::c_void;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 global_asm!(
@@ -72,15 +71,7 @@ pub(crate) fn current() -> &'static mut Tx {
 /// Makes it.
 #[cold]
 pub(super) fn make() -> &'static mut Tx {
-    static PREPARED: Once = Once::new();
-    PREPARED.call_once(|| {
-        super::prepare();
-        let mut key = 0;
-        // SAFETY: a place for the key, and a destructor of this type.
-        if unsafe { libc::pthread_key_create(&mut key, Some(free)) } == 0 {
-            KEY.store(key + 1, Ordering::Relaxed);
-        }
-    });
+    fault::prepare();
     fault::unblock();
     let own = Box::into_raw(Box::<Tx>::default());
     store(own);
@@ -94,6 +85,21 @@ pub(super) fn make() -> &'static mut Tx {
 }
 
 static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Before the program begins, and so before it could be forked by another thread: a child must not wait for one that
+/// has begun this.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+extern "C" fn start() {
+    super::end::prepare();
+    let mut key = 0;
+    // SAFETY: a place for the key, and a destructor of this type.
+    if unsafe { libc::pthread_key_create(&mut key, Some(free)) } == 0 {
+        KEY.store(key + 1, Ordering::Relaxed);
+    }
+}
 
 unsafe extern "C" fn free(own: *mut c_void) {
     // SAFETY: as in `get`.

@@ -1,5 +1,5 @@
 //! Owns: `cargo xtask link-shared`: how a crate becomes a shared library with versioned symbols.
-//! May use: `anyhow`.
+//! May use: `report`, `anyhow`.
 //! Never: a list of symbols; that is the version script's.
 //!
 //! rustc's own `cdylib` does not do: it gives the linker a version script of its own, beside which another is an error
@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, ensure};
+
+use crate::report;
 
 /// What is to be linked, and how.
 #[derive(clap::Args)]
@@ -56,6 +58,44 @@ pub(crate) fn run(args: &LinkSharedArgs) -> anyhow::Result<ExitCode> {
     let status = linker(args, &archive(args))?.status().context("could not start `cc`; is it on PATH?")?;
     ensure!(status.success(), "the shared library was not linked");
     Ok(ExitCode::SUCCESS)
+}
+
+/// A library that `raddle exec` preloads.
+pub(crate) struct Preloaded {
+    pub(crate) package: &'static str,
+    pub(crate) version_script: &'static str,
+    pub(crate) file: &'static str,
+    /// The folder beside `raddle` in which it is looked for.
+    pub(crate) folder: &'static str,
+    /// What is said to `raddle exec`.
+    pub(crate) option: &'static str,
+}
+
+impl Preloaded {
+    /// Builds it, into `output` or the folder beside `raddle`; with its path.
+    pub(crate) fn build(&self, output: Option<&Path>, debug: bool) -> anyhow::Result<(PathBuf, ExitCode)> {
+        let folder = output.map_or_else(
+            || {
+                let target =
+                    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+                target.join(if debug { "debug" } else { "release" }).join(self.folder)
+            },
+            Path::to_owned,
+        );
+        std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+        let library = folder.join(self.file);
+        let code = run(&LinkSharedArgs {
+            package: self.package.to_owned(),
+            example: None,
+            version_script: self.version_script.into(),
+            soname: None,
+            output: library.clone(),
+            release: !debug,
+            keep_symbols: debug,
+        })?;
+        report::say(&format!("{} is for `raddle exec {}`\n", folder.display(), self.option));
+        Ok((library, code))
+    }
 }
 
 fn cargo(args: &LinkSharedArgs) -> Command {

@@ -1,15 +1,20 @@
 //! Owns: `cargo xtask pthreads`: the library for programs with POSIX threads, in a folder for `raddle exec`.
-//! May use: `link_shared`, `pthread_programs`, `report`, `anyhow`.
+//! May use: `link_shared`, `pthread_programs`, `anyhow`.
 //! Never: a list of symbols.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
-
-use crate::link_shared::{self, LinkSharedArgs};
+use crate::link_shared::Preloaded;
 use crate::pthread_programs;
-use crate::report;
+
+const PTHREADS: Preloaded = Preloaded {
+    package: "raddle-pthread",
+    version_script: "crates/raddle-pthread/pthread.map",
+    file: "libraddle_pthread.so",
+    folder: "raddle-pthreads",
+    option: "--pthreads",
+};
 
 /// Where the library goes.
 #[derive(clap::Args)]
@@ -32,7 +37,7 @@ pub(crate) struct PthreadsArgs {
 pub(crate) fn run(args: &PthreadsArgs) -> anyhow::Result<ExitCode> {
     let (library, code) = match &args.with {
         Some(library) => (library.clone(), ExitCode::SUCCESS),
-        None => build(args)?,
+        None => PTHREADS.build(args.output.as_deref(), args.debug)?,
     };
     if code != ExitCode::SUCCESS {
         return Ok(code);
@@ -41,24 +46,4 @@ pub(crate) fn run(args: &PthreadsArgs) -> anyhow::Result<ExitCode> {
     let library = std::path::absolute(library)?;
     let all_agree = pthread_programs::run(&library, names)?;
     Ok(if all_agree { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn build(args: &PthreadsArgs) -> anyhow::Result<(PathBuf, ExitCode)> {
-    let folder = args.output.clone().unwrap_or_else(|| {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        target.join(if args.debug { "debug" } else { "release" }).join("raddle-pthreads")
-    });
-    std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    let library = folder.join("libraddle_pthread.so");
-    let code = link_shared::run(&LinkSharedArgs {
-        package: "raddle-pthread".to_owned(),
-        example: None,
-        version_script: Path::new("crates/raddle-pthread/pthread.map").to_owned(),
-        soname: None,
-        output: library.clone(),
-        release: !args.debug,
-        keep_symbols: args.debug,
-    })?;
-    report::say(&format!("{} is for `raddle exec --pthreads`\n", folder.display()));
-    Ok((library, code))
 }

@@ -42,7 +42,7 @@ pub(crate) enum Command {
     /// Run a program, with the runtime's settings given as options
     #[command(after_long_help = RUN_HELP)]
     Run(RunCommand),
-    /// Run a program with OpenMP or POSIX threads as it was compiled, on Raddle's scheduler
+    /// Run a program with OpenMP, POSIX threads or transactions, as it was compiled
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
     /// Check occam programs without running them: grammar, types, races, aliases

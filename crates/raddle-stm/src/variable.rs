@@ -1,7 +1,8 @@
 //! Owns: `Head`, a variable without its type; and the locks of all lists.
-//! May use: `protocol::watch`, `value`, `waiting`.
+//! May use: `protocol::reserve`, `protocol::watch`, `value`, `waiting`.
 //! Never: a transaction.
 
+use crate::protocol::reserve::Reservation;
 use crate::protocol::watch::{Stripe, Watched};
 use crate::value::{ValueCell, ValueKind, Words};
 use crate::waiting::ChangeWaiter;
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 /// that may have had one.
 pub(crate) struct Head {
     pub(crate) watched: Watched<ChangeWaiter>,
+    pub(crate) reservation: Reservation,
     pub(crate) value: ValueCell,
     pub(crate) kind: &'static ValueKind,
     handles: AtomicUsize,
@@ -32,8 +34,9 @@ impl Head {
         site: &'static Location<'static>,
         version: u64,
     ) -> HeadRef {
-        let (watched, value, handles) = (Watched::new(version), ValueCell::new(words), AtomicUsize::new(1));
-        let head = Box::new(Head { watched, value, kind, handles, site });
+        let (watched, reservation) = (Watched::new(version), Reservation::new());
+        let (value, handles) = (ValueCell::new(words), AtomicUsize::new(1));
+        let head = Box::new(Head { watched, reservation, value, kind, handles, site });
         NonNull::from(Box::leak(head))
     }
 

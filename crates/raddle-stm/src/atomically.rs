@@ -199,7 +199,7 @@ pub(crate) fn run<R, S: Stops>(
     let mut effort = Effort::new();
     loop {
         let by = effort.algorithm(algorithm);
-        let mut tx = Tx::begin(by, noted || !effort.is_first(), &effort);
+        let mut tx = Tx::begin(by, noted || !effort.is_first(), &effort, site);
         let done = body(&mut tx);
         match (tx.verdict(&done), done) {
             (None, Ok(result)) if tx.commit() => {

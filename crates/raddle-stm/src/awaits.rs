@@ -72,7 +72,7 @@ where
         let mut effort = Effort::new();
         loop {
             let by = effort.polled(Algorithm::default());
-            let mut tx = Tx::begin(by, true, &effort);
+            let mut tx = Tx::begin(by, true, &effort, this.site);
             let done = (this.body)(&mut tx);
             match (tx.verdict(&done), done) {
                 (None, Ok(result)) if commits(&mut tx, &mut this.is_over) => {

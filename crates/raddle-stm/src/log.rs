@@ -15,6 +15,7 @@ use crate::protocol::word::{Seen, Word};
 use crate::value::{ValueKind, Words};
 use crate::variable::{Head, HeadRef};
 use index::Index;
+use std::panic::Location;
 
 /// See the module.
 #[derive(Debug)]
@@ -282,6 +283,19 @@ impl Log {
         garbage
     }
 
+    /// How many variables it is about to write, or has written.
+    pub(crate) fn written_count(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// The variables that it has read, and those that it would write.
+    #[cold]
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Head> {
+        let all = self.reads.iter().copied().chain(self.writes.iter().map(|entry| entry.head));
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        all.map(|head| unsafe { &*head.as_ptr() })
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         self.writes.is_empty()
     }
@@ -310,11 +324,12 @@ impl Log {
         (&mut self.writes, Reads { heads: &self.reads, values: &self.values })
     }
 
-    /// After the commit of the time `version`: wakes who waits for it, and keeps what was replaced until it may be
-    /// freed.
+    /// After the commit of the time `version`, of the transaction at `site`: wakes who waits for it, and keeps what was
+    /// replaced until it may be freed.
     #[inline(always)]
-    pub(crate) fn committed(&mut self, version: u64) {
+    pub(crate) fn committed(&mut self, version: u64, site: &'static Location<'static>) {
         for entry in &self.writes {
+            entry.head().note_writer(site);
             if entry.before.is_watched() {
                 let head = entry.head();
                 // SAFETY: it is its own stripe.

@@ -22,6 +22,7 @@ use crate::stop::{Stop, Stops, Why};
 use crate::value::{ValueKind, Words};
 use crate::variable::HeadRef;
 use std::marker::PhantomData;
+use std::panic::Location;
 
 /// Nobody else can have.
 const OVERTAKEN_BY_ITSELF: &str =
@@ -31,9 +32,14 @@ const OVERTAKEN_BY_ITSELF: &str =
 const NO_OWNER: u64 = 0;
 
 impl Tx<'_> {
-    /// Begins an attempt, which notes what it reads if `has_notes`.
+    /// Begins an attempt of the transaction at `site`, which notes what it reads if `has_notes`.
     #[inline(always)]
-    pub(crate) fn begin(algorithm: Algorithm, has_notes: bool, effort: &Effort) -> Self {
+    pub(crate) fn begin(
+        algorithm: Algorithm,
+        has_notes: bool,
+        effort: &Effort,
+        site: &'static Location<'static>,
+    ) -> Self {
         let (slot, time) = arena::enter();
         crate::chaos::point();
         let mark = Mark::default();
@@ -58,6 +64,7 @@ impl Tx<'_> {
             ticket,
             breaks: if algorithm == Algorithm::Pessimistic { BREAKS.now() } else { 0 },
             gives_way_to: None,
+            site,
             hooks: None,
             of: PhantomData,
         }
@@ -209,14 +216,17 @@ impl Tx<'_> {
     #[inline(always)]
     fn publish(&mut self) -> bool {
         if self.is_plain && !self.is_irrevocable {
-            let who = (self.time, self.owner());
+            let (who, site) = ((self.time, self.owner()), self.site);
             let log = self.log();
             let (writes, reads) = log.parts();
             let is_free = || gate::is_open() && !reservations::are_there();
             let may = |_: &[Entry]| if is_free() { Ok(()) } else { Err(Refusal::Closed) };
             match commit::commit(&CLOCK, who, writes, |at| reads.hold(who, at), may) {
                 Ok(version) => {
-                    log.committed(version);
+                    log.committed(version, site);
+                    if host::notes() {
+                        host::note_committed(version, log.written_count());
+                    }
                     return true;
                 }
                 Err(Refusal::Conflict) => return false,
@@ -238,7 +248,7 @@ impl Tx<'_> {
         let mut inside_of = Vec::new();
         let mut round = 0;
         loop {
-            let (who, breaks) = ((self.time, self.owner()), self.breaks);
+            let (who, breaks, site) = ((self.time, self.owner()), self.breaks, self.site);
             let log = self.log();
             let (writes, reads) = log.parts();
             let passes = || match passage {
@@ -255,7 +265,10 @@ impl Tx<'_> {
             let holds = |at| if is_pessimistic { BREAKS.now() == breaks } else { reads.hold(who, at) };
             match commit::commit(&CLOCK, who, writes, holds, may) {
                 Ok(version) => {
-                    log.committed(version);
+                    log.committed(version, site);
+                    if host::notes() {
+                        host::note_committed(version, log.written_count());
+                    }
                     return true;
                 }
                 // Somebody had one of them locked, and steps back.
@@ -387,8 +400,25 @@ impl Drop for Tx<'_> {
 }
 
 impl Tx<'_> {
+    /// Says of which variable the value is not what was read, or which is locked. None is, if the body has panicked.
+    #[cold]
+    fn note_overtaken(&mut self) {
+        let time = self.time;
+        // One that is pessimistic has told it before; and it has seen later values than of its begin.
+        if self.is_pessimistic() {
+            return;
+        }
+        if let Some((head, version)) = self.log().all().find_map(|head| Some((head, head.newer_than(time)?)))
+        {
+            host::note_overtaken(head.site, version);
+        }
+    }
+
     #[cold]
     fn fail(&mut self) {
+        if host::notes() && matches!(self.stopped, None | Some(Why::Conflict)) {
+            self.note_overtaken();
+        }
         if self.is_pessimistic() {
             self.give_back_reservations();
         }

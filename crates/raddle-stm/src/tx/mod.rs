@@ -22,6 +22,7 @@ use crate::value::{Words, kind};
 use hooks::Hooks;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
+use std::panic::Location;
 
 /// A transaction that runs: what its body reads and writes by.
 ///
@@ -92,6 +93,8 @@ pub struct Tx<'t> {
     breaks: u64,
     /// It has failed since an older one has reserved what it would.
     gives_way_to: Option<u64>,
+    /// Where the program calls.
+    site: &'static Location<'static>,
     hooks: Option<Box<Hooks>>,
     /// No two are of one type, and none goes to another thread.
     of: PhantomData<*mut &'t ()>,

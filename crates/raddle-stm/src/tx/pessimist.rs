@@ -1,6 +1,6 @@
 //! Owns: what a pessimistic transaction does that others do not: it reserves what it reads and writes.
-//! May use: `algorithm`, `arena`, `chaos`, `gate`, `mistake`, `protocol::commit`, `reservations`, `stop`,
-//! `value`, `variable`.
+//! May use: `algorithm`, `arena`, `chaos`, `gate`, `host`, `mistake`, `protocol::commit`, `reservations`,
+//! `stop`, `value`, `variable`, `raddle-core`.
 //! Never: a version: what is reserved stays as it is.
 
 use super::Tx;
@@ -8,6 +8,7 @@ use super::attempt::wait_until_unlocked;
 use crate::algorithm::Algorithm;
 use crate::arena::CLOCK;
 use crate::gate;
+use crate::host;
 use crate::mistake::{Mistake, made};
 use crate::protocol::commit;
 use crate::reservations::{self, BREAKS};
@@ -58,6 +59,10 @@ impl Tx<'_> {
                 }
                 Err(other) if self.ticket < other => reservations::wait_until_ended(other),
                 Err(older) => {
+                    if host::notes() {
+                        // SAFETY: as above.
+                        host::note_overtaken(unsafe { head.as_ref() }.site, 0);
+                    }
                     self.gives_way_to = Some(older);
                     return Err(self.stop(Why::Conflict));
                 }

@@ -2,6 +2,7 @@
 //! May use: `raddle-core`, `raddle-syscall`.
 //! Never: a wait of its own making. The twin `threads` has each of these names.
 
+pub(crate) use raddle_core::in_turn::InTurn;
 pub(crate) use raddle_core::region::{graver, lose};
 pub(crate) use raddle_core::trace::{note_committed, note_overtaken};
 use raddle_core::wait::{CallOn, Outcome, Wait, WaitCall, WaitReason, park, who_runs};

@@ -108,6 +108,15 @@ pub(crate) fn shield(f: impl FnOnce()) {
     f();
 }
 
+/// Nobody forks here.
+pub(crate) struct InTurn(());
+
+impl InTurn {
+    pub(crate) const fn begin() -> InTurn {
+        InTurn(())
+    }
+}
+
 /// What a panic has thrown.
 pub(crate) type Thrown = Box<dyn Any + Send>;
 

@@ -278,7 +278,8 @@ impl<'t> Tx<'t> {
     ///
     /// The first time the body is rolled back here, and begins anew when no other transaction can commit, which is so
     /// until this one has; so call it early. All others wait: processes and threads in the scheduler, a task by being
-    /// polled again. So the body must not wait for anybody who may be in a transaction. What needs the result only of a
+    /// polled again. So the body must not wait for anybody who may be in a transaction. Forks (`raddle::join`, scopes,
+    /// parallel loops) are no such wait: meanwhile they are calls, one after the other. What needs the result only of a
     /// transaction is better put off by [`on_commit`](Self::on_commit).
     ///
     /// ```

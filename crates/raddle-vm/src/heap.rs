@@ -3,12 +3,15 @@
 //! Never: trusts what it finds there: a block's class and the link to the next free one are compared before use.
 //!
 //! Classes of 16, 24, 32, 48, 64, 96 ... bytes; a free block holds the address of the next of its class. Before each
-//! block in use stand eight bytes, the first four of which are its class.
+//! block in use stand eight bytes: its class, and a mark that it is in use. So who gives a block back twice is told,
+//! until somebody else has it.
 
 use crate::memory::Memory;
 
 const CLASSES: usize = 54;
 const HEAD: u32 = 8;
+/// Stands before a block in use.
+const IN_USE: u32 = 0x6c6f_6f6d;
 
 fn class_bytes(class: usize) -> u64 {
     (if class & 1 == 0 { 16 } else { 24 }) << (class / 2)
@@ -56,6 +59,11 @@ impl Heap {
         self.used_max
     }
 
+    /// The bytes in use now.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
     /// A block of at least `bytes`.
     pub(crate) fn alloc(&mut self, memory: &Memory, bytes: u64) -> Option<Block> {
         let class = class_of(bytes.checked_add(u64::from(HEAD)).filter(|&all| all < 1 << 32)?);
@@ -72,6 +80,7 @@ impl Heap {
             }
         };
         memory.store_w(at, class as u32)?;
+        memory.store_w(at + 4, IN_USE)?;
         self.used += size;
         self.used_max = self.used_max.max(self.used);
         let used_before = if recycled.is_some() { size as u32 - HEAD } else { 0 };
@@ -87,13 +96,16 @@ impl Heap {
             return None;
         }
         *head = memory.load_w(at)?;
-        memory.store_w(at + 4, 0)?;
         Some(at)
     }
 
-    /// Takes a block back. `None` if there never was such a block.
+    /// Takes a block back. `None` if there is no such block in use.
     pub(crate) fn free(&mut self, memory: &Memory, address: u32) -> Option<()> {
         let at = address.checked_sub(HEAD).filter(|at| at & 7 == 0)?;
+        if memory.load_w(at + 4)? != IN_USE {
+            return None;
+        }
+        memory.store_w(at + 4, 0)?;
         let class = memory.load_w(at)? as usize;
         let head = self.free.get_mut(class)?;
         memory.store_w(at, *head)?;
@@ -136,5 +148,17 @@ mod tests {
         assert_eq!(again.at, block);
         assert!(heap.alloc(&memory, 100).is_some_and(|other| memory.has(other.at, 100)));
         assert_eq!(heap.free(&memory, 12), None);
+    }
+
+    #[test]
+    fn a_block_is_given_back_once() {
+        let (memory, mut heap) = (Memory::new(1024).unwrap(), Heap::new(64));
+        let (one, other) = (heap.alloc(&memory, 20).unwrap().at, heap.alloc(&memory, 20).unwrap().at);
+        assert!(heap.used() > 0);
+        heap.free(&memory, one).unwrap();
+        assert_eq!(heap.free(&memory, one), None);
+        heap.free(&memory, other).unwrap();
+        assert_eq!((heap.free(&memory, one), heap.free(&memory, other)), (None, None));
+        assert_eq!(heap.used(), 0);
     }
 }

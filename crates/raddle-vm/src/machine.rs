@@ -246,6 +246,14 @@ impl<L: Default> Machine<L> {
         self.heap.lock().used_max()
     }
 
+    /// The bytes of frames and heap that are in use now, but for the frame of the program itself, which stays. A
+    /// program that has come to its end has given all back.
+    pub fn memory_in_use(&self) -> u64 {
+        let module = self.program.module();
+        let own = crate::heap::block_bytes(u64::from(module.functions[module.entry as usize].slots) * 4);
+        self.heap.lock().used().saturating_sub(own)
+    }
+
     pub(crate) fn free(&self, address: u32) -> Result<(), Trap> {
         self.heap.lock().free(&self.memory, address).ok_or(Trap::Address)
     }

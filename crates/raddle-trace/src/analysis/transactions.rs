@@ -2,9 +2,9 @@
 //! May use: `event`, `log`.
 //! Never: transactions that only read and went well: they are operations.
 //!
-//! A commit has a version, and so has a variable that was found newer than a transaction's snapshot: that is how the one
-//! who wrote it is found. Versions are recorded in 32 bits: of two commits with the same the nearer one by time counts
-//! as the one that was met. Who has a variable locked or reserved is not recorded.
+//! A commit has a version, and so has a variable that was found newer than a transaction's snapshot: that is how the
+//! one who wrote it is found. Versions are recorded in 32 bits: of two commits with the same the nearer one by time
+//! counts as the one that was met. Who has a variable locked or reserved is not recorded.
 
 use super::labels;
 use crate::event::Event;

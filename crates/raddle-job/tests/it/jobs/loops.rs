@@ -139,7 +139,7 @@ fn a_panic_in_a_job_names_the_program_or_a_job() {
 /// Parts of such a loop are given back by those who have taken them.
 #[test]
 fn turns_that_send_to_one_collector_run_once_each_and_in_their_place() {
-    const TURNS: usize = 30_000;
+    const TURNS: usize = 6_000;
     let collected = |capacity, turns: &(dyn Fn(&channel::Sender<usize>) + Sync)| {
         let (to, from) = channel::bounded(capacity);
         let collector = csp::spawn(move || from.iter().fold((0, 0), |(n, sum), i| (n + 1, sum + i)));

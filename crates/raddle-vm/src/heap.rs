@@ -1,5 +1,5 @@
 //! Owns: which parts of the machine's memory are free.
-//! May use: `memory`, `prim`, `loom`.
+//! May use: `memory`, `loom`.
 //! Never: trusts what it finds there: a block's class and the link to the next free one are compared before use.
 //!
 //! Classes of 16, 24, 32, 48, 64, 96 ... bytes; a free block holds the address of the next of its class. Before each

@@ -23,6 +23,11 @@ pub enum Built {
     Ghc,
     Erlang,
     Cpp(Library),
+    /// In C, with the POSIX threads of the C library.
+    C,
+    /// The program of another runtime in C, run with Raddle's library for POSIX threads: a script that names it in
+    /// [`PRELOAD`].
+    Preloaded(&'static str),
 }
 
 /// A library of C++: a header to detect it, the Debian package, compiler options.
@@ -65,10 +70,15 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "stm", title: "stm", built: Built::Rust },
     Runtime { name: "fast-stm", title: "fast-stm", built: Built::Rust },
     Runtime { name: "crossbeam", title: "crossbeam", built: Built::Rust },
+    Runtime { name: "pthreads", title: "POSIX threads on Raddle", built: Built::Preloaded("nptl") },
+    Runtime { name: "nptl", title: "NPTL", built: Built::C },
 ];
 
 /// The environment variable that tells a program which variant of its runtime it is to use.
 pub const VARIANT: &str = "BENCH_VARIANT";
+
+/// The environment variable that names the library which a program in C has to be given, or give to what it starts.
+pub const PRELOAD: &str = "BENCH_PRELOAD";
 
 /// The runtime whose programs are run for `name`: another one's if it is a variant of that.
 pub fn program_of(name: &str) -> &str {

@@ -1,12 +1,12 @@
-//! Owns: how programs in Java, Haskell and C++ are built, and which tools they need.
-//! May use: javac, ghc, g++, erlc.
+//! Owns: how programs in Java, Haskell, C++, C and Erlang are built, and which tools they need.
+//! May use: javac, ghc, g++, cc, erlc; `cargo xtask` for a library that is preloaded.
 //! Never: installing anything; it reports what is missing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{BuildResult, finish, target_folder, works};
-use crate::runtimes::{Library, Runtime};
+use super::{BuildResult, bench_folder, finish, target_folder, works};
+use crate::runtimes::{Library, PRELOAD, Runtime};
 
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
@@ -107,6 +107,48 @@ pub(super) fn cpp(workload: &str, of: &Runtime, library: Library) -> BuildResult
         gxx.arg(format!("{workload}/{runtime}.cpp")).args(options);
     }
     finish(gxx, output)
+}
+
+/// A program in C: `<workload>/<runtime>.c`.
+pub(super) fn c(workload: &str, runtime: &str) -> BuildResult {
+    if !works("cc", "--version") {
+        return BuildResult::Missing("no C compiler is installed (Debian package gcc)".into());
+    }
+    let output = target_folder().map(|folder| folder.join(format!("{workload}-{runtime}")));
+    let mut cc = Command::new("cc");
+    if let Ok(path) = &output {
+        cc.args(["-O2", "-pthread", "-o"]).arg(path).arg(format!("{workload}/{runtime}.c"));
+    }
+    finish(cc, output)
+}
+
+/// The program of another runtime in C, with Raddle's library for POSIX threads. The result is a script that starts it
+/// with as many workers.
+pub(super) fn preloaded(workload: &str, runtime: &str, other: &str) -> BuildResult {
+    let program = match c(workload, other) {
+        BuildResult::Ready(program) => program,
+        missing => return missing,
+    };
+    let target = match target_folder() {
+        Ok(folder) => folder,
+        Err(why) => return BuildResult::Failed(why),
+    };
+    let (folder, script) = (target.join("raddle-pthreads"), target.join(format!("{workload}-{runtime}")));
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(bench_folder().join(".."));
+    cargo.args(["run", "--quiet", "--package", "xtask", "--", "pthreads", "--output"]).arg(&folder);
+    match finish(cargo, Ok(script.clone())) {
+        BuildResult::Ready(_) => {
+            let library = folder.join("libraddle_pthread.so");
+            let (library, program) = (library.display(), program.display());
+            let start = format!("env RADDLE_WORKERS=\"$2\" {PRELOAD}='{library}' '{program}' \"$@\"");
+            match executable(&script, &start) {
+                Ok(()) => BuildResult::Ready(script),
+                Err(why) => BuildResult::Failed(format!("cannot write {}: {why}", script.display())),
+            }
+        }
+        other => other,
+    }
 }
 
 /// A program in Erlang: `<workload>/erlang/main.erl`. The result is a script that starts it with as many schedulers

@@ -65,3 +65,8 @@ pub use face::*;
 pub use options::{UnknownOption, configure, refuse};
 #[cfg(not(loom))]
 pub use stats::{ClassStatistics, Statistics, report, statistics};
+
+/// The example of the page, which is found where this crate lies in the repository.
+#[cfg(doctest)]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ALLOC.md"))]
+mod page_of_the_manual {}

@@ -327,3 +327,28 @@ fn options_may_follow_the_path_and_arguments_follow_two_dashes() {
     assert_eq!(variables, [("RADDLE_WORKERS", OsString::from("3"))]);
     assert_eq!(run.args, ["--workers", "7"]);
 }
+
+/// What the pages tell to type is understood.
+#[test]
+fn commands_on_the_pages_are_understood() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let folder = std::fs::read_dir(format!("{root}/docs")).expect("there are pages");
+    let pages = folder.map(|entry| entry.expect("it is read").path());
+    let mut commands = 0;
+    for page in pages.filter(|it| it.is_file()).chain([format!("{root}/README.md").into()]) {
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        let typed = text.lines().filter_map(|line| line.strip_prefix("$ "));
+        let ours = |line: &str| {
+            let line = line.strip_prefix("cargo ").unwrap_or(line);
+            line.strip_prefix("raddle ").map(str::to_owned)
+        };
+        for line in typed.filter_map(ours) {
+            let words = line.split(" #").next().unwrap_or_default().split_whitespace();
+            let parsed = Arguments::try_parse_from(["raddle"].into_iter().chain(words));
+            let helps = parsed.as_ref().is_err_and(|it| it.kind() == clap::error::ErrorKind::DisplayHelp);
+            assert!(parsed.is_ok() || helps, "{}: {line}", page.display());
+            commands += 1;
+        }
+    }
+    assert!(commands > 20, "{commands} commands");
+}

@@ -29,12 +29,14 @@
 //! | share a value | [`TVar`] |
 //! | read and write several at once | [`atomically`](fn@atomically), [`Tx::read`], [`Tx::write`], [`Tx::modify`] |
 //! | look at a value without a clone | [`Tx::with`] |
+//! | go along a list | [`Tx::walk`] |
 //! | only read | [`read_only`], [`TVar::load`] |
 //! | wait until something has changed | [`Tx::retry`], [`Tx::check`]; at most until a time: [`atomically_until`] |
 //! | wait in a task | [`atomically_async`] |
 //! | try one thing, else another | [`Tx::or_else`] |
 //! | give up, with an error | [`atomically_or_err`], [`abort`]; for a part alone: [`Tx::nested`] |
 //! | a map, a set | [`TMap`], [`TSet`] |
+//! | not be overtaken, or not by what is the same | [`Algorithm`] |
 //! | hand values over | [`TQueue`]; to each of several: [`TChannel`] |
 //! | count permits, meet | [`TSemaphore`], [`TBarrier`] |
 //! | do what cannot be undone | [`Tx::on_commit`], [`Tx::irrevocable`]; undo by hand: [`Tx::on_abort`] |
@@ -75,6 +77,8 @@
 #![warn(clippy::disallowed_methods)]
 
 #[cfg(not(loom))]
+mod algorithm;
+#[cfg(not(loom))]
 mod arena;
 #[cfg(not(loom))]
 mod atomically;
@@ -107,6 +111,8 @@ mod prim;
 mod proof;
 mod protocol;
 #[cfg(not(loom))]
+mod reservations;
+#[cfg(not(loom))]
 mod stop;
 #[cfg(not(loom))]
 mod tvar;
@@ -119,6 +125,8 @@ mod variable;
 #[cfg(not(loom))]
 mod waiting;
 
+#[cfg(not(loom))]
+pub use algorithm::Algorithm;
 #[cfg(not(loom))]
 pub use atomically::{atomically, atomically_or_err, atomically_until, read_only};
 #[cfg(not(loom))]

@@ -1,5 +1,6 @@
 //! The command `raddle` as its users meet it: what it says, what it ends with, how it behaves in a pipe.
 
+mod board;
 mod check;
 mod corpus;
 mod dump;
@@ -14,6 +15,7 @@ mod info;
 mod lab;
 mod libraries;
 mod lsp;
+mod moves;
 mod mpi;
 mod pages;
 mod priorities;

@@ -1,5 +1,5 @@
 //! Owns: what programs and libraries call.
-//! May use: `arena`, `front`, `heap`, `page`, `thread`.
+//! May use: `arena`, `front`, `heap`, `page`, `profile`, `thread`.
 //! Never: a decision.
 //!
 //! It is unsafe because it is an allocator.
@@ -49,6 +49,13 @@ fn aligned(size: usize, align: usize) -> *mut u8 {
 #[inline]
 pub fn allocate(size: usize) -> *mut u8 {
     front::allocate(size)
+}
+
+/// As [`allocate`]; but where the thread's cache has no such block, the answer is that of `otherwise`, which then calls
+/// [`allocate`], and may do something if there is no memory.
+#[inline(always)]
+pub fn allocate_or(size: usize, otherwise: impl FnOnce(usize) -> *mut u8) -> *mut u8 {
+    front::allocate_or(size, otherwise)
 }
 
 /// As [`allocate`], of zeroes.
@@ -104,8 +111,13 @@ pub fn leave_heap() {
     thread::leave_for_now();
 }
 
+/// Writes the heap profile to the file that the option `profile` names; false if there is none, or it cannot be written.
+pub fn write_profile() -> bool {
+    crate::profile::write()
+}
+
 /// Whether this OS thread is at work in its heap, or was when a signal interrupted it. Who takes threads off their
 /// processor at any instruction must not do so then, if another may allocate on the same OS thread.
 pub fn is_in_heap() -> bool {
-    thread::heap().is_some_and(crate::heap::Heap::is_busy)
+    thread::own().is_some_and(crate::heap::Heap::is_busy)
 }

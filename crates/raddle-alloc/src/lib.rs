@@ -30,6 +30,8 @@ mod protocol;
 #[cfg(not(loom))]
 mod arena;
 #[cfg(not(loom))]
+mod calls;
+#[cfg(not(loom))]
 mod class;
 #[cfg(not(loom))]
 mod front;
@@ -46,6 +48,8 @@ mod orphan;
 #[cfg(not(loom))]
 mod page;
 #[cfg(not(loom))]
+mod profile;
+#[cfg(not(loom))]
 mod registry;
 #[cfg(not(loom))]
 mod system;
@@ -56,6 +60,9 @@ mod thread;
 mod stats;
 
 #[cfg(not(loom))]
+mod peer;
+
+#[cfg(not(loom))]
 mod decay;
 #[cfg(not(loom))]
 mod face;
@@ -63,5 +70,7 @@ mod face;
 pub use face::*;
 #[cfg(not(loom))]
 pub use options::{UnknownOption, configure, refuse};
+#[cfg(not(loom))]
+pub use peer::statistics_of;
 #[cfg(not(loom))]
 pub use stats::{ClassStatistics, Statistics, report, statistics};

@@ -2,8 +2,8 @@
 //! May use: `heap`, `protocol::records`, `system`.
 //! Never: giving the memory of a record back.
 //!
-//! Records lie in chunks, which are mapped when their numbers come up. A number is given out once, by one addition; the
-//! chunk is published by one exchange, and who comes second unmaps its own.
+//! Records lie in chunks, which are mapped when their numbers come up: the chunk is published by one exchange, and who
+//! comes second unmaps its own. Then a number is given out once, by another exchange.
 //!
 //! It is unsafe because it makes references of addresses.
 
@@ -14,12 +14,12 @@ use crate::heap::Heap;
 use crate::protocol::records::Records;
 use crate::system;
 
-const CHUNK: usize = 32;
+pub(crate) const CHUNK: usize = 32;
 const CHUNKS: usize = 1 << 15;
 const CHUNK_BYTES: usize = (CHUNK * size_of::<Heap>()).next_multiple_of(system::OS_PAGE);
 
-static ALL: [AtomicPtr<Heap>; CHUNKS] = [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS];
-static MADE: AtomicU32 = AtomicU32::new(0);
+pub(crate) static ALL: [AtomicPtr<Heap>; CHUNKS] = [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS];
+pub(crate) static MADE: AtomicU32 = AtomicU32::new(0);
 static WAITING: Records = Records::new();
 
 /// A heap that is the caller's until it gives it back; `None` if there is no memory for one, or there are a million.
@@ -28,16 +28,23 @@ pub(crate) fn take() -> Option<&'static Heap> {
     if let Some(record) = WAITING.take(next) {
         return heap(record);
     }
-    let number = MADE.fetch_add(1, Ordering::Relaxed);
-    if number as usize / CHUNK >= CHUNKS - 1 {
-        MADE.fetch_sub(1, Ordering::Relaxed);
-        return None;
+    let mut number = MADE.load(Ordering::Relaxed);
+    // lock-free: the exchange fails if another thread has made a record.
+    loop {
+        if number as usize / CHUNK >= CHUNKS - 1 {
+            return None;
+        }
+        // The memory comes first: a number that was given out without it would be lost. Record 0 is none.
+        let heap = made(number + 1)?;
+        match MADE.compare_exchange(number, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                heap.number.store(number + 1, Ordering::Relaxed);
+                heap.set_limits();
+                return Some(heap);
+            }
+            Err(now) => number = now,
+        }
     }
-    // Record 0 is none.
-    let heap = made(number + 1)?;
-    heap.number.store(number + 1, Ordering::Relaxed);
-    heap.set_limits();
-    Some(heap)
 }
 
 /// Gives it back, without pages and blocks.

@@ -35,7 +35,13 @@ fn told(block: *mut u8) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
-    told(alloc::allocate(size))
+    alloc::allocate_or(size, allocate_slowly).cast()
+}
+
+#[cold]
+#[inline(never)]
+fn allocate_slowly(size: usize) -> *mut u8 {
+    told(alloc::allocate(size)).cast()
 }
 
 #[unsafe(no_mangle)]

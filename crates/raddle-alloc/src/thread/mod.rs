@@ -1,11 +1,12 @@
 //! Owns: which heap an OS thread has; how it comes by one and how it leaves it.
-//! May use: `hardened`, `heap`, `registry`, `libc`.
+//! May use: `hardened`, `heap`, `profile`, `registry`, `libc`.
 //! Never: work in a heap, but to leave it.
 //!
 //! | first word | second word | the thread |
 //! |---|---|---|
 //! | 0 | `FRESH` | has never allocated |
 //! | heap | `HAS` | has a heap |
+//! | 0 | heap | has a heap which only the slow paths find: each allocation is counted for the profile |
 //! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
 //! | 0 | `ENDED` | has left it: what its last destructors allocate and free goes without one |
 //!
@@ -23,7 +24,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::heap::Heap;
-use crate::{hardened, registry};
+use crate::{hardened, profile, registry};
 
 const HEAP: usize = 0;
 const STATE: usize = 8;
@@ -43,22 +44,38 @@ pub(crate) fn heap() -> Option<&'static Heap> {
     unsafe { heap.as_ref() }
 }
 
+/// The thread's heap, whatever paths may find it.
+pub(crate) fn own() -> Option<&'static Heap> {
+    let state = words::get::<STATE>();
+    if state <= ENDED {
+        return heap();
+    }
+    // SAFETY: the address of a heap; heaps stay.
+    unsafe { ptr::with_exposed_provenance::<Heap>(state).as_ref() }
+}
+
 /// The thread's heap; it takes one if it has none, and may.
 #[cold]
 pub(crate) fn heap_or_take() -> Option<&'static Heap> {
+    let is_profiled = profile::is_on();
+    if is_profiled && words::get::<STATE>() == HAS {
+        // From before the profile was on.
+        leave_for_now();
+    }
     if hardened::is_on() {
         // It may have come by one before the mode was on: blocks of pages would go through it unnoticed.
         leave_for_now();
         return heap();
     }
     if words::get::<STATE>() != FRESH {
-        return heap();
+        return own();
     }
     words::set::<STATE>(CHANGES);
     let taken = registry::take();
     if let Some(heap) = taken {
-        words::set::<HEAP>(ptr::from_ref(heap).expose_provenance());
-        words::set::<STATE>(HAS);
+        let address = ptr::from_ref(heap).expose_provenance();
+        words::set::<HEAP>(if is_profiled { 0 } else { address });
+        words::set::<STATE>(if is_profiled { address } else { HAS });
         // The heap is there already: setting a key may allocate.
         announce();
     } else {
@@ -121,10 +138,10 @@ pub(crate) fn leave_for_now() {
 }
 
 fn leave(state: usize) {
-    if words::get::<STATE>() != HAS {
+    if matches!(words::get::<STATE>(), FRESH | CHANGES | ENDED) {
         return;
     }
-    let Some(heap) = heap() else { return };
+    let Some(heap) = own() else { return };
     // A handler that interrupts an allocation may end the thread, by `pthread_exit`: that heap is lost.
     let Some(work) = heap.work() else { return };
     words::set::<STATE>(CHANGES);

@@ -1,5 +1,5 @@
 //! Owns: arenas: ranges of 32 MiB, their slices, and the hints at pages that were left.
-//! May use: `class`, `page`, `protocol::bits`, `system`.
+//! May use: `class`, `page`, `protocol::bits`, `spare`, `system`.
 //! Never: a heap.
 //!
 //! An arena is never unmapped; the kernel gets the memory of slices back that have been free for a while (`purge`). Its
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::class::CLASSES;
 use crate::page::{self, Page, SLICE};
 use crate::protocol::bits;
-use crate::system;
+use crate::{spare, system};
 
 /// What an arena's address is a multiple of, and its size.
 pub(crate) const ARENA: usize = 32 << 20;
@@ -29,6 +29,7 @@ const FEW_SLICES: usize = 16;
 /// The slices of the header.
 pub(crate) const HEADER: usize = 2;
 const ARENAS_MAX: usize = 1 << 16;
+const _: () = assert!(ARENA as u64 == spare::ALIGN);
 
 /// The header of an arena, or of a mapping that is one block.
 #[repr(C, align(64))]
@@ -210,17 +211,17 @@ fn take_there(count: usize, align: usize, seed: usize) -> Option<Slices> {
     None
 }
 
-/// Maps an arena and takes the slices there. Where the kernel or the limit refuses a whole one, it is one of few slices.
+/// Maps an arena and takes the slices there. Where a whole one is refused, by kernel or limit, it has few slices.
 fn grow(count: usize, align: usize) -> Option<Slices> {
     let first = HEADER.next_multiple_of(align);
     if first + count > SLICES {
         return None;
     }
     let mut slices = SLICES;
-    let mut place = system::map(ARENA, ARENA, 0);
+    let mut place = spare::map(ARENA, ARENA, 0);
     if place.is_null() {
         slices = (first + count).next_multiple_of(FEW_SLICES).min(SLICES);
-        place = system::map(slices * SLICE, ARENA, 0);
+        place = spare::map(slices * SLICE, ARENA, 0);
     }
     let place = place.cast::<Arena>();
     // SAFETY: the header is zeroed memory of ours, of which each field is a value.

@@ -1,12 +1,12 @@
 //! Owns: what programs and libraries call.
-//! May use: `arena`, `front`, `heap`, `page`, `profile`, `thread`.
+//! May use: `arena`, `front`, `heap`, `page`, `profile`, `spare`, `thread`.
 //! Never: a decision.
 //!
 //! It is unsafe because it is an allocator.
 
 use std::alloc::{GlobalAlloc, Layout};
 
-use crate::{arena, front, thread};
+use crate::{arena, front, spare, thread};
 
 /// The allocator, for `#[global_allocator]`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,18 +102,32 @@ pub unsafe fn usable_size(block: *mut u8) -> usize {
 
 /// Gives free memory back to the kernel at once; how many bytes.
 pub fn purge() -> usize {
-    arena::purge(true) * crate::page::SLICE
+    arena::purge(true) * crate::page::SLICE + spare::purge(0)
 }
 
 /// Leaves to others all that this OS thread's heap has: for a thread that is about to block for long. Its next
-/// allocation takes a heap again.
+/// allocation takes a heap again. Not for a signal handler: it may have interrupted an allocation that has just begun.
 pub fn leave_heap() {
     thread::leave_for_now();
 }
 
-/// Writes the heap profile to the file that the option `profile` names; false if there is none, or it cannot be written.
+/// Writes the heap profile to the file that the option `profile` names; false if there is none, or that fails.
 pub fn write_profile() -> bool {
     crate::profile::write()
+}
+
+/// Lets others have all that this OS thread's heap has, if they need it before the thread allocates or frees again: for
+/// a thread that is about to sleep. Unlike [`leave_heap`] it costs some tens of instructions. Not for a signal handler
+/// either.
+///
+/// ```
+/// let word = String::from("kept");
+/// raddle_alloc::rest_heap();
+/// // A long sleep, of which another thread may make use.
+/// assert_eq!(word.clone(), "kept");
+/// ```
+pub fn rest_heap() {
+    thread::rest();
 }
 
 /// Whether this OS thread is at work in its heap, or was when a signal interrupted it. Who takes threads off their

@@ -1,5 +1,5 @@
 //! Owns: the calls: which part of the allocator serves a request.
-//! May use: `arena`, `class`, `hardened`, `heap`, `large`, `orphan`, `page`, `profile`, `thread`.
+//! May use: `arena`, `class`, `hardened`, `heap`, `large`, `orphan`, `page`, `profile`, `registry`, `rested`, `thread`.
 //! Never: `errno`; the C library's names.
 //!
 //! The usual calls are compiled to a dozen instructions without an atomic one: the class from a table, the thread's
@@ -14,7 +14,7 @@ use crate::class::{self, CLASS_SIZE_MAX, CLASSES, TABLE_MAX, size_of_class};
 use crate::heap::Heap;
 use crate::large::{self, Fresh};
 use crate::page::{Block, SLICE};
-use crate::{hardened, orphan, profile, thread};
+use crate::{hardened, orphan, profile, registry, rested, thread};
 
 /// `size` bytes at a multiple of 16; null if there is no memory. Nought bytes have an address of their own.
 #[inline(always)]
@@ -73,13 +73,17 @@ fn sampled(size: usize, align: usize, samples: u32) -> Fresh {
     fresh
 }
 
+// PERF: by C's convention, as `HeapWork::flush`.
 #[cold]
 #[inline(never)]
-fn allocate_slowly(class: usize) -> *mut u8 {
+extern "C" fn allocate_slowly(class: usize) -> *mut u8 {
     match thread::heap_or_take().and_then(Heap::work) {
         Some(work) => {
             let samples = if profile::is_on() { work.samples(size_of_class(class)) } else { 0 };
             if samples == 0 {
+                if registry::any_rests() && work.lacks_pages(class) {
+                    rested::leave_one();
+                }
                 return work.refill(class).cast();
             }
             drop(work);
@@ -159,9 +163,10 @@ pub(crate) unsafe fn free(block: *mut u8) {
 
 /// # Safety
 /// As for [`free`].
+// PERF: as `allocate_slowly`.
 #[cold]
 #[inline(never)]
-unsafe fn free_slowly(block: *mut u8) {
+unsafe extern "C" fn free_slowly(block: *mut u8) {
     if hardened::is_on() {
         hardened::check_pointer(block);
     }

@@ -1,5 +1,5 @@
 //! Owns: a thread's heap: its cache of blocks, and the pages that it holds.
-//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`, `protocol::rest`.
 //! Never: another thread's heap; a wait.
 //!
 //! **The cache** is a list of free blocks for each class, of whatever pages. An allocation takes the first, a free
@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fen
 use crate::arena::{self, Arena, page_of};
 use crate::class::{CLASSES, size_of_class};
 use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
+use crate::protocol::rest::RestWord;
 use crate::{decay, hardened, profile};
 
 /// Blocks above this have pages of eight slices.
@@ -107,6 +108,9 @@ pub(crate) struct Heap {
     /// Its number among the records, and the link of those that wait.
     pub(crate) number: AtomicU32,
     pub(crate) next: AtomicU32,
+    /// Whose it is while its thread rests, and since when that rests.
+    pub(crate) rest: RestWord,
+    pub(crate) rests_since_ms: AtomicU64,
     tick: Cell<u32>,
     purged_ms: Cell<u64>,
     swept: Cell<u32>,
@@ -193,8 +197,12 @@ impl HeapWork<'_> {
         samples
     }
 
+    /// Whether a refill would have to look for pages elsewhere.
+    pub(crate) fn lacks_pages(&self, class: usize) -> bool {
+        self.0.lists[class].first().is_none()
+    }
+
     /// A block of a class whose cache is empty; null if there is no memory. The work in the heap is over then.
-    // PERF: by value, as `flush`: the usual path hands a register on, and has no frame (bench/malloc, pair).
     #[cold]
     #[inline(never)]
     pub(crate) fn refill(self, class: usize) -> *mut Block {
@@ -305,9 +313,12 @@ impl HeapWork<'_> {
 impl HeapWork<'_> {
     /// Gives most of a cache that has grown too long back to its pages, the oldest blocks. The work in the heap is over
     /// then.
+    // PERF: by value, and by C's convention, as no panic leaves it: the usual path jumps here, and has no frame
+    // (bench/malloc, pair).
     #[cold]
     #[inline(never)]
-    pub(crate) fn flush(self, class: usize) {
+    #[allow(improper_ctypes_definitions, reason = "no C calls it")]
+    pub(crate) extern "C" fn flush(self, class: usize) {
         count(&self.0.counts.flushes, 1);
         let bin = &self.0.bins[class];
         let keep = cached_most(class) / 4;

@@ -1,5 +1,5 @@
 //! Owns: blocks that are a run of slices, and blocks with a mapping of their own.
-//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`, `system`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`, `spare`, `system`.
 //! Never: a heap.
 //!
 //! It is unsafe because it reads headers and gives memory back.
@@ -8,7 +8,7 @@ use std::ptr;
 
 use crate::arena::{self, ARENA, HEADER, header_of, slice_of};
 use crate::page::{HUGE, Page, SLICE};
-use crate::{decay, hardened, page, profile, system};
+use crate::{decay, hardened, page, profile, spare, system};
 
 /// The largest run: above it a block has a mapping of its own.
 pub(crate) const RUN_BYTES_MAX: usize = 240 * SLICE;
@@ -56,8 +56,13 @@ fn map(size: usize, align: usize) -> Fresh {
     }
     let lead = lead(align);
     let bytes = lead + size.next_multiple_of(system::OS_PAGE);
+    if align <= ARENA
+        && let Some((mapping, bytes)) = spare::take(bytes)
+    {
+        return Fresh { block: init(mapping, bytes, lead), zeroed: false };
+    }
     // The header has to be at a multiple of an arena's size, the block at one of `align`.
-    let mapping = if align > ARENA { system::map(bytes, align, lead) } else { system::map(bytes, ARENA, 0) };
+    let mapping = if align > ARENA { spare::map(bytes, align, lead) } else { spare::map(bytes, ARENA, 0) };
     if mapping.is_null() {
         return NONE;
     }
@@ -110,6 +115,13 @@ pub(crate) unsafe fn free(block: *mut u8, slice: &Page) {
     profile::unmark(slice);
     // SAFETY: passed on.
     let (mapping, bytes) = unsafe { arena::mapping_of(header) };
+    // Hardened, a pointer into it has to lead nowhere.
+    if !hardened::is_on() {
+        slice.init_alone(page::GONE, 0);
+        if spare::keep(mapping, bytes) {
+            return decay::pass_by();
+        }
+    }
     // SAFETY: passed on.
     unsafe { system::unmap(mapping, bytes) };
 }
@@ -183,7 +195,7 @@ unsafe fn move_mapping(mapping: *mut u8, old: usize, new: usize, lead: usize) ->
     if lead == ARENA {
         return ptr::null_mut(); // aligned to more than an arena: it is copied
     }
-    let to = system::map(new, ARENA, 0);
+    let to = spare::map(new, ARENA, 0);
     if to.is_null() {
         return to;
     }

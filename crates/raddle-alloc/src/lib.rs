@@ -52,6 +52,10 @@ mod profile;
 #[cfg(not(loom))]
 mod registry;
 #[cfg(not(loom))]
+mod rested;
+#[cfg(not(loom))]
+mod spare;
+#[cfg(not(loom))]
 mod system;
 #[cfg(not(loom))]
 mod thread;

@@ -32,7 +32,8 @@ struct Setting {
     set: fn(&str) -> bool,
 }
 
-const ALL: &str = "decay, limit, huge_pages, hardened, stats, profile, profile_interval, with commas between them, as in `decay=500,stats=on`";
+const ALL: &str = "decay, limit, huge_pages, hardened, stats, profile, profile_interval, with commas between them, \
+                   as in `decay=500,stats=on`";
 
 const SETTINGS: [Setting; 7] = [
     Setting {

@@ -2,9 +2,10 @@
 //! May use: `arena`, `heap`, `registry`, `stats`, `system`.
 //! Never: stopping that process, or a change there; a call from within the allocator: it allocates.
 //!
-//! The allocator has a word of address for each of its tables in one place, `ROOT`, which begins with bytes that nothing
-//! else begins with and says where it lies. Who may read the process's memory (its user's, where the kernel lets them)
-//! looks for it in the data of the files that are mapped there. What is found must be of this version of the tables.
+//! The allocator has a word of address for each of its tables in one place, `ROOT`, which begins with bytes that
+//! nothing else begins with and says where it lies. Who may read the process's memory (its user's, where the kernel
+//! lets them) looks for it in the data of the files that are mapped there. What is found must be of this version of the
+//! tables.
 //!
 //! It is unsafe because it takes bytes that were read for what they are.
 
@@ -117,8 +118,8 @@ fn data_of_files(maps: &str) -> Vec<Range<u64>> {
 /// The figures of another process that has this allocator, as `/proc/PID/mem` shows them; it is not stopped.
 ///
 /// # Errors
-/// There is no such process, its memory cannot be read (it is another user's, or the kernel lets nobody), it has not this
-/// allocator, or another version of it.
+/// There is no such process, its memory cannot be read (it is another user's, or the kernel lets nobody), it has not
+/// this allocator, or another version of it.
 ///
 /// ```
 /// let own = raddle_alloc::statistics_of(std::process::id());

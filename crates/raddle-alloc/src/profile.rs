@@ -1,5 +1,5 @@
 //! Owns: the heap profile: which calls have allocated what is in use, by samples.
-//! May use: `calls`, `page`, `system`, `libc`, `raddle-syscall`.
+//! May use: `calls`, `page`, `system`.
 //! Never: a cost where it is off: only paths without a heap's cache ask for it, and where it is on all go there.
 //!
 //! Where it is on, each heap counts down the bytes that it gives out. The allocation at which the count ends is a
@@ -8,7 +8,7 @@
 //! slice has the number of the *site* (the calls that led there) and what the sample stands for.
 //!
 //! Sites stand in a table; who meets new calls takes an entry by one exchange of its hash. If the table is full, the
-//! first entry stands for all others. The file is text as gperftools write it, which `raddle trace view` and pprof read.
+//! first entry stands for all others. The file is text as gperftools write it; `raddle trace view` and pprof read it.
 //!
 //! It is unsafe because it makes a reference of an address.
 

@@ -77,6 +77,36 @@ fn made(record: u32) -> Option<&'static Heap> {
     heap(record)
 }
 
+/// How many threads rest: a hint.
+static RESTING: AtomicU32 = AtomicU32::new(0);
+
+/// A thread begins to rest.
+pub(crate) fn rests() {
+    RESTING.fetch_add(1, Ordering::Relaxed);
+}
+
+/// It has woken, or its heap was taken.
+pub(crate) fn wakes() {
+    RESTING.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Whether some thread rests, perhaps.
+pub(crate) fn any_rests() -> bool {
+    RESTING.load(Ordering::Relaxed) != 0
+}
+
+/// Some heaps, other ones each time, if some thread rests: of very many, not all are looked at for one page.
+pub(crate) fn some_if_resting() -> impl Iterator<Item = &'static Heap> {
+    const AT_ONCE: u32 = 32;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let made = MADE.load(Ordering::Relaxed);
+    let (first, count) = match any_rests() {
+        false => (0, 0),
+        true => (NEXT.fetch_add(AT_ONCE, Ordering::Relaxed), AT_ONCE.min(made)),
+    };
+    (0..count).filter_map(move |step| heap(first.wrapping_add(step) % made + 1))
+}
+
 /// All heaps that ever were.
 pub(crate) fn all() -> impl Iterator<Item = &'static Heap> {
     (1..=MADE.load(Ordering::Relaxed)).filter_map(heap)

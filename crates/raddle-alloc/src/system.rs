@@ -173,8 +173,8 @@ pub(crate) unsafe fn protect(place: *mut u8, length: usize, accessible: bool) {
         unsafe { raddle_syscall::call(libc::SYS_mprotect, [place.addr(), length, protection as usize]) };
 }
 
-/// Whether a word can be read there. The kernel is asked to set a signal mask by it in a way that there is not: it reads
-/// the word first.
+/// Whether a word can be read there. The kernel is asked to set a signal mask by it in a way that there is not: it
+/// reads the word first.
 pub(crate) fn is_readable(place: *mut u8) -> bool {
     const NO_SUCH_WAY: usize = 0x1000;
     let arguments = [NO_SUCH_WAY, place.addr(), 0, size_of::<u64>()];

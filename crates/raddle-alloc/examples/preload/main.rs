@@ -35,12 +35,12 @@ fn told(block: *mut u8) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
-    alloc::allocate_or(size, allocate_slowly).cast()
+    alloc::allocate_or(size, |size| allocate_slowly(size)).cast()
 }
 
 #[cold]
 #[inline(never)]
-fn allocate_slowly(size: usize) -> *mut u8 {
+extern "C" fn allocate_slowly(size: usize) -> *mut u8 {
     told(alloc::allocate(size)).cast()
 }
 

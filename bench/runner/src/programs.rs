@@ -1,5 +1,5 @@
 //! Owns: how a program of each runtime is built, and where it then lies.
-//! May use: cargo, go, javac, ghc, g++.
+//! May use: cargo, go, javac, ghc, g++, cc.
 //! Never: installing anything; what is missing is said.
 
 use std::io::{IsTerminal, stderr};
@@ -82,6 +82,8 @@ impl Tree {
             Built::Ghc => foreign::ghc(workload),
             Built::Erlang => foreign::erlang(workload),
             Built::Cpp(library) => foreign::cpp(workload, of, library),
+            Built::C(options) => foreign::c(workload, runtime, options),
+            Built::Preloaded(library) => foreign::preloaded(workload, runtime, library),
         }
     }
 

@@ -37,6 +37,8 @@ pub mod counters;
 mod idle_times;
 mod ids;
 #[doc(hidden)]
+pub mod in_turn;
+#[doc(hidden)]
 pub mod message;
 #[doc(hidden)]
 pub mod observe;

@@ -122,11 +122,12 @@ pub(crate) fn run(program: Verified, options: &RunOptions, world: Arc<dyn World>
     outside.screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (stats, memory_max) = (local.stats(), machine.memory_max());
-    let memory_bytes = machine.memory_bytes();
+    let (memory_left, memory_bytes) = (machine.memory_in_use(), machine.memory_bytes());
     if outside.world.holds_memory() {
         std::mem::forget(machine);
     }
-    RunOutcome { result: result.map(drop), report, stats, memory_max, memory_bytes, workers: 1 }
+    let result = result.map(drop);
+    RunOutcome { result, report, stats, memory_max, memory_left, memory_bytes, workers: 1 }
 }
 
 /// The report of a failure.

@@ -16,6 +16,8 @@ pub struct RunOutcome {
     pub stats: Stats,
     /// The most bytes of memory that were in use at once.
     pub memory_max: u64,
+    /// The bytes that were in use at the end; a program that has come to its end leaves none.
+    pub memory_left: u64,
     /// The most that it could have had: less than [`RunOptions::memory_bytes`](crate::RunOptions::memory_bytes) where
     /// the system had not so much.
     pub memory_bytes: u32,
@@ -31,6 +33,7 @@ impl RunOutcome {
             report: None,
             stats: Stats::default(),
             memory_max: 0,
+            memory_left: 0,
             memory_bytes: 0,
             workers: 0,
         }

@@ -49,6 +49,7 @@ const LIBRARIES: &[Library] = libraries! {
     "env.occ" ["env.module" "env"];
     "time.occ" ["time.module" "time"];
     "random.occ" ["random.module" "random"];
+    "stream.occ" ["stream.module" "stream" "streamio.module" "streamio" "streamio.lib" "streamio.inc"];
     "string.occ" ["string.module" "string" "string.lib"];
     "hash.occ" ["hash.module" "hash"];
     "graphics.occ" ["graphics.module" "graphics"];

@@ -256,6 +256,27 @@ impl Types {
         }
     }
 
+    /// Whether a copy of such a value would be a second owner of what is in it: each MOBILE or end moves by itself.
+    pub fn is_owner(&self, id: TypeId) -> bool {
+        match self.get(id) {
+            Type::Named(at) => self.is_owner(self.named[at as usize].of),
+            Type::Mobile(_) | Type::End { .. } => false,
+            _ => self.holds_addresses(id),
+        }
+    }
+
+    /// Whether messages of that protocol have MOBILEs or ends in them.
+    pub fn carries_addresses(&self, protocol: TypeId) -> bool {
+        match self.get(protocol) {
+            Type::Protocol(at) => {
+                let forms = &self.protocols[at as usize].forms;
+                forms.iter().flat_map(|(_, items)| items).any(|&item| self.carries_addresses(item))
+            }
+            Type::Counted { array, .. } => self.holds_addresses(array),
+            _ => self.holds_addresses(protocol),
+        }
+    }
+
     /// The type without MOBILE around it.
     pub fn immobile(&self, id: TypeId) -> TypeId {
         match self.get(id) {

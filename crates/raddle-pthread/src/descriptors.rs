@@ -4,7 +4,7 @@
 //!
 //! | what | how it waits |
 //! |---|---|
-//! | a socket's transfer | tries with `MSG_DONTWAIT`, and waits for the kernel's word between tries |
+//! | a socket's transfer, by `read` and `write`, too | tries with `MSG_DONTWAIT`; waits for the kernel's word between |
 //! | another descriptor's read, an `accept` | asks `poll(2)` first; one at a time of those who do |
 //! | a write of at most 4096 bytes | asks first |
 //! | a larger one to a pipe, a connection, a lock on a file | on a spare OS thread |
@@ -21,6 +21,7 @@ use raddle_context::interpose;
 use raddle_core::blocking;
 use raddle_syscall::Errno;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 interpose! {
@@ -157,14 +158,56 @@ fn when_ready(descriptor: c_int, way: Way, shared: bool, make: impl Fn() -> Resu
     told(watched::when_ready(descriptor, way, shared, make))
 }
 
+/// By the lower bits of a descriptor: whether it was none of a socket's when it was last tried as one. A hint: the C
+/// library closes some by itself.
+static IS_NO_SOCKET: [AtomicBool; 1024] = [const { AtomicBool::new(false) }; 1024];
+
+fn hint(descriptor: c_int) -> &'static AtomicBool {
+    &IS_NO_SOCKET[descriptor as usize % IS_NO_SOCKET.len()]
+}
+
+/// Makes a call that only sockets know; None if this is none.
+fn as_socket(descriptor: c_int, make: impl FnOnce() -> isize) -> Option<isize> {
+    if descriptor < 0 || hint(descriptor).load(Ordering::Relaxed) {
+        return None;
+    }
+    let before = errno::last();
+    let answer = make();
+    if answer != -1 || errno::last() != libc::ENOTSOCK {
+        return Some(answer);
+    }
+    fail(before);
+    hint(descriptor).store(true, Ordering::Relaxed);
+    None
+}
+
+/// The descriptor is about to be closed, or to be another's.
+fn forget(descriptor: c_int) {
+    if descriptor >= 0 {
+        hint(descriptor).store(false, Ordering::Relaxed);
+        watched::forget(descriptor);
+    }
+}
+
 unsafe extern "C-unwind" fn read_some(descriptor: c_int, place: usize, bytes: usize) -> isize {
-    when_ready(descriptor, Way::In, false, || call(libc::SYS_read, [descriptor as usize, place, bytes]))
+    let make = || call(libc::SYS_read, [descriptor as usize, place, bytes]);
+    // For nothing nobody waits.
+    if bytes == 0 || record::here().is_none() {
+        return told(make());
+    }
+    let receive = |flags: usize| call(libc::SYS_recvfrom, [descriptor as usize, place, bytes, flags, 0, 0]);
+    as_socket(descriptor, || transfer(descriptor, Way::In, 0, receive))
+        .unwrap_or_else(|| when_ready(descriptor, Way::In, false, make))
 }
 
 unsafe extern "C-unwind" fn read_parts(descriptor: c_int, parts: usize, count: c_int) -> isize {
-    when_ready(descriptor, Way::In, false, || {
-        call(libc::SYS_readv, [descriptor as usize, parts, count as usize])
-    })
+    let make = || call(libc::SYS_readv, [descriptor as usize, parts, count as usize]);
+    // What is wrong is refused before a wait.
+    if (1..=libc::UIO_MAXIOV).contains(&count) {
+        when_ready(descriptor, Way::In, false, make)
+    } else {
+        told(make())
+    }
 }
 
 /// A pipe takes so much at once without waiting if it says that it takes anything.
@@ -172,29 +215,26 @@ const AT_ONCE: usize = 4096;
 
 unsafe extern "C-unwind" fn write_some(descriptor: c_int, from: usize, bytes: usize) -> isize {
     let make = || call(libc::SYS_write, [descriptor as usize, from, bytes]);
-    if record::here().is_none() {
+    if record::here().is_none() || bytes == 0 {
         return told(make());
     }
     cancel::point();
-    if bytes <= AT_ONCE {
-        return written(told(watched::when_ready(descriptor, Way::Out, false, make)));
-    }
-    written(write_much(descriptor, from, bytes, make))
+    let send = |sent: usize, flags: usize| {
+        call(libc::SYS_sendto, [descriptor as usize, from + sent, bytes - sent, flags, 0, 0])
+    };
+    let by_socket = as_socket(descriptor, || transfer_all(descriptor, 0, bytes, send));
+    written(by_socket.unwrap_or_else(|| {
+        if bytes <= AT_ONCE {
+            told(watched::when_ready(descriptor, Way::Out, false, make))
+        } else {
+            write_much(descriptor, make)
+        }
+    }))
 }
 
-fn write_much(
-    descriptor: c_int,
-    from: usize,
-    bytes: usize,
-    make: impl Fn() -> Result<usize, Errno> + Send,
-) -> isize {
-    match kind(descriptor) {
-        libc::S_IFSOCK => transfer_all(descriptor, 0, bytes, |sent, flags| {
-            call(libc::SYS_sendto, [descriptor as usize, from + sent, bytes - sent, flags, 0, 0])
-        }),
-        libc::S_IFIFO if !watched::is_nonblocking(descriptor) => told(call_away(true, make)),
-        _ => told(make()),
-    }
+fn write_much(descriptor: c_int, make: impl Fn() -> Result<usize, Errno> + Send) -> isize {
+    let waits = kind(descriptor) == libc::S_IFIFO && !watched::is_nonblocking(descriptor);
+    told(if waits { call_away(true, make) } else { make() })
 }
 
 unsafe extern "C-unwind" fn write_parts(descriptor: c_int, parts: usize, count: c_int) -> isize {
@@ -221,14 +261,45 @@ unsafe extern "C-unwind" fn receive_from(
     from: usize,
     from_bytes: usize,
 ) -> isize {
+    const ALL: usize = libc::MSG_WAITALL as usize;
+    const PEEK: usize = libc::MSG_PEEK as usize;
     let make = move |flags: usize| {
         call(libc::SYS_recvfrom, [descriptor as usize, place, bytes, flags, from, from_bytes])
     };
-    // All of it at once is the kernel's affair.
-    if flags & libc::MSG_WAITALL as usize != 0 && record::here().is_some() {
+    if flags & ALL == 0 || record::here().is_none() {
+        return transfer(descriptor, Way::In, flags, make);
+    }
+    if flags & PEEK != 0 {
+        // To wait for more behind what is there is the kernel's affair.
         return told(call_away(true, move || make(flags)));
     }
-    transfer(descriptor, Way::In, flags, make)
+    let mut has = 0;
+    loop {
+        let more = transfer(descriptor, Way::In, flags & !ALL, |flags| {
+            call(libc::SYS_recvfrom, [descriptor as usize, place + has, bytes - has, flags, from, from_bytes])
+        });
+        if more <= 0 {
+            return if has > 0 { has as isize } else { more };
+        }
+        has += more as usize;
+        if has >= bytes || !is_stream(descriptor) || watched::is_nonblocking(descriptor) {
+            return has as isize;
+        }
+    }
+}
+
+/// An option of a socket's that is a number; 0 if it is none.
+fn option(descriptor: c_int, name: c_int) -> c_int {
+    let mut value: c_int = 0;
+    let mut bytes = size_of::<c_int>() as libc::socklen_t;
+    let place = (&raw mut value).cast();
+    // SAFETY: a place for the answer, and its size.
+    unsafe { libc::getsockopt(descriptor, libc::SOL_SOCKET, name, place, &raw mut bytes) };
+    value
+}
+
+fn is_stream(descriptor: c_int) -> bool {
+    option(descriptor, libc::SO_TYPE) == libc::SOCK_STREAM
 }
 
 unsafe extern "C-unwind" fn receive_message(descriptor: c_int, message: usize, flags: usize) -> isize {
@@ -269,20 +340,42 @@ unsafe extern "C-unwind" fn send_message(descriptor: c_int, message: usize, flag
 
 fn send_parts(descriptor: c_int, message: usize, flags: usize) -> isize {
     let make = move |flags: usize| call(libc::SYS_sendmsg, [descriptor as usize, message, flags]);
-    if record::here().is_none() || flags & DONT_WAIT != 0 || watched::is_nonblocking(descriptor) {
-        return told(make(flags));
+    let sent = transfer(descriptor, Way::Out, flags, make);
+    if sent <= 0 || record::here().is_none() || flags & DONT_WAIT != 0 {
+        return sent;
     }
-    cancel::point();
-    // Part of a message may have been sent when the rest has to wait: so it is the kernel's affair.
-    if watched::is_ready(descriptor, Way::Out) && kind(descriptor) != libc::S_IFSOCK {
-        return told(make(flags));
+    // SAFETY: the program's message, of which the kernel has just sent something.
+    let message = unsafe { std::ptr::with_exposed_provenance::<libc::msghdr>(message).read() };
+    // SAFETY: as above, so many parts.
+    let parts = unsafe { std::slice::from_raw_parts(message.msg_iov, message.msg_iovlen) };
+    send_rest(descriptor, parts, sent as usize, flags)
+}
+
+/// Part of a message was sent, and what stands behind waits: only a stream does that. How much was sent in the end.
+fn send_rest(descriptor: c_int, parts: &[libc::iovec], sent: usize, flags: usize) -> isize {
+    let (mut all, mut before) = (sent, 0);
+    for part in parts {
+        let end = before + part.iov_len;
+        while all < end {
+            if all == sent && watched::is_nonblocking(descriptor) {
+                return sent as isize;
+            }
+            let (from, bytes) = (part.iov_base.expose_provenance() + (all - before), end - all);
+            let more = transfer(descriptor, Way::Out, flags, |flags| {
+                call(libc::SYS_sendto, [descriptor as usize, from, bytes, flags, 0, 0])
+            });
+            if more <= 0 {
+                return all as isize;
+            }
+            all += more as usize;
+        }
+        before = end;
     }
-    told(call_away(true, move || make(flags)))
+    all as isize
 }
 
 unsafe extern "C-unwind" fn accept_one(descriptor: c_int, address: usize, bytes: usize) -> c_int {
-    when_ready(descriptor, Way::In, true, || call(libc::SYS_accept, [descriptor as usize, address, bytes]))
-        as c_int
+    accepted(descriptor, 0, || call(libc::SYS_accept, [descriptor as usize, address, bytes]))
 }
 
 unsafe extern "C-unwind" fn accept_as(
@@ -291,8 +384,24 @@ unsafe extern "C-unwind" fn accept_as(
     bytes: usize,
     flags: usize,
 ) -> c_int {
-    let make = || call(libc::SYS_accept4, [descriptor as usize, address, bytes, flags]);
-    when_ready(descriptor, Way::In, true, make) as c_int
+    accepted(descriptor, flags, || call(libc::SYS_accept4, [descriptor as usize, address, bytes, flags]))
+}
+
+/// A connection, when there is one; what is wrong is refused before a wait.
+fn accepted(descriptor: c_int, flags: usize, make: impl Fn() -> Result<usize, Errno>) -> c_int {
+    const FLAGS: usize = (libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as usize;
+    if flags & !FLAGS != 0 || !is_listener(descriptor) {
+        return told(make()) as c_int;
+    }
+    let peer = when_ready(descriptor, Way::In, true, make) as c_int;
+    if peer >= 0 {
+        hint(peer).store(false, Ordering::Relaxed);
+    }
+    peer
+}
+
+fn is_listener(descriptor: c_int) -> bool {
+    option(descriptor, libc::SO_ACCEPTCONN) != 0
 }
 
 /// In a `blocking` call, unless `at_once`.
@@ -359,19 +468,19 @@ unsafe extern "C-unwind" fn close_pipe(stream: usize) -> c_int {
 }
 
 unsafe extern "C" fn close_one(descriptor: c_int) -> c_int {
-    watched::forget(descriptor);
+    forget(descriptor);
     told(call(libc::SYS_close, [descriptor as usize])) as c_int
 }
 
 unsafe extern "C" fn duplicate(descriptor: c_int, to: c_int) -> c_int {
     if descriptor != to {
-        watched::forget(to);
+        forget(to);
     }
     told(call(libc::SYS_dup2, [descriptor as usize, to as usize])) as c_int
 }
 
 unsafe extern "C" fn duplicate_as(descriptor: c_int, to: c_int, flags: c_int) -> c_int {
-    watched::forget(to);
+    forget(to);
     told(call(libc::SYS_dup3, [descriptor as usize, to as usize, flags as usize])) as c_int
 }
 

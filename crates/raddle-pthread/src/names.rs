@@ -1,5 +1,5 @@
-//! Owns: what is known of a thread besides: its name, where it may run, how it is scheduled, its clock.
-//! May use: `errno`, `report`, `thread::record`, `libc`, `raddle-core`.
+//! Owns: what is known of a thread besides: its name, its clock.
+//! May use: `report`, `thread::record`, `libc`, `raddle-core`.
 //! Never: a change for the worker, which others run on.
 
 use crate::next::next;
@@ -60,103 +60,6 @@ fn program_name() -> Vec<u8> {
     name.retain(|&byte| byte != b'\n');
     name.truncate(NAME - 1);
     name
-}
-
-/// # Safety
-/// As that of the C library.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setaffinity_np(
-    thread: Pthread,
-    bytes: usize,
-    set: *const libc::cpu_set_t,
-) -> c_int {
-    type SetOfThread = unsafe extern "C" fn(Pthread, usize, *const libc::cpu_set_t) -> c_int;
-    if record::of(thread).is_none() {
-        // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setaffinity_np": SetOfThread)(thread, bytes, set) };
-    }
-    report::once("threads are not bound to processors: `pthread_setaffinity_np` has no effect");
-    0
-}
-
-/// # Safety
-/// As that of the C library.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getaffinity_np(
-    thread: Pthread,
-    bytes: usize,
-    set: *mut libc::cpu_set_t,
-) -> c_int {
-    type Get = unsafe extern "C" fn(Pthread, usize, *mut libc::cpu_set_t) -> c_int;
-    if record::of(thread).is_none() {
-        // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_getaffinity_np": Get)(thread, bytes, set) };
-    }
-    // SAFETY: the caller's memory.
-    match unsafe { libc::sched_getaffinity(0, bytes, set) } {
-        0 => 0,
-        _ => crate::errno::last(),
-    }
-}
-
-/// # Safety
-/// As that of the C library.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setschedparam(
-    thread: Pthread,
-    policy: c_int,
-    parameters: *const libc::sched_param,
-) -> c_int {
-    type SetOfThread = unsafe extern "C" fn(Pthread, c_int, *const libc::sched_param) -> c_int;
-    if record::of(thread).is_none() {
-        // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setschedparam": SetOfThread)(thread, policy, parameters) };
-    }
-    // SAFETY: the caller's.
-    let priority = unsafe { parameters.read() }.sched_priority;
-    let range = match policy {
-        libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE => 0..=0,
-        libc::SCHED_FIFO | libc::SCHED_RR => 1..=99,
-        _ => return libc::EINVAL,
-    };
-    if !range.contains(&priority) {
-        return libc::EINVAL;
-    }
-    if policy != libc::SCHED_OTHER {
-        report::once("threads have no scheduling classes: `pthread_setschedparam` is refused");
-        return libc::EPERM;
-    }
-    0
-}
-
-/// # Safety
-/// As that of the C library.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getschedparam(
-    thread: Pthread,
-    policy: &mut c_int,
-    parameters: &mut libc::sched_param,
-) -> c_int {
-    type Get = unsafe extern "C" fn(Pthread, &mut c_int, &mut libc::sched_param) -> c_int;
-    if record::of(thread).is_none() {
-        // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_getschedparam": Get)(thread, policy, parameters) };
-    }
-    *policy = libc::SCHED_OTHER;
-    parameters.sched_priority = 0;
-    0
-}
-
-/// # Safety
-/// As that of the C library.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setschedprio(thread: Pthread, priority: c_int) -> c_int {
-    type SetOfThread = unsafe extern "C" fn(Pthread, c_int) -> c_int;
-    if record::of(thread).is_none() {
-        // SAFETY: the caller's arguments.
-        return unsafe { next!(c"pthread_setschedprio": SetOfThread)(thread, priority) };
-    }
-    if priority == 0 { 0 } else { libc::EINVAL }
 }
 
 /// # Safety

@@ -6,6 +6,7 @@
 mod succeed;
 
 use crate::succeed::{succeed, xtask};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -129,6 +130,69 @@ fn signals_come_as_natively() {
 #[test]
 fn descriptors_and_children_are_waited_for_as_natively() {
     agrees("descriptors", &[]);
+}
+
+#[test]
+fn less_common_calls_at_descriptors_wait_and_err_as_natively() {
+    agrees("transfers", &[]);
+}
+
+#[test]
+fn children_are_started_and_waited_for_by_every_call_as_natively() {
+    agrees("children", &[]);
+}
+
+/// But for what the library says of what has no effect.
+#[test]
+fn other_names_and_what_is_known_of_threads_agree() {
+    library();
+    let binary = compile("others");
+    let native = run(&binary, &[], None);
+    for workers in [1, 2, 4] {
+        let (code, said) = run(&binary, &[], Some(workers));
+        let is_own = |line: &&str| !line.starts_with("raddle: pthreads:");
+        let said: String = said.lines().filter(is_own).map(|line| format!("{line}\n")).collect();
+        assert_eq!((code, said), native, "{workers} workers");
+    }
+}
+
+/// The rows of docs/PTHREADS.md's last section: a call, a program, and the name by which that makes it.
+fn rows() -> BTreeMap<String, (String, String)> {
+    let page = include_str!("../../../docs/PTHREADS.md");
+    let (_, table) = page.split_once("| call | checked in |").expect("the table");
+    let rows = table.lines().skip(2).map_while(|line| line.strip_prefix("| `"));
+    rows.map(|row| {
+        let words: Vec<&str> = row.split('`').step_by(2).collect();
+        let by = words.get(2).unwrap_or(&words[0]);
+        (words[0].to_owned(), (words[1].to_owned(), (*by).to_owned()))
+    })
+    .collect()
+}
+
+#[test]
+fn every_call_that_is_exported_is_checked_by_a_program() {
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output().expect("nm");
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let exported: BTreeSet<String> = listed
+        .lines()
+        .filter_map(|line| Some(line.split_whitespace().last()?.split('@').next()?.to_owned()))
+        .collect();
+    assert!(exported.contains("pthread_create"), "{listed}");
+    let rows = rows();
+    let named: BTreeSet<String> = rows.keys().cloned().collect();
+    assert_eq!(exported, named, "docs/PTHREADS.md has a row for each call, and none for others");
+    for (call, (program, by)) in rows {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(&program);
+        let source = std::fs::read_to_string(&source).unwrap_or_default();
+        let is_made = |name: &str| {
+            source.match_indices(name).any(|(at, _)| {
+                let before = source[..at].trim_end_matches("old").chars().next_back();
+                let is_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+                !is_word && !source[at + name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            })
+        };
+        assert!(is_made(&by), "{program} does not call {by}, by which {call} is to be checked");
+    }
 }
 
 #[test]
@@ -285,6 +349,30 @@ fn a_program_that_starts_another_one_keeps_its_trace() {
     names.sort();
     std::fs::remove_dir_all(&traces).unwrap();
     assert!(names.len() == 2 && names.contains(&"own.rdt".to_owned()), "{names:?}");
+}
+
+#[test]
+fn children_have_the_library_unless_that_is_not_wished() {
+    library();
+    let shell = Path::new("/bin/sh");
+    // Twice: the first shell has it in any case.
+    let script = "sh -c 'grep -c libraddle_pthread /proc/self/maps'";
+    let counted = |settings: &[&str]| {
+        let (_, said) = run_with(shell, &["-c", script], Some(1), settings);
+        said.trim().parse::<u32>().unwrap_or_else(|_| panic!("{said}"))
+    };
+    assert!(counted(&[]) > 0);
+    assert_eq!(counted(&["LIBRADDLE_ALONE=1"]), 0);
+    assert_eq!(counted(&["LIBRADDLE_DENY=sh"]), counted(&[]), "who is denied has it, and is not served");
+}
+
+#[test]
+fn a_denied_program_keeps_the_threads_of_the_c_library() {
+    library();
+    let binary = compile("life");
+    let name = binary.file_name().unwrap().to_str().unwrap();
+    let denied = format!("LIBRADDLE_DENY={name}");
+    assert_eq!(run_with(&binary, &[], Some(2), &[&denied]), run(&binary, &[], None));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Owns: the calls that run a transaction until it has committed.
-//! May use: `chaos`, `effort`, `gate`, `handles`, `host`, `stop`, `tvar`, `tx`, `waiting`, `raddle-core`.
+//! May use: `algorithm`, `chaos`, `effort`, `gate`, `handles`, `host`, `stop`, `tvar`, `tx`, `waiting`, `raddle-core`.
 //! Never: what an attempt does.
 
+use crate::algorithm::Algorithm;
 use crate::effort::Effort;
 use crate::gate;
 use crate::handles::Variables;
@@ -41,7 +42,7 @@ use std::time::Instant;
 #[inline]
 #[track_caller]
 pub fn atomically<R>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>) -> R {
-    match run(&mut body, true, None, Location::caller()) {
+    match run(Algorithm::default(), &mut body, true, None, Location::caller()) {
         Ok(result) => result,
         Err(_) => unreachable!("without a deadline and an error of its own it ends by a commit"),
     }
@@ -71,7 +72,7 @@ pub fn atomically<R>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>) -> R 
 #[inline]
 #[track_caller]
 pub fn atomically_or_err<R, E>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, StopOr<E>>) -> Result<R, E> {
-    run(&mut body, true, None, Location::caller()).map_err(|end| match end {
+    run(Algorithm::default(), &mut body, true, None, Location::caller()).map_err(|end| match end {
         Some(StopOr::Abort(error)) => error,
         _ => unreachable!("without a deadline it ends by a commit or an abort"),
     })
@@ -103,7 +104,7 @@ pub fn atomically_until<R>(
     deadline: Instant,
     mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>,
 ) -> Result<R, Expired> {
-    run(&mut body, true, Some(deadline), Location::caller()).map_err(|_| Expired(()))
+    run(Algorithm::default(), &mut body, true, Some(deadline), Location::caller()).map_err(|_| Expired(()))
 }
 
 /// As [`atomically`], of a `body` that only reads: nothing is noted in the first attempt.
@@ -121,16 +122,74 @@ pub fn atomically_until<R>(
 #[inline]
 #[track_caller]
 pub fn read_only<R>(mut body: impl FnMut(&mut ReadTx<'_, '_>) -> Result<R, Stop>) -> R {
-    match run(&mut |tx: &mut Tx<'_>| body(&mut ReadTx(tx)), false, None, Location::caller()) {
+    match run(
+        Algorithm::Versioned,
+        &mut |tx: &mut Tx<'_>| body(&mut ReadTx(tx)),
+        false,
+        None,
+        Location::caller(),
+    ) {
         Ok(result) => result,
         Err(_) => unreachable!("without a deadline and an error of its own it ends by a commit"),
+    }
+}
+
+impl Algorithm {
+    /// As the function [`atomically`](fn@crate::atomically), by this algorithm.
+    ///
+    /// # Panics
+    /// As that.
+    #[inline]
+    #[track_caller]
+    pub fn atomically<R>(self, mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>) -> R {
+        match run(self, &mut body, true, None, Location::caller()) {
+            Ok(result) => result,
+            Err(_) => unreachable!("without a deadline and an error of its own it ends by a commit"),
+        }
+    }
+
+    /// As the function [`atomically_or_err`], by this algorithm.
+    ///
+    /// # Errors
+    /// What `body` has aborted with.
+    ///
+    /// # Panics
+    /// As that.
+    #[inline]
+    #[track_caller]
+    pub fn atomically_or_err<R, E>(
+        self,
+        mut body: impl FnMut(&mut Tx<'_>) -> Result<R, StopOr<E>>,
+    ) -> Result<R, E> {
+        run(self, &mut body, true, None, Location::caller()).map_err(|end| match end {
+            Some(StopOr::Abort(error)) => error,
+            _ => unreachable!("without a deadline it ends by a commit or an abort"),
+        })
+    }
+
+    /// As the function [`atomically_until`], by this algorithm.
+    ///
+    /// # Errors
+    /// If the deadline passes while it waits for a change.
+    ///
+    /// # Panics
+    /// As that.
+    #[inline]
+    #[track_caller]
+    pub fn atomically_until<R>(
+        self,
+        deadline: Instant,
+        mut body: impl FnMut(&mut Tx<'_>) -> Result<R, Stop>,
+    ) -> Result<R, Expired> {
+        run(self, &mut body, true, Some(deadline), Location::caller()).map_err(|_| Expired(()))
     }
 }
 
 /// Runs attempts until one commits, aborts, or the deadline passes, which is `None`. The first has notes only if they
 /// are `noted`.
 #[inline]
-fn run<R, S: Stops>(
+pub(crate) fn run<R, S: Stops>(
+    algorithm: Algorithm,
     body: &mut impl FnMut(&mut Tx<'_>) -> Result<R, S>,
     noted: bool,
     deadline: Option<Instant>,
@@ -139,7 +198,8 @@ fn run<R, S: Stops>(
     host::counted_point_at("atomically", site);
     let mut effort = Effort::new();
     loop {
-        let mut tx = Tx::begin(noted || !effort.is_first(), &effort);
+        let by = effort.algorithm(algorithm);
+        let mut tx = Tx::begin(by, noted || !effort.is_first(), &effort, site);
         let done = body(&mut tx);
         match (tx.verdict(&done), done) {
             (None, Ok(result)) if tx.commit() => {
@@ -162,8 +222,9 @@ fn run<R, S: Stops>(
             }
             _ => {}
         }
+        let older = tx.gives_way_to();
         drop(tx);
-        effort.failed();
+        effort.failed(older);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Owns: `atomically_async`, a transaction as a future.
-//! May use: `effort`, `gate`, `handles`, `host`, `stop`, `tx`, `raddle-core`.
+//! May use: `algorithm`, `effort`, `gate`, `handles`, `host`, `stop`, `tx`, `raddle-core`.
 //! Never: a wait that stops whoever polls.
 
+use crate::algorithm::Algorithm;
 use crate::effort::Effort;
 use crate::gate;
 use crate::handles::PolledWatch;
@@ -70,7 +71,8 @@ where
         host::counted_point_at("atomically_async", this.site);
         let mut effort = Effort::new();
         loop {
-            let mut tx = Tx::begin(true, &effort);
+            let by = effort.polled(Algorithm::default());
+            let mut tx = Tx::begin(by, true, &effort, this.site);
             let done = (this.body)(&mut tx);
             match (tx.verdict(&done), done) {
                 (None, Ok(result)) if commits(&mut tx, &mut this.is_over) => {

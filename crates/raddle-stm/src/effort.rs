@@ -1,9 +1,11 @@
 //! Owns: what a transaction does between two attempts: it spins a little, and then takes the token.
-//! May use: `gate`, `host`.
+//! May use: `algorithm`, `gate`, `host`, `reservations`, `raddle-core`.
 //! Never: a decision about one attempt.
 
+use crate::algorithm::Algorithm;
 use crate::gate::{self, CommitToken, GateSeal};
 use crate::host;
+use crate::reservations;
 use std::hint::spin_loop;
 
 /// After so many failures, with a pause after each, the transaction takes the token.
@@ -26,12 +28,50 @@ pub(crate) struct Effort {
     seal: Option<GateSeal>,
     token: Option<CommitToken>,
     is_once: bool,
+    /// Its age among pessimistic transactions; 0 for others.
+    ticket: u64,
 }
 
 impl Effort {
     #[inline(always)]
     pub(crate) const fn new() -> Effort {
-        Effort { failures: 0, seal: None, token: None, is_once: false }
+        Effort { failures: 0, seal: None, token: None, is_once: false, ticket: 0 }
+    }
+
+    /// By what the next attempt runs, of a transaction that would by `algorithm`. A pessimistic one waits until the
+    /// gate is open: those who have closed it wait for what is reserved.
+    #[inline(always)]
+    pub(crate) fn algorithm(&mut self, algorithm: Algorithm) -> Algorithm {
+        if algorithm == Algorithm::Versioned { algorithm } else { self.other_algorithm(algorithm) }
+    }
+
+    #[cold]
+    fn other_algorithm(&mut self, algorithm: Algorithm) -> Algorithm {
+        let must_not_reserve = || host::at_home() || reservations::is_inside();
+        if self.is_once || (algorithm == Algorithm::Pessimistic && must_not_reserve()) {
+            return Algorithm::Versioned;
+        }
+        if algorithm == Algorithm::Pessimistic {
+            if self.ticket == 0 {
+                self.ticket = reservations::ticket();
+            }
+            if !self.has_token() && !gate::is_open() {
+                gate::wait_until_open();
+            }
+        }
+        algorithm
+    }
+
+    /// As [`algorithm`](Self::algorithm), of one that must not wait.
+    #[inline(always)]
+    pub(crate) fn polled(&self, algorithm: Algorithm) -> Algorithm {
+        if algorithm == Algorithm::Norec { algorithm } else { Algorithm::Versioned }
+    }
+
+    /// See [`reservations`].
+    #[inline(always)]
+    pub(crate) const fn ticket(&self) -> u64 {
+        self.ticket
     }
 
     /// Whether the gate is not for this one.
@@ -76,9 +116,14 @@ impl Effort {
         if self.failures <= PAUSES && !self.is_once { EXTENSIONS } else { u32::MAX }
     }
 
-    /// An attempt has failed. Returns when it is time for the next.
+    /// An attempt has failed, if not for its own fault then for that of the older pessimistic transaction `older`.
+    /// Returns when it is time for the next.
     #[cold]
-    pub(crate) fn failed(&mut self) {
+    pub(crate) fn failed(&mut self, older: Option<u64>) {
+        if let Some(older) = older {
+            reservations::wait_until_ended(older);
+            return;
+        }
         if self.spins() {
             return;
         }

@@ -49,6 +49,8 @@ struct CommitGate {
 /// That the caller's next commit finds no conflict.
 pub(crate) struct CommitToken {
     _permit: Permit<'static>,
+    /// Who took a fork of the caller's would wait for it at his commit, and the caller for him.
+    _in_turn: host::InTurn,
 }
 
 impl CommitToken {
@@ -59,7 +61,7 @@ impl CommitToken {
         }
         let permit = GATE.token.acquire().expect("nobody closes it");
         close();
-        Some(CommitToken { _permit: permit })
+        Some(CommitToken { _permit: permit, _in_turn: host::InTurn::begin() })
     }
 }
 

@@ -129,6 +129,10 @@ impl Told for Variables {
         write!(out, "in {of} made at ")?;
         for (at, head) in self.heads().take(TOLD_MAX).enumerate() {
             write!(out, "{}{}", if at == 0 { "" } else { ", " }, head.site)?;
+            match head.writer() {
+                Some(writer) => write!(out, " (last written at {writer})")?,
+                None => write!(out, " (not written since)")?,
+            }
         }
         let more = self.all.len().saturating_sub(TOLD_MAX);
         if more > 0 { write!(out, ", and of {more} others") } else { Ok(()) }

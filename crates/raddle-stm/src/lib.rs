@@ -35,6 +35,7 @@
 //! | try one thing, else another | [`Tx::or_else`] |
 //! | give up, with an error | [`atomically_or_err`], [`abort`]; for a part alone: [`Tx::nested`] |
 //! | a map, a set | [`TMap`], [`TSet`] |
+//! | not be overtaken, or not by what is the same | [`Algorithm`] |
 //! | hand values over | [`TQueue`]; to each of several: [`TChannel`] |
 //! | count permits, meet | [`TSemaphore`], [`TBarrier`] |
 //! | do what cannot be undone | [`Tx::on_commit`], [`Tx::irrevocable`]; undo by hand: [`Tx::on_abort`] |
@@ -75,6 +76,8 @@
 #![warn(clippy::disallowed_methods)]
 
 #[cfg(not(loom))]
+mod algorithm;
+#[cfg(not(loom))]
 mod arena;
 #[cfg(not(loom))]
 mod atomically;
@@ -107,6 +110,8 @@ mod prim;
 mod proof;
 mod protocol;
 #[cfg(not(loom))]
+mod reservations;
+#[cfg(not(loom))]
 mod stop;
 #[cfg(not(loom))]
 mod tvar;
@@ -119,6 +124,8 @@ mod variable;
 #[cfg(not(loom))]
 mod waiting;
 
+#[cfg(not(loom))]
+pub use algorithm::Algorithm;
 #[cfg(not(loom))]
 pub use atomically::{atomically, atomically_or_err, atomically_until, read_only};
 #[cfg(not(loom))]

@@ -1,5 +1,5 @@
 //! Owns: `Log`: what a transaction has read and is about to write.
-//! May use: `garbage`, `protocol::commit`, `protocol::word`, `value`, `variable`.
+//! May use: `garbage`, `mistake`, `protocol::commit`, `protocol::reserve`, `protocol::word`, `value`, `variable`.
 //! Never: a look at a variable's word.
 //!
 //! A log stays in its slot, so that its memory is there for the next transaction. It is empty while nobody has the
@@ -8,17 +8,24 @@
 mod index;
 
 use crate::garbage::{Garbage, Heap};
-use crate::protocol::commit::Write;
+use crate::mistake::{Mistake, made};
+use crate::protocol::commit::{Write, are_of, read};
+use crate::protocol::reserve::Reservation;
 use crate::protocol::word::{Seen, Word};
 use crate::value::{ValueKind, Words};
 use crate::variable::{Head, HeadRef};
 use index::Index;
+use std::panic::Location;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Log {
     /// May have a variable more than once.
     pub(crate) reads: Vec<HeadRef>,
+    /// Each variable once: what a pessimistic transaction keeps as it is.
+    pub(crate) reserved: Vec<HeadRef>,
+    /// What each of `reads` had, if that is to be compared.
+    pub(crate) values: Vec<Words>,
     /// Each variable once.
     writes: Vec<Entry>,
     /// A bit for each variable in `writes`: most that is read was not written.
@@ -72,6 +79,11 @@ impl Entry {
         self.head().kind
     }
 
+    /// The variable's reservation.
+    pub(crate) fn reservation(&self) -> &Reservation {
+        &self.head().reservation
+    }
+
     fn boxed(&self, out_of_reach: u64) -> Option<Garbage> {
         boxed(self.head(), self.value, out_of_reach)
     }
@@ -91,6 +103,42 @@ fn boxed(head: &Head, value: Words, out_of_reach: u64) -> Option<Garbage> {
     let what = unsafe { value.address() };
     // SAFETY: it is of that kind; until then it may be found in the variable, if it ever was there.
     Some(unsafe { Garbage::new(what, free, out_of_reach) })
+}
+
+/// What a transaction has read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reads<'l> {
+    heads: &'l [HeadRef],
+    /// None, if versions are to be compared.
+    values: &'l [Words],
+}
+
+impl Reads<'_> {
+    /// Whether all is at `at`, which the clock has shown, what it was at `time`. What `owner` has locked it has judged
+    /// before.
+    ///
+    /// PERF: a call, since each transaction of a program has its commit inline, and few look at this.
+    #[inline(never)]
+    pub(crate) fn hold(self, (time, owner): (u64, u64), at: u64) -> bool {
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        let mut heads = self.heads.iter().map(|head| unsafe { head.as_ref() });
+        if self.values.is_empty() {
+            return are_of(time, owner, heads.map(|head| &head.watched.word));
+        }
+        heads.by_ref().zip(self.values).all(|(head, value)| has_still(head, value, (time, owner), at))
+    }
+}
+
+/// Whether it has at `at` the value that it had at `time`.
+fn has_still(head: &Head, value: &Words, (time, owner): (u64, u64), at: u64) -> bool {
+    let seen = head.watched.word.look();
+    if seen.is_of(time) || seen.is_locked_by(owner) {
+        return true;
+    }
+    read(&head.watched.word, || head.load()).is_ok_and(|(there, seen)| {
+        // What is newer than `at` was another value then, for all one knows.
+        seen.is_of(at) && (there.are_same(value, head.kind) || made(Mistake::TakesAnyValue))
+    })
 }
 
 impl Write for Entry {
@@ -128,6 +176,8 @@ impl Log {
     pub(crate) const fn new() -> Log {
         Log {
             reads: Vec::new(),
+            reserved: Vec::new(),
+            values: Vec::new(),
             writes: Vec::new(),
             filter: 0,
             index: Index::new(),
@@ -135,6 +185,12 @@ impl Log {
             has_boxes: false,
             heap: Heap::new(),
         }
+    }
+
+    /// Whether the transaction may be about to write there.
+    #[inline(always)]
+    pub(crate) fn may_have_written(&self, head: HeadRef) -> bool {
+        self.filter & bit(head) != 0
     }
 
     /// What the transaction is about to write there, if anything.
@@ -227,14 +283,33 @@ impl Log {
         garbage
     }
 
+    /// How many variables it is about to write, or has written.
+    pub(crate) fn written_count(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// The variables that it has read, and those that it would write.
+    #[cold]
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Head> {
+        let all = self.reads.iter().copied().chain(self.writes.iter().map(|entry| entry.head));
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        all.map(|head| unsafe { &*head.as_ptr() })
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// What was read, as words; and what is to be written, by the order of its addresses. Nothing is found in it after
-    /// that by where it stood.
+    /// What was read.
     #[inline(always)]
-    pub(crate) fn parts(&mut self) -> (&mut [Entry], impl Iterator<Item = &Word> + Clone) {
+    pub(crate) fn reads(&self) -> Reads<'_> {
+        Reads { heads: &self.reads, values: &self.values }
+    }
+
+    /// What is to be written, by the order of its addresses; and what was read. Nothing is found in it after that by
+    /// where it stood.
+    #[inline(always)]
+    pub(crate) fn parts(&mut self) -> (&mut [Entry], Reads<'_>) {
         match &mut *self.writes {
             [] | [_] => {}
             [a, b] if a.head < b.head => {}
@@ -246,16 +321,15 @@ impl Log {
                 }
             }
         }
-        // SAFETY: variables that a transaction has met are there as long as it runs.
-        let reads = self.reads.iter().map(|head| &unsafe { head.as_ref() }.watched.word);
-        (&mut self.writes, reads)
+        (&mut self.writes, Reads { heads: &self.reads, values: &self.values })
     }
 
-    /// After the commit of the time `version`: wakes who waits for it, and keeps what was replaced until it may be
-    /// freed.
+    /// After the commit of the time `version`, of the transaction at `site`: wakes who waits for it, and keeps what was
+    /// replaced until it may be freed.
     #[inline(always)]
-    pub(crate) fn committed(&mut self, version: u64) {
+    pub(crate) fn committed(&mut self, version: u64, site: &'static Location<'static>) {
         for entry in &self.writes {
+            entry.head().note_writer(site);
             if entry.before.is_watched() {
                 let head = entry.head();
                 // SAFETY: it is its own stripe.
@@ -277,6 +351,7 @@ impl Log {
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.reads.clear();
+        self.values.clear();
         self.writes.clear();
         self.undo.clear();
         self.filter = 0;
@@ -292,6 +367,8 @@ impl Log {
     #[cold]
     fn shrink(&mut self) {
         self.reads = Vec::new();
+        self.reserved = Vec::new();
+        self.values = Vec::new();
         self.writes = Vec::new();
         self.undo = Vec::new();
     }

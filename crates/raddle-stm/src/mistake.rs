@@ -23,6 +23,14 @@ pub(crate) enum Mistake {
     TakesNewer,
     /// A snapshot is moved to a later time without a look at what has been read.
     ExtendsUnchecked,
+    /// A commit writes what a pessimistic transaction has reserved.
+    IgnoresReservations,
+    /// A pessimistic transaction reads without a reservation.
+    ReadsUnreserved,
+    /// Who breaks a reservation does not count it.
+    BreaksUncounted,
+    /// Values that are compared are always taken for the same.
+    TakesAnyValue,
     /// What a nested transaction wrote stays when it is rolled back.
     KeepsBranch,
     /// Who waits does not look whether the variable is still what it has read.

@@ -1,21 +1,25 @@
 //! Owns: `Head`, a variable without its type; and the locks of all lists.
-//! May use: `protocol::watch`, `value`, `waiting`.
+//! May use: `protocol::reserve`, `protocol::watch`, `value`, `waiting`.
 //! Never: a transaction.
 
+use crate::protocol::reserve::Reservation;
 use crate::protocol::watch::{Stripe, Watched};
 use crate::value::{ValueCell, ValueKind, Words};
 use crate::waiting::ChangeWaiter;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 
 /// A variable, whatever its type. It is there as long as there is a handle of it, and as long as a transaction runs
 /// that may have had one.
 pub(crate) struct Head {
     pub(crate) watched: Watched<ChangeWaiter>,
+    pub(crate) reservation: Reservation,
     pub(crate) value: ValueCell,
     pub(crate) kind: &'static ValueKind,
     handles: AtomicUsize,
+    /// Which transaction has written it last; for reports alone.
+    writer: AtomicPtr<Location<'static>>,
     /// Where it was made.
     pub(crate) site: &'static Location<'static>,
 }
@@ -32,8 +36,10 @@ impl Head {
         site: &'static Location<'static>,
         version: u64,
     ) -> HeadRef {
-        let (watched, value, handles) = (Watched::new(version), ValueCell::new(words), AtomicUsize::new(1));
-        let head = Box::new(Head { watched, value, kind, handles, site });
+        let (watched, reservation) = (Watched::new(version), Reservation::new());
+        let (value, handles) = (ValueCell::new(words), AtomicUsize::new(1));
+        let head =
+            Box::new(Head { watched, reservation, value, kind, handles, writer: AtomicPtr::default(), site });
         NonNull::from(Box::leak(head))
     }
 
@@ -41,6 +47,27 @@ impl Head {
     #[inline(always)]
     pub(crate) fn load(&self) -> Words {
         self.value.load(self.kind)
+    }
+
+    /// The version that it has, if that is newer than `time`; 0 if somebody has it locked.
+    #[cold]
+    pub(crate) fn newer_than(&self, time: u64) -> Option<u64> {
+        let seen = self.watched.word.look();
+        let version = if seen.is_locked() { 0 } else { seen.version() };
+        (!seen.is_of(time)).then_some(version)
+    }
+
+    /// The transaction at `site` has written it.
+    #[inline(always)]
+    pub(crate) fn note_writer(&self, site: &'static Location<'static>) {
+        // Relaxed: of two that come close one after the other either may be told.
+        self.writer.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Where the transaction stands that has written it last, if one has.
+    pub(crate) fn writer(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or a place in the program, and those stay.
+        unsafe { self.writer.load(Ordering::Relaxed).as_ref() }
     }
 
     /// There is one more handle.

@@ -22,6 +22,7 @@ fn main() {
         "'weft'",
         "waits in retry at ",
         "in the variable made at ",
+        " (not written since)",
     ];
     wanted
         .iter()

@@ -117,6 +117,10 @@ events! {
         "The worker took the oldest job, its own or another worker's, and starts a thread for it.";
     25 JobDone Sync, "the job", "0", "The running thread has done the job, and ends.";
     26 JobBack Sync, "the job", "0", "The running thread takes back its own job, which no worker took, and calls it.";
+    27 Committed Sync, "the version that this gave, its low 32 bits", "how many variables it has written",
+        "The running thread has committed a transaction that writes.";
+    28 Overtaken Sync, "the string of the place where a variable was made", "its version, low 32 bits; 0 if kept",
+        "A transaction of the running thread must run again: another has written the variable, or keeps it.";
     40 SpanBegin User, "the string of its name", "0", "The program enters a span.";
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
     42 Mark User, "the string of its text", "a value", "The program reached this point.";

@@ -18,6 +18,9 @@ pub(crate) const PIECE_BYTES: u32 = 1 << 18;
 /// So many bytes cost as much fuel as an instruction.
 pub(crate) const BYTES_A_STEP: u32 = 16;
 
+/// So many bytes of a block from the heap are cleared in place.
+const SMALL_BYTES: u32 = 128;
+
 impl<L: Default> Machine<L> {
     /// Does `count` bytes by pieces: each is called with its beginning, counted from that of all, and its length.
     #[cfg_attr(feature = "large", inline(always))]
@@ -100,9 +103,18 @@ impl<L: Default> Machine<L> {
     /// A zeroed block of at least so many bytes.
     #[inline(never)]
     pub(crate) fn alloc<S: Scheduler<Link = L>>(&self, scheduler: &S, bytes: u64) -> Result<u32, Stop> {
-        let block = self.heap.lock().alloc(&self.memory, bytes).ok_or(Trap::Memory)?;
+        let block = match S::SHARED {
+            true => self.heap.alloc::<true>(&self.memory, bytes),
+            false => self.heap.alloc::<false>(&self.memory, bytes),
+        };
+        let block = block.ok_or(Trap::Memory)?;
         // Nobody else knows of it yet.
-        if block.used_before > 0 {
+        if cfg!(feature = "large") && block.used_before <= SMALL_BYTES {
+            // PERF: `fill_block` was an eighth of a FORK.
+            for at in (block.at..block.at + block.used_before).step_by(8) {
+                self.memory.store_l(at, 0).ok_or(Trap::Address)?;
+            }
+        } else if block.used_before > 0 {
             self.fill_block(scheduler, block.at, block.used_before, 0)?;
         }
         Ok(block.at)

@@ -56,7 +56,7 @@ pub struct Machine<L> {
     pub(crate) program: Verified,
     pub(crate) sites: Vec<CallSite>,
     pub(crate) memory: Memory,
-    pub(crate) heap: Spin<Heap>,
+    pub(crate) heap: Heap,
     pub(crate) processes: ProcessTable<L>,
     pub(crate) locks: Spin<LockQueues>,
     /// Held while the members of a barrier change, or are counted anew.
@@ -98,7 +98,7 @@ impl<L: Default> Machine<L> {
         let heap = Heap::new(FLOOR + module.data.len() as u32);
         let sites = sites_of(module, memory.bytes()).ok_or(Trap::Memory)?;
         let longest = module.functions.iter().map(|function| function.count).max().unwrap_or(0);
-        let (heap, locks) = (Spin::new(heap), Spin::new(LockQueues::default()));
+        let locks = Spin::new(LockQueues::default());
         // A program that forks without end is to stop at its limit, too: what a process takes lies outside of its
         // memory.
         let processes = ProcessTable::new((memory.bytes() / 32).clamp(1024, 1 << 28));
@@ -137,7 +137,7 @@ impl<L: Default> Machine<L> {
         let entry = &self.program.module().functions[self.program.module().entry as usize];
         let (first, slots) = (entry.first, entry.slots);
         // It has never been used, and is zero.
-        let fp = self.heap.get_mut().alloc(&self.memory, u64::from(slots) * 4).ok_or(Trap::Memory)?.at;
+        let fp = self.heap.alloc::<true>(&self.memory, u64::from(slots) * 4).ok_or(Trap::Memory)?.at;
         let ports = [Port::Keyboard, Port::Screen, Port::Error];
         for (slot, port) in (2..slots.min(5)).zip(ports) {
             self.memory.store_w(fp + 4 * slot, port as u32).ok_or(Trap::Memory)?;
@@ -243,11 +243,19 @@ impl<L: Default> Machine<L> {
 
     /// The most bytes that the program's frames and heap ever took at once.
     pub fn memory_max(&self) -> u64 {
-        self.heap.lock().used_max()
+        self.heap.used_max()
     }
 
-    pub(crate) fn free(&self, address: u32) -> Result<(), Trap> {
-        self.heap.lock().free(&self.memory, address).ok_or(Trap::Address)
+    /// The bytes of frames and heap that are in use now, but for the frame of the program itself, which stays. A
+    /// program that has come to its end has given all back.
+    pub fn memory_in_use(&self) -> u64 {
+        let module = self.program.module();
+        let own = crate::heap::block_bytes(u64::from(module.functions[module.entry as usize].slots) * 4);
+        self.heap.used().saturating_sub(own)
+    }
+
+    pub(crate) fn free<const SHARED: bool>(&self, address: u32) -> Result<(), Trap> {
+        self.heap.free::<SHARED>(&self.memory, address).ok_or(Trap::Address)
     }
 
     #[cfg_attr(feature = "large", inline(always))]

@@ -195,7 +195,7 @@ impl<L: Default> Machine<L> {
         let block = self.memory.load_w(state + 16).ok_or(Trap::Address)?;
         self.memory.store_w(state + 16, 0).ok_or(Trap::Address)?;
         if block != 0 {
-            self.free(block)?;
+            self.free::<SHARED>(block)?;
         }
         Ok(Step::Done)
     }

@@ -28,11 +28,6 @@ impl<T> Spin<T> {
         Spin { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
-    /// Nobody else has it.
-    pub(crate) fn get_mut(&mut self) -> &mut T {
-        self.value.get_mut()
-    }
-
     pub(crate) fn lock(&self) -> SpinGuard<'_, T> {
         #[cfg(target_has_atomic = "8")]
         // Acquire pairs with the release in `drop`.

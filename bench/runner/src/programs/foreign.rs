@@ -1,12 +1,12 @@
-//! Owns: how programs in Java, Haskell and C++ are built, and which tools they need.
-//! May use: javac, ghc, g++, erlc.
+//! Owns: how programs in Java, Haskell, C++, C and Erlang are built, and which tools they need.
+//! May use: javac, ghc, g++, cc, erlc; `cargo xtask` for a library that is preloaded.
 //! Never: installing anything; it reports what is missing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{BuildResult, finish, target_folder, works};
-use crate::runtimes::{Library, Runtime};
+use super::{BuildResult, bench_folder, finish, target_folder, works};
+use crate::runtimes::{Built, Library, Preloaded, Runtime, of};
 
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
@@ -107,6 +107,54 @@ pub(super) fn cpp(workload: &str, of: &Runtime, library: Library) -> BuildResult
         gxx.arg(format!("{workload}/{runtime}.cpp")).args(options);
     }
     finish(gxx, output)
+}
+
+/// A program in C: `<workload>/<runtime>.c`.
+pub(super) fn c(workload: &str, runtime: &str, options: &[&str]) -> BuildResult {
+    if !works("cc", "--version") {
+        return BuildResult::Missing("no C compiler is installed (Debian package gcc)".into());
+    }
+    let output = target_folder().map(|folder| folder.join(format!("{workload}-{runtime}")));
+    let mut cc = Command::new("cc");
+    if let Ok(path) = &output {
+        cc.args(["-O2", "-pthread"]).args(options).arg("-o").arg(path).arg(format!("{workload}/{runtime}.c"));
+    }
+    finish(cc, output)
+}
+
+/// The program of another runtime in C, with a library of Raddle's. The result is a script that starts it with as many
+/// workers.
+pub(super) fn preloaded(workload: &str, runtime: &str, preloaded: Preloaded) -> BuildResult {
+    let options = match of(preloaded.of).map(|of| of.built) {
+        Some(Built::C(options)) => options,
+        _ => return BuildResult::Failed(format!("{} is no program in C", preloaded.of)),
+    };
+    let program = match c(workload, preloaded.of, options) {
+        BuildResult::Ready(program) => program,
+        missing => return missing,
+    };
+    let target = match target_folder() {
+        Ok(folder) => folder,
+        Err(why) => return BuildResult::Failed(why),
+    };
+    let (folder, script) =
+        (target.join(format!("raddle-{}", preloaded.command)), target.join(format!("{workload}-{runtime}")));
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(bench_folder().join(".."));
+    cargo.args(["run", "--quiet", "--package", "xtask", "--", preloaded.command, "--output"]).arg(&folder);
+    match finish(cargo, Ok(script.clone())) {
+        BuildResult::Ready(_) => {
+            let library = folder.join(preloaded.library);
+            let (library, program) = (library.display(), program.display());
+            let variable = preloaded.variable;
+            let start = format!("env RADDLE_WORKERS=\"$2\" {variable}='{library}' '{program}' \"$@\"");
+            match executable(&script, &start) {
+                Ok(()) => BuildResult::Ready(script),
+                Err(why) => BuildResult::Failed(format!("cannot write {}: {why}", script.display())),
+            }
+        }
+        other => other,
+    }
 }
 
 /// A program in Erlang: `<workload>/erlang/main.erl`. The result is a script that starts it with as many schedulers

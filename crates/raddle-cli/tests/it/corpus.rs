@@ -59,7 +59,9 @@ fn run(program: &raddle_bytecode::Verified, workers: usize, seed: Option<u64>) -
     match (outcome.result, outcome.report) {
         (Err(_), Some(report)) => text += &format!("{report}\n"),
         (Err(failure), None) => text += &format!("{failure:?}\n"),
-        _ => {}
+        (Ok(()), _) => {
+            assert_eq!(outcome.memory_left, 0, "bytes that nobody has given back; written: {text}")
+        }
     }
     text
 }

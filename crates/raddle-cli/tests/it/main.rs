@@ -15,6 +15,7 @@ mod info;
 mod lab;
 mod libraries;
 mod lsp;
+mod moves;
 mod mpi;
 mod pages;
 mod priorities;

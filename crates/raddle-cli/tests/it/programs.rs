@@ -52,7 +52,10 @@ pub(crate) fn run(program: &raddle_bytecode::Verified, options: RunOptions) -> O
     let outcome = raddle_host::run(program.clone(), options, paper.clone()).unwrap();
     let text = String::from_utf8_lossy(&paper.0.lock().unwrap()).into_owned();
     match outcome.result {
-        Ok(()) => Some(text),
+        Ok(()) => {
+            assert_eq!(outcome.memory_left, 0, "bytes that nobody has given back");
+            Some(text)
+        }
         Err(raddle_host::Failure::Fault(_)) => None,
         Err(other) => {
             Some(format!("{other:?}\n{}", outcome.report.map_or(String::new(), |it| it.to_string())))

@@ -31,27 +31,27 @@ impl World for Short {
     }
 }
 
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn of(round: u64) -> Random {
+    pub(crate) fn of(round: u64) -> Random {
         Random(round.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         ((self.0 >> 11) % end as u64) as usize
     }
 
-    fn one_of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+    pub(crate) fn one_of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.below(list.len())]
     }
 }
 
 /// The program, if it is accepted as one that can be run.
-fn accepted(text: &str) -> Option<raddle_bytecode::Verified> {
+pub(crate) fn accepted(text: &str) -> Option<raddle_bytecode::Verified> {
     let mut sources = Sources::new();
     let root = sources.add("fuzz", text)?;
     let options = raddle_occam::Options::default();
@@ -72,15 +72,19 @@ fn is_the_machines(trap: Trap) -> bool {
 }
 
 /// Runs an accepted program; whether it is accepted.
-fn ends_in_its_own_words(text: &str, seed: u64) -> bool {
+pub(crate) fn ends_in_its_own_words(text: &str, seed: u64) -> bool {
     let Some(program) = accepted(text) else { return false };
     let one = RunOptions { seed: Some(seed), memory_bytes: 1 << 20, ..RunOptions::default() };
     let two = RunOptions { workers: 2, at_once: true, memory_bytes: 1 << 20, ..RunOptions::default() };
     for options in [one, two] {
         let outcome = raddle_host::run(program.clone(), options, Arc::new(Short::default())).unwrap();
-        if let Err(Failure::Fault(fault)) = outcome.result {
-            let report = outcome.report.map_or(String::new(), |it| it.to_string());
-            assert!(!is_the_machines(fault.trap), "{report}\n{text}");
+        match outcome.result {
+            Ok(()) => assert_eq!(outcome.memory_left, 0, "bytes that nobody has given back:\n{text}"),
+            Err(Failure::Fault(fault)) => {
+                let report = outcome.report.map_or(String::new(), |it| it.to_string());
+                assert!(!is_the_machines(fault.trap), "{report}\n{text}");
+            }
+            Err(_) => {}
         }
     }
     true

@@ -1,5 +1,5 @@
 //! Owns: how a process is made, in a runtime that is given.
-//! May use: `block`, `ids`, `trace::job`, `tracer`, `worker::here`, `worker::shared`, `raddle-context`,
+//! May use: `block`, `ids`, `region`, `trace::job`, `tracer`, `worker::here`, `worker::shared`, `raddle-context`,
 //! `raddle-protocol`, `raddle-trace`.
 //! Never: a stack; a process gets one when it starts.
 
@@ -8,6 +8,7 @@ use crate::block::{Block, Body, JOB_SITE};
 use crate::process::entry;
 use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
+use crate::region;
 use crate::trace::{note_job, number_of_job};
 use crate::worker::LocalWorker;
 use crate::worker::Shared;
@@ -268,7 +269,7 @@ pub(crate) fn mark(block: &Block, storage: Storage, of_processes: u16, of_jobs: 
     }
 }
 
-/// Runs `f` as a job of `runtime`, for whoever calls, who waits.
+/// Runs `f` as a job of `runtime`, for whoever calls, who waits: in the caller's region, if that may be cancelled.
 #[track_caller]
 pub fn run_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
     run_at(runtime, Location::caller(), f)
@@ -280,8 +281,9 @@ pub fn run_at<T: Send>(
     site: &'static Location<'static>,
     f: impl FnOnce() -> T + Send,
 ) -> T {
+    let region = region::for_scope();
     // SAFETY: what `f` borrows outlives this call, which waits for the job's end.
-    let joiner = unsafe { spawn_roomy(runtime, None, site, f) };
+    let joiner = unsafe { spawn_roomy(runtime, None, site, || region::born_into(region, f)) };
     joiner.join_at(site).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
@@ -289,7 +291,8 @@ pub fn run_at<T: Send>(
 #[track_caller]
 pub(crate) fn run_process_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
     let set = Settings { class: Some(roomy(runtime.stack_class)), ..Settings::PLAIN };
-    let site = Location::caller();
+    let (site, region) = (Location::caller(), region::for_scope());
+    let f = || region::born_into(region, f);
     // SAFETY: as there.
     let joiner = unsafe { spawn_outside(runtime, set, std::ptr::null(), site, f) };
     joiner.join_at(site).unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -8,11 +8,10 @@
 mod place;
 
 pub use place::{Mark, mark_at, site_at, text_at};
-pub(crate) use place::{place_of_mark, place_of_text};
+pub(crate) use place::{place_of, place_of_mark, place_of_text};
 
 use crate::block::Block;
 use crate::ids;
-use place::place_of;
 use raddle_protocol::call::WaitReason;
 use raddle_protocol::header::{Header, Kind};
 use raddle_protocol::protocol::jobs::Node;

@@ -41,7 +41,7 @@ impl Mark {
 }
 
 /// Where a spawn site lies, counted from one of this crate: 32 bits are enough within one program. 0 if not.
-pub(super) fn place_of(site: &'static Location<'static>) -> u32 {
+pub(crate) fn place_of(site: &'static Location<'static>) -> u32 {
     let distance = std::ptr::from_ref(site).expose_provenance().wrapping_sub(origin()) as isize;
     i32::try_from(distance).map_or(0, |distance| distance as u32)
 }

@@ -352,9 +352,10 @@ pub(crate) fn run(
     };
     screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
-    let (memory_max, memory_bytes) = (machine.memory_max(), machine.memory_bytes());
+    let (memory_max, memory_left) = (machine.memory_max(), machine.memory_in_use());
+    let memory_bytes = machine.memory_bytes();
     give_back(machine, &*world);
-    Ok(RunOutcome { result, report, stats: local.stats(), memory_max, memory_bytes, workers })
+    Ok(RunOutcome { result, report, stats: local.stats(), memory_max, memory_left, memory_bytes, workers })
 }
 
 /// Gives back the machine, unless a foreign routine may use its memory.

@@ -9,11 +9,13 @@
 //! | what was taken from a list | hang in one of its own, and what is left there is promoted before its end is told |
 //! | a task's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
+//! | who holds up others' transactions | there are none, as in a poll: `in_turn` |
+//! | who is in a region that may be cancelled | as above; a fork that is taken is in that region, too |
 
 use raddle_core::process::make;
 use raddle_core::runtime::{Shared, place};
 use raddle_core::worker::{Here, Worker, current_header};
-use raddle_protocol::header::{AWAY, Header, Kind};
+use raddle_protocol::header::{AWAY, CANCELLABLE, Header, IN_TURN, Kind};
 use raddle_protocol::protocol::jobs::{Forks, Node};
 use std::panic::Location;
 
@@ -122,6 +124,19 @@ impl<'a> Flow<'a> {
 }
 
 impl Flow<'_> {
+    /// Whether what it forks needs more than a place in its list: it is in a region that may be cancelled, or nobody
+    /// else is to run its forks.
+    #[inline(always)]
+    pub(super) fn forks_with_care(self) -> bool {
+        self.0.is(CANCELLABLE | IN_TURN)
+    }
+
+    /// Whether it is in a region that may be cancelled.
+    #[inline(always)]
+    pub(super) fn is_in_region(self) -> bool {
+        self.0.is(CANCELLABLE)
+    }
+
     /// What tells it from all other flows.
     #[inline(always)]
     pub(super) fn home(self) -> *const () {

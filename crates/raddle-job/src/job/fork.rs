@@ -5,6 +5,7 @@
 use super::flow::{self, Flow};
 use super::in_bag;
 use super::waits::{JOIN_FORK, JOIN_PRIVATE_FORK, Promised};
+use raddle_core::in_turn::is_in_turn;
 use raddle_core::trace::{name_this_job, note_job, number_of_job};
 use raddle_core::wait::Wait;
 use raddle_core::wait::park;
@@ -100,8 +101,8 @@ where
     T: Send + 'static,
 {
     match Flow::current() {
-        Some(flow) => make(flow, f),
-        None => make_without_list(f, Location::caller()),
+        Some(flow) if !flow.forks_with_care() => make(flow, f),
+        _ => make_without_list(f, Location::caller()),
     }
 }
 
@@ -127,10 +128,23 @@ where
 #[cold]
 #[inline(never)]
 fn make_without_list<F: FnOnce() -> T, T>(f: F, site: &'static Location<'static>) -> Fork<T> {
-    match flow::with_own_list() {
+    if is_in_turn() {
+        return make_done(f);
+    }
+    match Flow::current().or_else(flow::with_own_list) {
         Some(flow) => make(flow, f),
         None => make_record(f, site),
     }
+}
+
+/// Where nobody else is to run it, since the caller would wait for him for ever, by chance.
+fn make_done<F: FnOnce() -> T, T>(f: F) -> Fork<T> {
+    let node = Slot::make(std::ptr::null(), act::<F, T>, f);
+    // SAFETY: just made.
+    unsafe { Node::renew_join(node) };
+    // SAFETY: as above; it is in no list, and this is its one run.
+    unsafe { act::<F, T>(node, How::Taken) };
+    Fork { at: At::record(node), value: PhantomData }
 }
 
 #[inline(always)]

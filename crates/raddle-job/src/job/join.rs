@@ -9,6 +9,7 @@
 use super::flow::{Flow, Without, in_runtime, with_list};
 use super::waits::JOIN;
 use raddle_core::door::team;
+use raddle_core::in_turn::is_in_turn;
 use raddle_core::orphan::{end_of_orphan, is_orphan};
 use raddle_core::region;
 use raddle_core::trace::{name_this_job, note_job, number_of_job};
@@ -59,6 +60,9 @@ impl FnContext {
 /// `a` runs here. `b` may be taken by a worker that is idle; if nobody has taken it when `a` is done, it is called
 /// here. What is taken runs as a process, with thread-local variables of its own: either closure may wait, and so may
 /// the caller for `b`, without blocking a worker. On an OS thread the whole call runs in the default runtime.
+///
+/// In a region that is cancelled (`raddle::cancel`), neither closure begins any more, and whoever runs one is in the
+/// region. In a transaction for which all others wait, both are called here, one after the other.
 ///
 /// # Panics
 /// Both closures run to their end first. If one panics, its panic goes on here; if both do, `a`'s.
@@ -123,9 +127,67 @@ where
     RB: Send,
 {
     match Flow::current() {
-        Some(flow) => fork(flow, a, b, false, site),
+        Some(flow) if !flow.forks_with_care() => fork(flow, a, b, false, site),
+        Some(flow) => with_care(flow, a, b, false, site),
         None => outermost(a, b, site),
     }
+}
+
+/// In a region that may be cancelled, or where nobody else is to run a fork. Out of line: nobody else pays for it but
+/// by a test of flags. PERF: bench `fib`.
+#[cold]
+#[inline(never)]
+fn with_care<A, B, RA, RB>(
+    flow: Flow<'_>,
+    a: A,
+    b: B,
+    migrated: bool,
+    site: &'static Location<'static>,
+) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    if !flow.forks_with_care() {
+        return fork(flow, a, b, migrated, site);
+    }
+    if is_in_turn() {
+        return in_turn(a, b);
+    }
+    let (mut a, mut b, mut ra, mut rb) = (Some(a), Some(b), None, None);
+    let mut run_a = |context| ra = a.take().map(|a| a(context));
+    let mut run_b = |context| rb = b.take().map(|b| b(context));
+    let done = catch_unwind(AssertUnwindSafe(|| in_region(flow, &mut run_a, &mut run_b, migrated, site)));
+    match (done, ra, rb) {
+        (Ok(()), Some(ra), Some(rb)) => (ra, rb),
+        (Err(panic), _, unwanted) => {
+            // If one of their drops panics, it is one panic in the place of another.
+            drop((unwanted, b, a));
+            resume_unwind(panic)
+        }
+        _ => unreachable!("both have run"),
+    }
+}
+
+/// A fork in a region that may be cancelled. What has not begun when it is cancelled does not begin, and who takes `b`
+/// is in the region, too, so that his waits end with it.
+///
+/// By reference: one for all calls of `join`.
+fn in_region(
+    flow: Flow<'_>,
+    a: &mut dyn FnMut(FnContext),
+    b: &mut dyn FnMut(FnContext),
+    migrated: bool,
+    site: &'static Location<'static>,
+) {
+    region::check();
+    let region = region::hold();
+    let b = move |context: FnContext| {
+        let _stay = region.filter(|_| context.migrated).map(|above| region::stay_below(&above));
+        region::check();
+        b(context);
+    };
+    fork(flow, a, b, migrated, site);
 }
 
 /// No list yet.
@@ -138,6 +200,9 @@ where
     RA: Send,
     RB: Send,
 {
+    if is_in_turn() {
+        return in_turn(a, b);
+    }
     match Without::of_caller() {
         Without::Process(header) => with_new_list(header, a, b, false, site),
         Without::Poll => in_turn(a, b),
@@ -167,19 +232,22 @@ where
     B: FnOnce(FnContext) -> RB,
 {
     with_list(header, || match Flow::current() {
-        Some(flow) => fork(flow, a, b, migrated, site),
+        Some(flow) => with_care(flow, a, b, migrated, site),
         None => unreachable!("it was given a list"),
     })
 }
 
-/// One after the other, with the panics of a join.
+/// One after the other, with the panics of a join. The second does not begin if the caller is cancelled by then.
 fn in_turn<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
     let ra = catch_unwind(AssertUnwindSafe(|| a(FnContext::new(false))));
-    let rb = catch_unwind(AssertUnwindSafe(|| b(FnContext::new(false))));
+    let rb = catch_unwind(AssertUnwindSafe(|| {
+        region::check();
+        b(FnContext::new(false))
+    }));
     both(ra, rb)
 }
 

@@ -12,6 +12,7 @@
 
 use super::broadcast::BroadcastContext;
 use super::flow::{self, Flow, Without, in_runtime, with_list};
+use raddle_core::in_turn::is_in_turn;
 use raddle_core::message;
 use raddle_core::process::make::{inject_job, spawn_roomy};
 use raddle_core::process::scope::{LOST, ScopeData};
@@ -42,7 +43,7 @@ pub struct Scope<'scope> {
     owner: *const Header,
     /// Jobs in the owner's list; touched by the owner only.
     private: Cell<usize>,
-    /// In a task's poll, which must not wait: jobs run at once.
+    /// In a task's poll, which must not wait, or where nobody else is to run a job: jobs run at once.
     at_once: bool,
     /// Where its jobs run, if not where its maker does; null if there.
     pool: *const Shared,
@@ -86,7 +87,7 @@ where
     R: Send,
 {
     match Without::of_caller() {
-        Without::Thread => in_runtime(site, || scope_here(null(), body, site)),
+        Without::Thread if !is_in_turn() => in_runtime(site, || scope_here(null(), body, site)),
         _ => scope_here(null(), body, site),
     }
 }
@@ -130,7 +131,7 @@ where
         panic: Mutex::new(None),
         owner: flow.map_or(null(), |flow| flow.home().cast()),
         private: Cell::new(0),
-        at_once: matches!(Without::of_caller(), Without::Poll),
+        at_once: matches!(Without::of_caller(), Without::Poll) || is_in_turn(),
         pool,
         jobs: PhantomData,
     };

@@ -11,6 +11,7 @@
 use super::broadcast::BroadcastContext;
 use super::flow::{Without, in_runtime};
 use super::scope::{Scope, scope_here};
+use raddle_core::in_turn::is_in_turn;
 use raddle_core::runtime::Shared;
 use std::collections::VecDeque;
 use std::fmt;
@@ -69,7 +70,7 @@ where
     R: Send,
 {
     match Without::of_caller() {
-        Without::Thread => in_runtime(site, || fifo_here(null(), body, site)),
+        Without::Thread if !is_in_turn() => in_runtime(site, || fifo_here(null(), body, site)),
         _ => fifo_here(null(), body, site),
     }
 }

@@ -7,6 +7,8 @@ mod join;
 
 // What does not; an emulator takes long to say so.
 #[cfg(not(target_arch = "aarch64"))]
+mod cancel;
+#[cfg(not(target_arch = "aarch64"))]
 mod current;
 
 // The twin's processes are OS threads, which a fork leaves behind.

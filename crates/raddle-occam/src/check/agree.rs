@@ -1,10 +1,12 @@
 //! Owns: when a value of one type may stand where another is wanted.
-//! May use: `types`, `raddle-occam-syntax`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: converts; occam does not.
 
 use super::Checker;
-use crate::ast::{Basic, Direction, ExprId, ExprKind, SharedEnds};
+use crate::ast::{Basic, Direction, ExprId, ExprKind, Mode, SharedEnds};
 use crate::diag::{Code, Diagnostic};
+use crate::program::NameKind;
+use crate::source::Span;
 use crate::types::{Type, TypeId, Types};
 
 impl Checker<'_> {
@@ -29,13 +31,38 @@ impl Checker<'_> {
         any(one) && end(two) || end(one) && any(two)
     }
 
-    /// An end that nobody else has is not copied with what it is in: that must be MOBILE, and moves.
-    pub(super) fn no_copy_of_ends(&mut self, value: ExprId, ty: TypeId) {
+    /// A MOBILE or an end is not copied with what it is in: that must be MOBILE, and moves. `got` is the value's type,
+    /// `want` that of what gets it.
+    pub(super) fn no_copy_of_mobiles(&mut self, value: ExprId, want: TypeId, got: TypeId) {
         let types = &self.program.types;
-        if !matches!(types.get(ty), Type::Mobile(_) | Type::End { .. }) && types.holds_sole_end(ty) {
-            let message =
-                format!("this would copy the ends in it, and there is one of each only: {}", self.show(ty));
-            self.complain(Code::TypeMismatch, self.span(value), message);
+        if let Some(ty) = [got, want].into_iter().find(|&ty| got != Types::ERROR && types.is_owner(ty)) {
+            self.would_copy_mobiles(self.span(value), ty);
+        }
+    }
+
+    pub(super) fn would_copy_mobiles(&mut self, span: Span, ty: TypeId) {
+        let message = format!(
+            "this would copy the MOBILEs or ends in it, and there is one of each only: {}",
+            self.show(ty)
+        );
+        let complaint = Diagnostic::new(Code::TypeMismatch, span, message);
+        self.diagnostics
+            .push(complaint.help("move its elements or fields one by one, or make the whole MOBILE"));
+    }
+
+    /// What moves out of a variable changes it; a function changes nothing outside of it.
+    pub(super) fn moves_from(&mut self, value: ExprId) {
+        let types = &self.program.types;
+        let moves = match types.get(self.type_of(value)) {
+            Type::Mobile(of) => !types.is_barrier(of),
+            Type::End { shared, .. } => !shared,
+            _ => false,
+        };
+        let Some(root) = self.root(value).filter(|_| moves) else { return };
+        // Of what is VAL, `usage` says that nothing moves out of it.
+        let kind = &self.program.name(root).kind;
+        if !matches!(kind, NameKind::Formal(Mode::Val) | NameKind::Abbreviation { mode: Mode::Val, .. }) {
+            self.note_change(root, value);
         }
     }
 
@@ -182,7 +209,9 @@ pub(super) fn agree(types: &Types, want: TypeId, got: TypeId) -> bool {
                 Some(Direction::Input) => types.extends(want, got),
                 None => false,
             };
-            ends && locks && (same || extended || want == Types::ANY || got == Types::ANY)
+            // Bytes of any kind are no MOBILEs and no ends.
+            let bytes = |any, of| any == Types::ANY && !types.carries_addresses(of);
+            ends && locks && (same || extended || bytes(want, got) || bytes(got, want))
         }
         (
             Type::End { bundle: want, direction: want_end, .. },

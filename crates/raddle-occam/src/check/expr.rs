@@ -54,7 +54,10 @@ impl Checker<'_> {
             }
             &ExprKind::Index { base, index } => self.index(id, base, index),
             &ExprKind::Slice { base, from, count } => self.slice(base, from, count),
-            ExprKind::Table { elements, suffix } => self.table(elements, *suffix, want),
+            ExprKind::Table { elements, suffix } => {
+                let ty = self.table(elements, *suffix, want);
+                self.no_table_of_mobiles(ty, expr.span)
+            }
             ExprKind::Constructor { replicator, element } => {
                 let want =
                     want.and_then(|want| self.program.types.as_array(want)).map(|(_, element)| element);
@@ -63,7 +66,8 @@ impl Checker<'_> {
                     checker.expr(*element, want)
                 });
                 let size = self.constant(replicator.count).and_then(|count| u32::try_from(count).ok());
-                self.program.types.array(size, element)
+                let ty = self.program.types.array(size, element);
+                self.no_table_of_mobiles(ty, expr.span)
             }
             ExprKind::Call { name, arguments } => self.function_call(id, *name, arguments, want),
             ExprKind::Valof(valof) => {
@@ -343,6 +347,18 @@ impl Checker<'_> {
         }
     }
 
+    /// A table is a value that nobody owns, and what is in it would have no owner.
+    fn no_table_of_mobiles(&mut self, ty: TypeId, span: Span) -> TypeId {
+        let types = &self.program.types;
+        if !types.holds_addresses(ty) || types.is_any_end(ty) {
+            return ty;
+        }
+        let complaint = Diagnostic::new(Code::TypeMismatch, span, "a table holds no MOBILEs or ends");
+        self.diagnostics
+            .push(complaint.help("declare a variable, and assign its elements or fields one by one"));
+        Types::ERROR
+    }
+
     /// An element type with open sizes takes them from the first element.
     fn closed_element(&self, wanted: Option<TypeId>, first: Option<TypeId>) -> TypeId {
         let open =
@@ -408,7 +424,12 @@ impl Checker<'_> {
         let types = self.scope(|checker| {
             checker.specs(&valof.specs);
             checker.process_in_scope(valof.body);
-            checker.values(&valof.results, wants)
+            let types = checker.values(&valof.results, wants);
+            for (&result, &ty) in valof.results.iter().zip(&types) {
+                checker.no_copy_of_mobiles(result, ty, ty);
+                checker.moves_from(result);
+            }
+            types
         });
         self.frames.pop();
         types

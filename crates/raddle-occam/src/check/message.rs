@@ -197,6 +197,8 @@ impl Checker<'_> {
             (_, None) => ty,
         };
         let to = self.expr(item.target, Some(want));
+        self.no_mobile_as_any(item.target, ty, to);
+        self.no_copy_of_mobiles(item.target, to, want);
         if !self.is_end_and_any(to, want) {
             self.must_agree(item.target, want, to);
             self.must_stay_shared(item.target, to, want);
@@ -220,6 +222,15 @@ impl Checker<'_> {
                 }
                 self.output_unknown(items);
             }
+        }
+    }
+
+    /// Over a CHAN ANY go bytes: who gets them knows of no MOBILE.
+    fn no_mobile_as_any(&mut self, item: ExprId, carried: TypeId, ty: TypeId) {
+        if carried == Types::ANY && self.program.types.holds_addresses(ty) {
+            let message = format!("a CHAN ANY carries bytes; this is of type {}", self.show(ty));
+            let complaint = Diagnostic::new(Code::Protocol, self.span(item), message);
+            self.diagnostics.push(complaint.help("say what the channel carries"));
         }
     }
 
@@ -281,7 +292,10 @@ impl Checker<'_> {
                 );
                 return self.any_type(Some(item.value));
             }
-            (Type::Any | Type::Error, _) => return self.output_unknown(&[item]),
+            (Type::Any | Type::Error, _) => {
+                self.output_unknown(&[item]);
+                return self.no_mobile_as_any(item.value, ty, self.type_of(item.value));
+            }
             (_, Some(count)) => {
                 self.complain(Code::Protocol, self.span(count), "the protocol has no count here");
                 ty
@@ -289,7 +303,8 @@ impl Checker<'_> {
             (_, None) => ty,
         };
         let from = self.expr(item.value, Some(want));
-        self.no_copy_of_ends(item.value, from);
+        self.no_copy_of_mobiles(item.value, want, from);
+        self.moves_from(item.value);
         if !self.is_end_and_any(from, want) {
             self.must_agree(item.value, want, from);
             self.must_stay_shared(item.value, want, from);

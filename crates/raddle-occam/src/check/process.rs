@@ -244,7 +244,8 @@ impl Checker<'_> {
         }
         for (at, (&want, &got)) in wants.iter().zip(&got).enumerate() {
             let value = values.get(at).copied().unwrap_or(values[0]);
-            self.no_copy_of_ends(value, got);
+            self.no_copy_of_mobiles(value, want, got);
+            self.moves_from(value);
             if !self.is_end_and_any(want, got) {
                 self.must_agree(value, want, got);
                 self.must_stay_shared(value, want, got);

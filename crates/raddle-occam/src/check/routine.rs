@@ -113,6 +113,9 @@ impl Checker<'_> {
             }
             self.no_barrier_value(formal.mode, ty, formal.name.span);
             self.no_process_value(formal.mode, ty, formal.name.span);
+            if formal.mode == Mode::Initial && self.program.types.is_owner(ty) {
+                self.would_copy_mobiles(formal.name.span, ty);
+            }
             list.push(match formal.direction {
                 Some(direction) => self.directed(ty, direction, formal.name),
                 None => ty,
@@ -142,7 +145,10 @@ impl Checker<'_> {
             return;
         }
         for (at, (&want, &got)) in results.iter().zip(&got).enumerate() {
-            self.must_agree(list.get(at).copied().unwrap_or(first), want, got);
+            let result = list.get(at).copied().unwrap_or(first);
+            self.must_agree(result, want, got);
+            self.no_copy_of_mobiles(result, want, got);
+            self.moves_from(result);
         }
     }
 

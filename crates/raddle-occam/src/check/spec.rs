@@ -130,7 +130,8 @@ impl Checker<'_> {
             let barrier = mode == Mode::Val && self.program.types.is_barrier(got);
             self.no_process_value(mode, got, self.span(value));
             if mode == Mode::Initial {
-                self.no_copy_of_ends(value, got);
+                self.no_copy_of_mobiles(value, ty, got);
+                self.moves_from(value);
             }
             if barrier || self.program.types.is_channel_like(got) {
                 self.complain(Code::TypeMismatch, self.span(value), "a channel or timer is no value");

@@ -48,7 +48,7 @@ impl Checker<'_> {
     }
 
     /// A function may not change what lies outside of it.
-    fn note_change(&mut self, id: NameId, expr: ExprId) {
+    pub(super) fn note_change(&mut self, id: NameId, expr: ExprId) {
         let level = self.program.name(id).level;
         self.note_change_of_level(level, expr, id);
     }

@@ -6,7 +6,7 @@
 //! then the address of the block that counts what it forks, if it does in none of its own, then the outer names that
 //! the routine uses, in the order of their numbers, then the parameters.
 
-use super::function::{Dim, View};
+use super::function::{Dim, Owned, View};
 use super::pass::Pass;
 use super::place::Storage;
 use super::shape::{Class, Shape};
@@ -53,8 +53,14 @@ impl Lowerer<'_> {
             (_, Shape::Chan(_)) => Argument::Slot(self.channel(argument), Class::Word),
             (_, Shape::Barrier) => Argument::Slot(self.barrier(argument), Class::Word),
             (Pass::Value(_), Shape::Mobile(_) | Shape::End(_)) => {
-                let value = if initial || !self.is_word(argument) {
+                let value = if initial {
                     self.mobile_value(argument, ty)
+                } else if !self.is_word(argument) {
+                    let value = self.mobile_value(argument, ty);
+                    let kept = self.slot();
+                    self.f.code.mov(kept, value);
+                    self.f.owned.push(Owned::Word(kept, ty));
+                    kept
                 } else {
                     let (place, to) = (self.place(argument), self.slot());
                     self.load(&place, Class::Word, to);

@@ -1,5 +1,5 @@
 //! Owns: the function being made: its slots, and where names live in it.
-//! May use: `program`, `raddle-bytecode`, `raddle-occam-syntax`.
+//! May use: `program`, `types`, `raddle-bytecode`, `raddle-occam-syntax`.
 //! Never: knows occam.
 
 use raddle_bytecode::build::{Code, FunctionId, Label};
@@ -10,6 +10,7 @@ use crate::diag::Diagnostic;
 use crate::program::NameId;
 use crate::source::Span;
 use crate::symbol::FastMap;
+use crate::types::TypeId;
 
 /// Slots that a function may have.
 const SLOTS_MAX: u32 = 65_000;
@@ -76,6 +77,8 @@ pub(super) struct Function {
 pub(super) enum Owned {
     /// Memory whose address stands in the slot.
     Memory(Slot),
+    /// A mobile or end of that type, made by an expression, whose address stands in the slot.
+    Word(Slot, TypeId),
     /// A variable with a mobile or end in it.
     Variable(NameId),
     /// What is watched from the address in the slot on.
@@ -141,6 +144,7 @@ impl Lowerer<'_> {
     fn give_back(&mut self, owned: Owned) {
         match owned {
             Owned::Memory(slot) => self.f.code.free(slot),
+            Owned::Word(slot, ty) => self.drop_word(slot, ty),
             Owned::Variable(name) => self.drop_variable(name),
             Owned::Watched(slot) => self.f.code.unwatch(slot),
         }

@@ -16,15 +16,11 @@ use raddle_bytecode::Trap;
 impl Lowerer<'_> {
     /// The address of a mobile's memory. One of known size that is undefined gets memory now.
     pub(super) fn mobile_address(&mut self, expr: ExprId) -> Slot {
+        if self.makes_mobile(expr) {
+            return self.made_word(expr);
+        }
         let ty = self.program.type_of(expr);
         let address = self.slot();
-        if let ExprKind::NewMobile(_) | ExprKind::Call { .. } | ExprKind::Clone(_) = self.ast.expr(expr).kind
-        {
-            let value = self.mobile_value(expr, ty);
-            self.f.code.mov(address, value);
-            self.f.owned.push(Owned::Memory(address));
-            return address;
-        }
         let place = self.place(expr);
         self.load(&place, Class::Word, address);
         let there = self.f.code.label();
@@ -40,6 +36,23 @@ impl Lowerer<'_> {
         }
         self.f.code.bind(there);
         address
+    }
+
+    /// A mobile or end that an expression makes, which is given back with the scope.
+    pub(super) fn made_word(&mut self, expr: ExprId) -> Slot {
+        let ty = self.program.type_of(expr);
+        let address = self.slot();
+        let value = self.mobile_value(expr, ty);
+        self.f.code.mov(address, value);
+        self.f.owned.push(Owned::Word(address, ty));
+        address
+    }
+
+    /// Whether an expression makes a mobile or end that no variable has.
+    pub(super) fn makes_mobile(&self, expr: ExprId) -> bool {
+        use ExprKind::{Call, Clone, NewMobile, Valof};
+        matches!(self.ast.expr(expr).kind, NewMobile(_) | Call { .. } | Clone(_) | Valof(_))
+            && matches!(self.shape(self.program.type_of(expr)), Shape::Mobile(_) | Shape::End(_))
     }
 
     /// The array or record in a mobile's memory.
@@ -181,6 +194,10 @@ impl Lowerer<'_> {
             &ExprKind::NewMobile(node) => return self.new_mobile(node, own),
             &ExprKind::Clone(value) => return self.clone_of(value),
             &ExprKind::End(of, _) => return self.mobile_value(of, ty),
+            ExprKind::Valof(valof) if self.makes_mobile(expr) => {
+                self.valof_open(valof);
+                return self.mobile_value(valof.results[0], ty);
+            }
             ExprKind::Call { arguments, .. }
                 if !matches!(self.shape(own), Shape::Array | Shape::Record(_)) =>
             {
@@ -265,6 +282,9 @@ impl Lowerer<'_> {
 
     pub(super) fn clone_of(&mut self, value: ExprId) -> Slot {
         let ty = self.program.type_of(value);
+        if self.makes_mobile(value) {
+            return self.mobile_value(value, ty);
+        }
         if self.is_mobile_barrier(ty) {
             return self.mobile_value(value, ty);
         }
@@ -364,8 +384,13 @@ impl Lowerer<'_> {
         if !matches!(self.shape(ty), Shape::Mobile(_) | Shape::End(_)) {
             return self.f.code.ldi(to, 1);
         }
-        let place = self.place(value);
-        self.load(&place, Class::Word, to);
+        if self.makes_mobile(value) {
+            let made = self.made_word(value);
+            self.f.code.mov(to, made);
+        } else {
+            let place = self.place(value);
+            self.load(&place, Class::Word, to);
+        }
         self.f.code.eq_i(to, to, 0);
         self.f.code.not_bool(to, to);
     }
@@ -375,9 +400,14 @@ impl Lowerer<'_> {
         if let ExprKind::End(of, _) | ExprKind::Clone(of) = self.ast.expr(end).kind {
             return self.end_value(of);
         }
-        let place = self.place(end);
-        let to = self.slot();
-        self.load(&place, Class::Word, to);
+        let to = match self.makes_mobile(end) {
+            true => self.made_word(end),
+            false => {
+                let (place, to) = (self.place(end), self.slot());
+                self.load(&place, Class::Word, to);
+                to
+            }
+        };
         let there = self.f.code.label();
         self.f.code.jnz(to, there);
         self.f.code.trap(Trap::Undefined as i32);

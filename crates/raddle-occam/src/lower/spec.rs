@@ -172,6 +172,9 @@ impl Lowerer<'_> {
                 let view = self.view(value);
                 Some(Home::View(self.typed(view, ty)))
             }
+            Shape::Mobile(_) | Shape::End(_) if self.makes_mobile(value) => {
+                Some(Home::Slot(self.made_word(value)))
+            }
             Shape::Mobile(_) | Shape::End(_) => self.reference(value, ty),
             _ => None,
         }

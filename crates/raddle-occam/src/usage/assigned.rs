@@ -167,6 +167,9 @@ impl Walker<'_> {
             if matches!(self.program.name(formal).kind, NameKind::Formal(Mode::Reference | Mode::Result)) {
                 self.collect_target(argument, names);
             }
+            if self.program.name(formal).kind == NameKind::Formal(Mode::Initial) {
+                self.collect_moved(argument, names);
+            }
         }
         match self.routine_summary(routine) {
             Some(summary) => {

@@ -49,6 +49,7 @@ impl Walker<'_> {
 
     pub(crate) fn enroll(&mut self, barriers: &[ExprId], par: ProcessId) {
         let mut all = Vec::new();
+        self.enrolls_once(barriers);
         for &barrier in barriers {
             let found = self.use_barrier(barrier);
             self.enrolls_nothing_given(&found, self.ast.expr(barrier).span);
@@ -57,6 +58,26 @@ impl Walker<'_> {
         }
         self.enrolling = all;
         self.process(par);
+    }
+
+    /// Who is a member twice, and comes once, is waited for without end.
+    fn enrolls_once(&mut self, barriers: &[ExprId]) {
+        let places: Vec<_> = barriers.iter().map(|&barrier| self.places(barrier)).collect();
+        for (at, two) in places.iter().enumerate() {
+            let before = places[..at].iter().enumerate();
+            let same = before.flat_map(|(first, ones)| ones.iter().map(move |one| (first, one)));
+            for (first, one) in same {
+                let Some(two) = two.iter().find(|two| self.places_meet(one, two)) else { continue };
+                let text = self.program.spelling(two.root).to_owned();
+                let message = format!(
+                    "`{text}` is enrolled twice here, or may be: each branch would have to come twice"
+                );
+                let complaint = Diagnostic::new(Code::Barrier, self.ast.expr(barriers[at]).span, message);
+                let also = self.ast.expr(barriers[first]).span;
+                self.complain(complaint.also(also, "here, too").help("name each barrier once"));
+                break;
+            }
+        }
     }
 
     /// Of what a PAR enrolls its branches in, the barriers that are no elements of arrays: only their phases are known.

@@ -21,7 +21,9 @@ pub(crate) struct Actual {
     pub(crate) argument: ExprId,
     /// Passed by reference.
     pub(crate) reference: bool,
-    /// What is passed by reference, or what the value reads.
+    /// A mobile or an end that the callee gets for itself: its place is left without.
+    pub(crate) given: bool,
+    /// What is passed by reference, what moves, or what the value reads.
     pub(crate) places: Vec<AccessPath>,
     value: Option<Poly>,
 }
@@ -87,10 +89,15 @@ impl Walker<'_> {
             if let Some(collected) = &mut self.collecting {
                 collected.extend(read.iter().cloned());
             }
-            if !reference {
+            let given =
+                program.name(formal).kind == NameKind::Formal(Mode::Initial) && self.is_moved(argument);
+            if given {
+                self.move_from(argument);
+                places = self.places(argument);
+            } else if !reference {
                 places = read;
             }
-            list.push(Actual { formal, argument, reference, places, value });
+            list.push(Actual { formal, argument, reference, given, places, value });
         }
         list
     }
@@ -156,13 +163,15 @@ impl Walker<'_> {
         }
         for (at, one) in actuals.iter().enumerate() {
             for two in &actuals[at + 1..] {
-                let uses = |walker: &Self, actual: &Actual| {
-                    if actual.reference { walker.uses(actual, summary) } else { vec![Use::Read] }
+                let uses = |walker: &Self, actual: &Actual| match (actual.reference, actual.given) {
+                    (true, _) => walker.uses(actual, summary),
+                    (_, true) => vec![Use::Write],
+                    _ => vec![Use::Read],
                 };
                 let (first, second) = (uses(self, one), uses(self, two));
                 let data = |uses: &[Use]| uses.iter().any(|what| matches!(what, Use::Read | Use::Write));
                 let clash = if data(&first) || data(&second) {
-                    one.reference || two.reference
+                    one.reference || two.reference || one.given || two.given
                 } else {
                     first.iter().any(|first| second.iter().any(|second| first.conflicts(*second)))
                 };
@@ -190,7 +199,7 @@ impl Walker<'_> {
         for access in &summary.accesses {
             let channel = matches!(access.what, Use::In | Use::Out);
             let own = all.iter().any(|actual| actual.formal == access.root);
-            if own || channel || !(actual.reference || access.what == Use::Write) {
+            if own || channel || !(actual.reference || actual.given || access.what == Use::Write) {
                 continue;
             }
             let free = AccessPath { path: access.path.to_vec(), ..AccessPath::whole(access.root) };

@@ -188,7 +188,10 @@ impl Walker<'_> {
         let freezes = self.freezes.len();
         valof.specs.iter().for_each(|&spec| self.spec(spec));
         self.process(valof.body);
-        valof.results.iter().for_each(|&result| self.read(result));
+        for &result in &valof.results {
+            self.read(result);
+            self.move_from(result);
+        }
         self.valof_result = match *valof.results.as_slice() {
             [only] if self.program.types.is_integer(self.program.type_of(only)) => Some(self.value(only)),
             _ => None,

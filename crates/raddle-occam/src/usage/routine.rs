@@ -96,7 +96,10 @@ impl Walker<'_> {
             match &routine.body {
                 &Body::Process(body) => walker.process(body),
                 Body::Results(list) => {
-                    list.iter().for_each(|&result| walker.read(result));
+                    for &result in list {
+                        walker.read(result);
+                        walker.move_from(result);
+                    }
                     result = walker.result_of(list);
                 }
                 Body::Predefined | Body::Foreign | Body::Interface => {}

@@ -67,6 +67,10 @@ impl Walker<'_> {
     fn assign(&mut self, targets: &[ExprId], values: &[ExprId]) {
         for &value in values {
             self.read(value);
+            // What a value before has moved away is no longer there for those behind it.
+            if values.len() > 1 {
+                self.move_from(value);
+            }
         }
         let mut known: Vec<Option<super::poly::Poly>> = Vec::new();
         if targets.len() == values.len() {
@@ -75,7 +79,9 @@ impl Walker<'_> {
                 known.push(integer.then(|| self.value(value)));
             }
         }
-        values.iter().for_each(|&value| self.move_from(value));
+        if let &[value] = values {
+            self.move_from(value);
+        }
         let mut all: Vec<(Vec<AccessPath>, Vec<AccessPath>)> = Vec::new();
         for &target in targets {
             let outer = self.collecting.replace(Vec::new());
@@ -151,14 +157,19 @@ impl Walker<'_> {
         }
     }
 
-    /// What is passed as VAL stays with whoever passes it.
+    /// What is passed or named as VAL stays with whoever has it.
     fn no_move_from_val(&mut self, value: ExprId) {
         let mut at = value;
-        while let ExprKind::Index { base, .. } | ExprKind::End(base, _) = self.ast.expr(at).kind {
+        while let ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } | ExprKind::End(base, _) =
+            self.ast.expr(at).kind
+        {
             at = base;
         }
         let name = self.program.name_of(at);
-        if name == NameId::NONE || !matches!(self.program.name(name).kind, NameKind::Formal(Mode::Val)) {
+        let val = |kind: &NameKind| {
+            matches!(kind, NameKind::Formal(Mode::Val) | NameKind::Abbreviation { mode: Mode::Val, .. })
+        };
+        if name == NameId::NONE || !val(&self.program.name(name).kind) {
             return;
         }
         let message =

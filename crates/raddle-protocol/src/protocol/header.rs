@@ -71,6 +71,8 @@ pub const LATER: u16 = 2048;
 pub const PASSED: u16 = 4096;
 /// With [`PASSED`]: it has waited for a child since, and counts among the branches under way until it ends.
 pub const BRANCH: u16 = 8192;
+/// Nobody else is to run what it forks now. Written by itself, as it runs.
+pub const IN_TURN: u16 = 16384;
 
 /// Whether what has these flags is a thread: it has storage of its own, and is no process.
 #[inline]

@@ -5,6 +5,7 @@
 use crate::next::next;
 use crate::thread::cancel;
 use crate::thread::record::{self, DETACHED, JOINABLE, JOINING, ThreadRecord};
+use crate::thread::scheduling::Scheduling;
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
 use crate::thread::{shared, signals, start, ticks};
@@ -38,6 +39,7 @@ struct Begin {
     state: u32,
     guard: usize,
     blocked: u64,
+    scheduling: Scheduling,
     next: *mut Begin,
 }
 
@@ -93,11 +95,13 @@ impl Begin {
     }
 }
 
-/// A builder by the program's attributes, whether it is to be detached, and its guard's size.
+type Wanted = (ForeignBuilder, u32, usize, Scheduling);
+
+/// A builder by the program's attributes, whether it is to be detached, its guard's size, and how it is scheduled.
 ///
 /// # Safety
 /// The attributes are initialised.
-unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Result<(ForeignBuilder, u32, usize), c_int> {
+unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Result<Wanted, c_int> {
     let (mut memory, mut bytes, mut size, mut state, mut guard) = (null_mut(), 0, 0, 0, 0);
     // SAFETY: passed on to the caller.
     unsafe { libc::pthread_attr_getstack(attributes, &raw mut memory, &raw mut bytes) };
@@ -113,7 +117,8 @@ unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Result<(Foreign
     let given = memory.addr().wrapping_add(bytes) != 0 && !memory.is_null();
     let builder =
         if given { ForeignBuilder::new().stack_memory(memory.cast(), bytes) } else { start::builder(size) };
-    Ok((builder, state, guard))
+    // SAFETY: the caller's attributes.
+    Ok((builder, state, guard, unsafe { Scheduling::by(attributes) }?))
 }
 
 /// As `pthread_create`.
@@ -135,17 +140,17 @@ pub(crate) unsafe extern "C" fn create(
         return unsafe { next!(c"pthread_create": Create)(id, attributes, start, argument) };
     }
     let made = if attributes.is_null() {
-        Ok((start::builder(start::default_stack_bytes()), JOINABLE, 4096))
+        Ok((start::builder(start::default_stack_bytes()), JOINABLE, 4096, Scheduling::inherited()))
     } else {
         // SAFETY: the program's.
         unsafe { builder_by(attributes) }
     };
-    let (builder, state, guard) = match made {
+    let (builder, state, guard, scheduling) = match made {
         Ok(made) => made,
         Err(error) => return error,
     };
     let blocked = signals::inherited();
-    let begin = Begin { start, argument, state, guard, blocked, next: null_mut() }.keep();
+    let begin = Begin { start, argument, state, guard, blocked, scheduling, next: null_mut() }.keep();
     ALIVE.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the program vouches for its function and for its memory; the box is the thread's alone.
     let thread = match unsafe { builder.spawn(run, begin.cast()) } {
@@ -233,6 +238,7 @@ fn begin_here(begin: *mut c_void) -> (Start, *mut c_void) {
     record.begin(pthread_self());
     record.guard.store(begin.guard, Ordering::Relaxed);
     signals::begin(record, begin.blocked);
+    begin.scheduling.begin(record);
     if begin.state == DETACHED {
         record.state.store(DETACHED, Ordering::Relaxed);
     }

@@ -8,6 +8,7 @@ pub(crate) mod handlers;
 pub(crate) mod jumps;
 pub(crate) mod life;
 pub(crate) mod record;
+mod scheduling;
 pub(crate) mod shared;
 pub(crate) mod signals;
 mod start;

@@ -52,7 +52,15 @@ pub(crate) struct ThreadRecord {
     pub(crate) block: AtomicPtr<()>,
     /// How it was made: the size of its guard.
     pub(crate) guard: AtomicUsize,
+    /// The processors to which it was bound, in words; all zero if to none: see `scheduling`.
+    pub(crate) processors: [AtomicU64; PROCESSOR_WORDS],
+    /// Its scheduling class, and its priority there.
+    pub(crate) class: AtomicU8,
+    pub(crate) priority: AtomicU8,
 }
+
+/// Enough for 256 processors.
+pub(crate) const PROCESSOR_WORDS: usize = 4;
 
 pub(crate) const JOINABLE: u32 = 0;
 pub(crate) const DETACHED: u32 = 1;
@@ -83,6 +91,9 @@ thread_local! {
             away: AtomicI32::new(0),
             block: AtomicPtr::new(null_mut()),
             guard: AtomicUsize::new(0),
+            processors: [const { AtomicU64::new(0) }; PROCESSOR_WORDS],
+            class: AtomicU8::new(0),
+            priority: AtomicU8::new(0),
         })
     };
 }

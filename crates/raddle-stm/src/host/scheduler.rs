@@ -2,11 +2,13 @@
 //! May use: `raddle-core`, `raddle-syscall`.
 //! Never: a wait of its own making. The twin `threads` has each of these names.
 
+pub(crate) use raddle_core::in_turn::InTurn;
 pub(crate) use raddle_core::region::{graver, lose};
+pub(crate) use raddle_core::trace::{note_committed, note_overtaken};
 use raddle_core::wait::{CallOn, Outcome, Wait, WaitCall, WaitReason, park, who_runs};
 pub(crate) use raddle_core::wait::{Subject as Told, Waiter};
 pub(crate) use raddle_core::worker::at_home;
-pub(crate) use raddle_core::worker::choice::{counted_point_at, settle_at};
+pub(crate) use raddle_core::worker::choice::{counted_point_at, is_on as notes, settle_at};
 use std::any::Any;
 use std::panic::Location;
 use std::time::Instant;

@@ -108,6 +108,15 @@ pub(crate) fn shield(f: impl FnOnce()) {
     f();
 }
 
+/// Nobody forks here.
+pub(crate) struct InTurn(());
+
+impl InTurn {
+    pub(crate) const fn begin() -> InTurn {
+        InTurn(())
+    }
+}
+
 /// What a panic has thrown.
 pub(crate) type Thrown = Box<dyn Any + Send>;
 
@@ -151,3 +160,17 @@ pub(crate) const fn counted_point_at(_operation: &'static str, _site: &'static L
 /// An operation is done, and may have made somebody ready.
 #[inline(always)]
 pub(crate) const fn settle_at(_operation: &'static str, _site: &'static Location<'static>) {}
+
+/// Whether somebody may want to be told what becomes of transactions.
+#[inline(always)]
+pub(crate) const fn notes() -> bool {
+    false
+}
+
+/// Nobody is told.
+#[inline(always)]
+pub(crate) const fn note_committed(_version: u64, _written: usize) {}
+
+/// Nobody is told.
+#[inline(always)]
+pub(crate) const fn note_overtaken(_site: &'static Location<'static>, _version: u64) {}

@@ -6,12 +6,14 @@
 
 mod gate;
 mod mistakes;
+mod reserve;
 mod slots;
 mod versions;
 mod watch;
 
 use crate::protocol::clock::VersionClock;
-use crate::protocol::commit::{Refusal, Write, commit, read};
+use crate::protocol::commit::{Refusal, Write, are_of, commit, read};
+use crate::protocol::reserve::Reservation;
 use crate::protocol::word::{Seen, Word};
 use loom::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,12 +28,14 @@ fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
 /// A variable with a number in two halves, so that a torn value can be told.
 struct Variable {
     word: Word,
+    reservation: Reservation,
     halves: [AtomicU64; 2],
 }
 
 impl Variable {
     fn new() -> Variable {
-        Variable { word: Word::new(0), halves: [AtomicU64::new(0), AtomicU64::new(0)] }
+        let (word, reservation) = (Word::new(0), Reservation::new());
+        Variable { word, reservation, halves: [AtomicU64::new(0), AtomicU64::new(0)] }
     }
 
     /// Its value, of a snapshot of that time; `None` if there is none to be had.
@@ -107,7 +111,9 @@ fn commit_these(
 ) -> Result<(u64, Vec<u64>), Refusal> {
     let writing = |&(variable, value)| Writing { variable, value, before: Seen::NOTHING, takes };
     let mut writes: Vec<_> = writes.iter().map(writing).collect();
-    let reads = reads.iter().map(|variable| &variable.word);
-    let version = commit(clock, who, &mut writes, reads, is_open)?;
+    let (time, owner) = who;
+    let holds = |_| are_of(time, owner, reads.iter().map(|variable| &variable.word));
+    let may = |_: &[Writing<'_>]| if is_open() { Ok(()) } else { Err(Refusal::Closed) };
+    let version = commit(clock, who, &mut writes, holds, may)?;
     Ok((version, writes.iter().map(|write| write.value).collect()))
 }

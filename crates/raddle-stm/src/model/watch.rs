@@ -101,7 +101,13 @@ impl Watching {
     fn write(&self, variable: &Variable, owner: u64, is_open: bool) {
         let mut writes = [Writing(variable, Seen::NOTHING)];
         let who = (self.clock.now(), owner);
-        match commit(&self.clock, who, &mut writes, std::iter::empty(), || is_open) {
+        match commit(
+            &self.clock,
+            who,
+            &mut writes,
+            |_| true,
+            |_| if is_open { Ok(()) } else { Err(Refusal::Closed) },
+        ) {
             // SAFETY: it is the stripe of all.
             Ok(version) if writes[0].1.is_watched() => unsafe {
                 variable.watched.wake(&self.stripe, version)

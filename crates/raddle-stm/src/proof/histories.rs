@@ -1,10 +1,10 @@
 //! Owns: the tests that record all attempts of many transactions, and have them judged.
-//! May use: `atomically`, `chaos`, `stop`, `tvar`, `tx`.
+//! May use: `algorithm`, `atomically`, `chaos`, `stop`, `tvar`, `tx`.
 //! Never: an attempt that is left out.
 
 use super::history::{Attempt, judge};
 use super::{Chance, on_threads};
-use crate::{Stop, StopOr, TVar, Tx, abort, atomically_or_err, read_only};
+use crate::{Algorithm, Stop, StopOr, TVar, Tx, abort, atomically_or_err, read_only};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -148,14 +148,21 @@ impl ThreadRecord<'_> {
     }
 }
 
-/// The history of so many transactions of each thread.
-fn history(threads: usize, variables: usize, transactions: usize, seed: u64) -> Vec<Attempt> {
+/// The history of so many transactions of each thread, each by one of `kinds`.
+fn history(
+    kinds: &'static [Algorithm],
+    threads: usize,
+    variables: usize,
+    transactions: usize,
+    seed: u64,
+) -> Vec<Attempt> {
     let world = World::new(variables);
     let attempts = on_threads(threads, seed, move |thread| {
         let record = ThreadRecord::new(&world, thread);
         let mut chance = Chance::new(seed * 64 + thread as u64 + 1);
         for _ in 0..transactions {
-            let done = atomically_or_err(|tx| record.act(tx, &mut chance));
+            let by = kinds[chance.below(kinds.len())];
+            let done = by.atomically_or_err(|tx| record.act(tx, &mut chance));
             record.end(done.is_ok());
             audit(&record, &mut chance);
         }
@@ -177,9 +184,13 @@ fn audit(record: &ThreadRecord<'_>, chance: &mut Chance) {
 }
 
 #[track_caller]
-fn check(threads: usize, variables: usize, transactions: usize, seeds: std::ops::Range<u64>) {
+fn check(
+    kinds: &'static [Algorithm],
+    (threads, variables, transactions): (usize, usize, usize),
+    seeds: std::ops::Range<u64>,
+) {
     for seed in seeds {
-        let history = history(threads, variables, transactions, seed);
+        let history = history(kinds, threads, variables, transactions, seed);
         if let Err(wrong) = judge(&history) {
             panic!("seed {seed}: {wrong}");
         }
@@ -188,12 +199,27 @@ fn check(threads: usize, variables: usize, transactions: usize, seeds: std::ops:
 
 #[test]
 fn what_two_threads_see_is_of_one_order() {
-    check(2, 3, 1000, 1..6);
+    check(&[Algorithm::Versioned], (2, 3, 1000), 1..6);
 }
 
 #[test]
 fn what_many_threads_see_is_of_one_order() {
-    check(8, 6, 250, 6..10);
+    check(&[Algorithm::Versioned], (8, 6, 250), 6..10);
+}
+
+#[test]
+fn what_transactions_by_value_see_is_of_one_order() {
+    check(&[Algorithm::Norec], (4, 4, 300), 10..13);
+}
+
+#[test]
+fn what_pessimistic_transactions_see_is_of_one_order() {
+    check(&[Algorithm::Pessimistic], (4, 4, 300), 13..16);
+}
+
+#[test]
+fn what_transactions_of_all_kinds_see_is_of_one_order() {
+    check(&[Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic], (4, 4, 400), 16..22);
 }
 
 /// No pauses: the processor's own order.

@@ -1,23 +1,32 @@
 //! Owns: traps for zombies: transactions that assert in their bodies what holds in every state that was committed.
-//! May use: `atomically`, `tvar`.
+//! May use: `algorithm`, `atomically`, `tvar`.
 //! Never: an assertion after the transaction alone: an attempt that fails must not see it broken either.
 
 use super::{Chance, on_threads};
-use crate::{TVar, atomically, read_only};
+use crate::{Algorithm, TVar, atomically, read_only};
 use std::sync::Arc;
 
 const ROUNDS: usize = 3000;
 
-/// The sum is the same in every state.
 #[test]
 fn no_attempt_sees_a_sum_that_never_was() {
+    sum_stays(&[Algorithm::Versioned]);
+}
+
+#[test]
+fn no_attempt_of_any_kind_sees_a_sum_that_never_was() {
+    sum_stays(&[Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic]);
+}
+
+/// The sum is the same in every state.
+fn sum_stays(kinds: &'static [Algorithm]) {
     const SUM: i64 = 1000;
     let accounts: Arc<[_; 4]> = Arc::new(std::array::from_fn(|_| TVar::new(SUM / 4)));
     on_threads(4, 1, move |number| {
         let mut chance = Chance::new(number as u64 + 1);
         for round in 0..ROUNDS {
             let (from, to) = (chance.below(4), chance.below(4));
-            atomically(|tx| {
+            kinds[chance.below(kinds.len())].atomically(|tx| {
                 let all: Vec<_> =
                     accounts.iter().map(|account| tx.read(account)).collect::<Result<_, _>>()?;
                 assert_eq!(all.iter().sum::<i64>(), SUM, "a zombie");
@@ -67,8 +76,9 @@ fn no_attempt_follows_an_index_out_of_its_list() {
 fn writes_are_not_skewed() {
     let on_duty = Arc::new([TVar::new(true), TVar::new(true)]);
     on_threads(2, 3, move |number| {
-        for _ in 0..ROUNDS {
-            atomically(|tx| {
+        let kinds = [Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic];
+        for round in 0..ROUNDS {
+            kinds[round / 2 % 3].atomically(|tx| {
                 let both = [tx.read(&on_duty[0])?, tx.read(&on_duty[1])?];
                 assert!(both[0] || both[1], "nobody is on duty");
                 tx.write(&on_duty[number], !both[1 - number] || !both[number])

@@ -14,6 +14,9 @@ const FOUND: &[(Mistake, &[&str])] = &[
     (Mistake::LooksOnce, HISTORIES),
     (Mistake::TakesNewer, HISTORIES),
     (Mistake::ExtendsUnchecked, HISTORIES),
+    (Mistake::IgnoresReservations, KINDS),
+    (Mistake::ReadsUnreserved, KINDS),
+    (Mistake::TakesAnyValue, KINDS),
     (Mistake::KeepsBranch, &["programs::programs_do_what_their_model_does"]),
     (Mistake::WatchesUnchecked, WAITS),
     (Mistake::WakesNobody, WAITS),
@@ -25,6 +28,11 @@ const HISTORIES: &[&str] = &[
     "histories::what_two_threads_see_is_of_one_order",
     "histories::what_many_threads_see_is_of_one_order",
     "litmus::no_attempt_sees_a_sum_that_never_was",
+];
+
+const KINDS: &[&str] = &[
+    "histories::what_transactions_of_all_kinds_see_is_of_one_order",
+    "litmus::no_attempt_of_any_kind_sees_a_sum_that_never_was",
 ];
 
 const WAITS: &[&str] = &["waits::who_waits_for_a_place_or_a_value_gets_it"];

@@ -37,21 +37,33 @@ pub(crate) enum Refusal {
     Conflict,
     /// Commits must wait. Nothing was found against this one.
     Closed,
+    /// The transaction with this ticket keeps one of the variables as it is.
+    Reserved(u64),
 }
 
 /// Reads a value with its word; the word alone, if that is locked.
 #[inline(always)]
 pub(crate) fn read<V>(word: &Word, mut load: impl FnMut() -> V) -> Result<(V, Seen), Seen> {
     loop {
+        if let Some(there) = try_read(word, &mut load) {
+            return Ok(there);
+        }
         let seen = word.look();
         if seen.is_locked() {
             return Err(seen);
         }
-        let value = load();
-        if word.is_still(seen) || made(Mistake::LooksOnce) {
-            return Ok((value, seen));
-        }
     }
+}
+
+/// Reads a value with its word, unless somebody has that locked, or stores meanwhile.
+#[inline(always)]
+pub(crate) fn try_read<V>(word: &Word, load: impl FnOnce() -> V) -> Option<(V, Seen)> {
+    let seen = word.look();
+    if seen.is_locked() {
+        return None;
+    }
+    let value = load();
+    (word.is_still(seen) || made(Mistake::LooksOnce)).then_some((value, seen))
 }
 
 /// Whether all of `reads` are what they were at `time`. Those that `owner` has locked it has judged before.
@@ -63,20 +75,21 @@ pub(crate) fn are_of<'w>(time: u64, owner: u64, mut reads: impl Iterator<Item = 
     })
 }
 
-/// Commits `writes` of a transaction that has read `reads` as they were at `time`, and returns when. The writes are in
-/// the order of their addresses, each variable once. `owner` is nobody else's; `is_open` is asked when all is locked.
-#[inline]
-pub(crate) fn commit<'w, W: Write>(
+/// Commits `writes` of a transaction whose snapshot is of `time`, and returns when. The writes are in the order of
+/// their addresses, each variable once. `owner` is nobody else's. `holds` says whether all that was read is at some
+/// time, which the clock has shown, what it was; `may` is asked when all is locked.
+#[inline(always)]
+pub(crate) fn commit<W: Write>(
     clock: &VersionClock,
     (time, owner): (u64, u64),
     writes: &mut [W],
-    reads: impl Iterator<Item = &'w Word> + Clone,
-    is_open: impl FnOnce() -> bool,
+    holds: impl Fn(u64) -> bool,
+    may: impl FnOnce(&[W]) -> Result<(), Refusal>,
 ) -> Result<u64, Refusal> {
     let early = made(Mistake::TicksTooEarly).then(|| clock.tick());
     let mut judged = time;
     for at in 0..writes.len() {
-        if lock(clock, &mut writes[at], (time, owner), &mut judged, reads.clone()).is_err() {
+        if lock(clock, &mut writes[at], owner, &mut judged, &holds).is_err() {
             step_back(&writes[..at]);
             return Err(Refusal::Conflict);
         }
@@ -87,14 +100,14 @@ pub(crate) fn commit<'w, W: Write>(
     // at the word again behind an acquire fence (`Word::is_still`). A release fence before the stores would add
     // nothing.
     fence_after_locked();
-    if !is_open() {
+    if let Err(refusal) = may(writes) {
         step_back(writes);
-        return Err(Refusal::Closed);
+        return Err(refusal);
     }
     let version = early.unwrap_or_else(|| clock.tick());
     crate::chaos::point();
     // The next time of all: nobody has committed since the snapshot.
-    if version != time + 1 && !made(Mistake::CommitsUnchecked) && !are_of(time, owner, reads) {
+    if version != time + 1 && !made(Mistake::CommitsUnchecked) && !holds(version) {
         step_back(writes);
         return Err(Refusal::Conflict);
     }
@@ -113,14 +126,14 @@ pub(crate) fn commit<'w, W: Write>(
 }
 
 /// Locks one, or says that it cannot be: another has it, or has written it since it was read. What was read was still
-/// of `time` when the clock showed `judged`.
+/// what it was when the clock showed `judged`.
 #[inline]
-fn lock<'w, W: Write>(
+fn lock<W: Write>(
     clock: &VersionClock,
     write: &mut W,
-    (time, owner): (u64, u64),
+    owner: u64,
     judged: &mut u64,
-    reads: impl Iterator<Item = &'w Word> + Clone,
+    holds: impl Fn(u64) -> bool,
 ) -> Result<(), Conflict> {
     let mut seen = write.word().look();
     loop {
@@ -132,7 +145,7 @@ fn lock<'w, W: Write>(
         // to look for each among what was read took 2 s for 50000 of both.
         if !seen.is_of(*judged) && !made(Mistake::CommitsUnchecked) {
             let now = clock.now();
-            if !are_of(time, owner, reads.clone()) {
+            if !holds(now) {
                 return Err(Conflict);
             }
             *judged = now;
@@ -185,8 +198,8 @@ mod tests {
         let read: Vec<_> = (0..MANY).map(|_| Word::new(0)).collect();
         let mut writes: Vec<_> = written.iter().map(|word| Writing(word, Seen::NOTHING)).collect();
         let looks = Cell::new(0);
-        let reads = read.iter().inspect(|_| looks.set(looks.get() + 1));
-        assert_eq!(commit(&clock, (0, 1), &mut writes, reads, || true), Ok(2));
+        let holds = |_| are_of(0, 1, read.iter().inspect(|_| looks.set(looks.get() + 1)));
+        assert_eq!(commit(&clock, (0, 1), &mut writes, holds, |_| Ok(())), Ok(2));
         assert_eq!(looks.get(), 2 * MANY);
         assert!(written.iter().all(|word| word.look().is_of(2) && !word.look().is_of(1)));
     }
@@ -196,7 +209,8 @@ mod tests {
         let clock = VersionClock::new();
         let word = Word::new(clock.tick());
         let mut writes = [Writing(&word, Seen::NOTHING)];
-        assert_eq!(commit(&clock, (0, 1), &mut writes, [&word].into_iter(), || true), Err(Refusal::Conflict));
+        let holds = |_| are_of(0, 1, [&word].into_iter());
+        assert_eq!(commit(&clock, (0, 1), &mut writes, holds, |_| Ok(())), Err(Refusal::Conflict));
         assert!(word.look().is_of(1));
     }
 }

@@ -1,24 +1,28 @@
 //! Owns: an attempt's begin, its reads, and its end: by a commit, a wait for a change, or in vain.
-//! May use: `arena`, `chaos`, `effort`, `gate`, `handles`, `log`, `mistake`, `panics`, `protocol::commit`,
-//! `stop`, `value`, `variable`, `raddle-protocol`.
+//! May use: `algorithm`, `arena`, `chaos`, `effort`, `gate`, `handles`, `host`, `log`, `mistake`, `panics`,
+//! `protocol::commit`, `reservations`, `stop`, `value`, `variable`, `raddle-core`, `raddle-protocol`.
 //! Never: a value's type.
 
 use super::Tx;
 use super::hooks::Hooks;
+use crate::algorithm::Algorithm;
 use crate::arena::{self, CLOCK};
 use crate::effort::Effort;
 use crate::gate::{self, Passage};
 use crate::handles::Variables;
-use crate::log::{Log, Mark};
+use crate::host;
+use crate::log::{Entry, Log, Mark};
 use crate::mistake::{Mistake, made};
 use crate::panics::Panics;
 use crate::prim::give_way;
-use crate::protocol::commit::{self, Refusal, are_of};
+use crate::protocol::commit::{self, Refusal};
+use crate::reservations::{self, BREAKS};
 use crate::stop::sealed::Says;
 use crate::stop::{Stop, Stops, Why};
 use crate::value::{ValueKind, Words};
 use crate::variable::HeadRef;
 use std::marker::PhantomData;
+use std::panic::Location;
 
 /// Nobody else can have.
 const OVERTAKEN_BY_ITSELF: &str =
@@ -28,15 +32,25 @@ const OVERTAKEN_BY_ITSELF: &str =
 const NO_OWNER: u64 = 0;
 
 impl Tx<'_> {
-    /// Begins an attempt, which notes what it reads if `has_notes`.
+    /// Begins an attempt of the transaction at `site`, which notes what it reads if `has_notes`.
     #[inline(always)]
-    pub(crate) fn begin(has_notes: bool, effort: &Effort) -> Self {
+    pub(crate) fn begin(
+        algorithm: Algorithm,
+        has_notes: bool,
+        effort: &Effort,
+        site: &'static Location<'static>,
+    ) -> Self {
         let (slot, time) = arena::enter();
         crate::chaos::point();
         let mark = Mark::default();
+        let ticket = effort.ticket();
+        if algorithm == Algorithm::Pessimistic {
+            reservations::enter(ticket);
+        }
         Tx {
             slot,
             time,
+            is_plain: algorithm == Algorithm::Versioned,
             stopped: None,
             is_over: false,
             has_notes,
@@ -46,6 +60,11 @@ impl Tx<'_> {
             is_irrevocable: false,
             extensions: effort.extensions(),
             mark,
+            algorithm,
+            ticket,
+            breaks: if algorithm == Algorithm::Pessimistic { BREAKS.now() } else { 0 },
+            gives_way_to: None,
+            site,
             hooks: None,
             of: PhantomData,
         }
@@ -64,21 +83,46 @@ impl Tx<'_> {
         (std::ptr::from_ref(self.slot).addr() as u64) >> 2
     }
 
+    /// What the variable has for this transaction.
     #[inline(always)]
     pub(super) fn look(&mut self, head: HeadRef, kind: &ValueKind) -> Result<Words, Stop> {
+        if self.is_plain && !self.log().may_have_written(head) {
+            // SAFETY: the caller has a handle.
+            let there = unsafe { head.as_ref() };
+            if let Some((words, seen)) = commit::try_read(&there.watched.word, || there.value.load(kind))
+                && (seen.version() <= self.time || made(Mistake::TakesNewer))
+            {
+                if self.has_notes {
+                    self.log().reads.push(head);
+                }
+                return Ok(words);
+            }
+        }
+        self.look_again(head, kind)
+    }
+
+    /// As [`look`](Self::look), whatever there is.
+    #[inline(never)]
+    fn look_again(&mut self, head: HeadRef, kind: &ValueKind) -> Result<Words, Stop> {
         if let Some(why) = self.stopped {
             return Err(Stop(why));
         }
         if let Some(written) = self.log().written(head) {
             return Ok(*written);
         }
+        if self.is_pessimistic() {
+            return self.look_reserved(head, kind);
+        }
         // SAFETY: the caller has a handle.
         let there = unsafe { head.as_ref() };
         loop {
             match commit::read(&there.watched.word, || there.value.load(kind)) {
-                Ok((words, seen)) if seen.version() <= self.time || made(Mistake::TakesNewer) => {
+                Ok((words, seen)) if seen.version() <= self.time => {
                     if self.has_notes {
                         self.log().reads.push(head);
+                    }
+                    if self.algorithm == Algorithm::Norec {
+                        self.log().values.push(words);
                     }
                     return Ok(words);
                 }
@@ -88,14 +132,29 @@ impl Tx<'_> {
         }
     }
 
+    /// Whether the body may write the variable: an error if it was stopped, or an older one has reserved it.
+    #[cold]
+    pub(super) fn may_write(&mut self, head: HeadRef) -> Result<(), Stop> {
+        match self.stopped {
+            Some(why) => Err(Stop(why)),
+            None if self.is_pessimistic() => self.reserve(head),
+            None => Ok(()),
+        }
+    }
+
+    /// From now on the body is not stopped, if it was: an alternative is tried.
+    pub(super) fn go_on(&mut self) {
+        self.stopped = None;
+        self.is_plain = self.algorithm == Algorithm::Versioned;
+    }
+
     /// Moves the snapshot to now, if all that was read is still so; and it was not moved too often before.
     #[cold]
     fn extend(&mut self) -> Result<(), Stop> {
         let now = CLOCK.now();
-        let time = self.time;
         let (has_notes, extensions) = (self.has_notes, self.extensions);
         let costs = u32::from(!self.log().reads.is_empty());
-        if has_notes && extensions >= costs && (made(Mistake::ExtendsUnchecked) || self.reads_are_of(time)) {
+        if has_notes && extensions >= costs && (made(Mistake::ExtendsUnchecked) || self.reads_hold(now)) {
             self.time = now;
             self.extensions = extensions - costs;
             return Ok(());
@@ -103,15 +162,16 @@ impl Tx<'_> {
         Err(self.stop(Why::Conflict))
     }
 
-    /// Whether all that was read is what it was at `time`.
+    /// Whether all that was read is at `at`, which the clock has shown, what it was.
     ///
     /// An irrevocable one waits for who has locked some of it: that one comes to a gate that is shut, and steps back,
     /// or has been beyond it before, and then what is stored is newer than `time`.
-    fn reads_are_of(&mut self, time: u64) -> bool {
+    fn reads_hold(&mut self, at: u64) -> bool {
+        let time = self.time;
         let waits = self.is_irrevocable;
-        // SAFETY: variables that a transaction has met are there as long as it runs.
-        let mut heads = self.log().reads.iter().map(|head| unsafe { head.as_ref() });
         if waits {
+            // SAFETY: variables that a transaction has met are there as long as it runs.
+            let mut heads = self.log().reads.iter().map(|head| unsafe { head.as_ref() });
             return heads.all(|head| {
                 let mut round = 0;
                 loop {
@@ -124,7 +184,7 @@ impl Tx<'_> {
                 }
             });
         }
-        are_of(time, NO_OWNER, heads.map(|head| &head.watched.word))
+        self.log().reads().hold((time, NO_OWNER), at)
     }
 
     /// Commits. False if that cannot be: somebody else was faster.
@@ -133,6 +193,9 @@ impl Tx<'_> {
         if !(self.log().is_read_only() || self.publish()) {
             assert!(!self.is_irrevocable, "{OVERTAKEN_BY_ITSELF}");
             return false;
+        }
+        if self.is_pessimistic() {
+            self.give_back_reservations();
         }
         let log = self.log();
         log.clear();
@@ -152,10 +215,40 @@ impl Tx<'_> {
     /// Has others see what was written.
     #[inline(always)]
     fn publish(&mut self) -> bool {
-        let mut passage = if self.has_token { Passage::Own } else { Passage::Opened };
+        if self.is_plain && !self.is_irrevocable {
+            let (who, site) = ((self.time, self.owner()), self.site);
+            let log = self.log();
+            let (writes, reads) = log.parts();
+            let is_free = || gate::is_open() && !reservations::are_there();
+            let may = |_: &[Entry]| if is_free() { Ok(()) } else { Err(Refusal::Closed) };
+            match commit::commit(&CLOCK, who, writes, |at| reads.hold(who, at), may) {
+                Ok(version) => {
+                    log.committed(version, site);
+                    if host::notes() {
+                        host::note_committed(version, log.written_count());
+                    }
+                    return true;
+                }
+                Err(Refusal::Conflict) => return false,
+                Err(_) => {}
+            }
+        }
+        self.publish_again()
+    }
+
+    /// As [`publish`](Self::publish), whatever is in the way.
+    #[inline(never)]
+    fn publish_again(&mut self) -> bool {
+        let is_pessimistic = self.is_pessimistic();
+        let mut passage = match (self.has_token, is_pessimistic) {
+            (true, _) => Passage::Own,
+            (false, true) => Passage::Unsealed,
+            (false, false) => Passage::Opened,
+        };
+        let mut inside_of = Vec::new();
         let mut round = 0;
         loop {
-            let who = (self.time, self.owner());
+            let (who, breaks, site) = ((self.time, self.owner()), self.breaks, self.site);
             let log = self.log();
             let (writes, reads) = log.parts();
             let passes = || match passage {
@@ -163,18 +256,30 @@ impl Tx<'_> {
                 Passage::Unsealed => !gate::is_sealed(),
                 Passage::Opened | Passage::Shut => false,
             };
-            match commit::commit(&CLOCK, who, writes, reads, || gate::is_open() || passes()) {
+            let may = |writes: &[Entry]| match () {
+                () if !(gate::is_open() || passes()) => Err(Refusal::Closed),
+                () if is_pessimistic => Ok(()),
+                () if reservations::are_there() => are_free(writes, &inside_of),
+                () => Ok(()),
+            };
+            let holds = |at| if is_pessimistic { BREAKS.now() == breaks } else { reads.hold(who, at) };
+            match commit::commit(&CLOCK, who, writes, holds, may) {
                 Ok(version) => {
-                    log.committed(version);
+                    log.committed(version, site);
+                    if host::notes() {
+                        host::note_committed(version, log.written_count());
+                    }
                     return true;
                 }
                 // Somebody had one of them locked, and steps back.
-                Err(Refusal::Conflict) if self.is_irrevocable && self.reads_are_of(self.time) => {
+                Err(Refusal::Conflict) if self.tries_again() => {
                     give_way(round);
                     round += 1;
-                    continue;
                 }
                 Err(Refusal::Conflict) => return false,
+                Err(Refusal::Reserved(ticket)) => wait_for(ticket, &mut inside_of),
+                // What is reserved others wait for, who may be before the gate.
+                Err(Refusal::Closed) if is_pessimistic && !gate::is_holder() => return false,
                 Err(Refusal::Closed) => passage = gate::wait_until_open(),
             }
             if matches!(passage, Passage::Shut) {
@@ -183,10 +288,21 @@ impl Tx<'_> {
         }
     }
 
+    /// Whether a commit is to be tried again, after a conflict: what was read is still so, and another has locked
+    /// something and steps back.
+    fn tries_again(&mut self) -> bool {
+        if self.is_pessimistic() {
+            !self.is_overtaken()
+        } else {
+            self.is_irrevocable && self.reads_hold(self.time)
+        }
+    }
+
     /// Nothing more is read or written, nor anything committed, whatever the body makes of it.
     #[cold]
     pub(super) fn stop(&mut self, why: Why) -> Stop {
         assert!(!(self.is_irrevocable && why == Why::Conflict), "{OVERTAKEN_BY_ITSELF}");
+        self.is_plain = false;
         Stop(*self.stopped.get_or_insert(why))
     }
 
@@ -196,17 +312,54 @@ impl Tx<'_> {
         self.stopped.or_else(|| done.as_ref().err().map(Says::why))
     }
 
+    /// Which older transaction it has failed for.
+    pub(crate) fn gives_way_to(&self) -> Option<u64> {
+        self.gives_way_to
+    }
+
     /// What it waits for a change of since when, if it retries; unless it has no notes of that.
     pub(crate) fn waits_for(&mut self) -> Option<(Variables, u64)> {
         if !self.has_notes {
             return None;
         }
-        let time = self.time;
+        let time = if self.is_pessimistic() { self.moment()? } else { self.time };
         // A copy: the log's own memory is for the next transaction, and larger than one that waits should keep.
         let read = self.log().reads.clone();
         // SAFETY: variables that a transaction has met are there as long as it runs.
         let variables = unsafe { Variables::hold(read) };
         Some((variables, time))
+    }
+}
+
+/// Whether nobody has reserved any of these. A task breaks reservations, and whoever is inside of their holders.
+#[cold]
+fn are_free(writes: &[Entry], inside_of: &[u64]) -> Result<(), Refusal> {
+    let breaks_all = host::at_home();
+    let mut is_counted = true;
+    for write in writes {
+        let reservation = write.reservation();
+        match reservation.of_another(0) {
+            None => {}
+            Some(holder) if breaks_all || inside_of.contains(&holder) => {
+                reservation.break_of(holder);
+                is_counted = false;
+            }
+            Some(holder) => return Err(Refusal::Reserved(holder)),
+        }
+    }
+    if !is_counted {
+        BREAKS.count();
+    }
+    Ok(())
+}
+
+/// Waits until the transaction with this ticket has ended, unless the caller is inside of it.
+#[cold]
+fn wait_for(ticket: u64, inside_of: &mut Vec<u64>) {
+    if reservations::is_inside_of(ticket) {
+        inside_of.push(ticket);
+    } else {
+        reservations::wait_until_ended(ticket);
     }
 }
 
@@ -228,7 +381,7 @@ fn run_committed(hooks: Option<Box<Hooks>>, is_full: bool) {
 
 /// It is locked for a few instructions, unless the kernel has stopped who does it.
 #[cold]
-fn wait_until_unlocked(head: &crate::variable::Head) {
+pub(super) fn wait_until_unlocked(head: &crate::variable::Head) {
     let mut round = 0;
     while head.watched.word.look().is_locked() {
         give_way(round);
@@ -247,8 +400,28 @@ impl Drop for Tx<'_> {
 }
 
 impl Tx<'_> {
+    /// Says of which variable the value is not what was read, or which is locked. None is, if the body has panicked.
+    #[cold]
+    fn note_overtaken(&mut self) {
+        let time = self.time;
+        // One that is pessimistic has told it before; and it has seen later values than of its begin.
+        if self.is_pessimistic() {
+            return;
+        }
+        if let Some((head, version)) = self.log().all().find_map(|head| Some((head, head.newer_than(time)?)))
+        {
+            host::note_overtaken(head.site, version);
+        }
+    }
+
     #[cold]
     fn fail(&mut self) {
+        if host::notes() && matches!(self.stopped, None | Some(Why::Conflict)) {
+            self.note_overtaken();
+        }
+        if self.is_pessimistic() {
+            self.give_back_reservations();
+        }
         let garbage = self.log().discard();
         let hooks = self.hooks.take();
         self.slot.give_back();

@@ -1,10 +1,11 @@
 //! Owns: `Tx`, one attempt of a transaction, as its body sees it.
-//! May use: `host`, `log`, `protocol::slots`, `stop`, `tvar`, `value`, `raddle-core`.
+//! May use: `algorithm`, `host`, `log`, `protocol::slots`, `stop`, `tvar`, `value`, `raddle-core`.
 //! Never: another attempt, or a wait for a change.
 
 mod attempt;
 mod hooks;
 mod nest;
+mod pessimist;
 mod read_only;
 mod snapshot;
 
@@ -12,6 +13,7 @@ pub use read_only::ReadTx;
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::{WalkStep, sealed::Walks};
 
+use crate::algorithm::Algorithm;
 use crate::log::{Log, Mark};
 use crate::protocol::slots::TxSlot;
 use crate::stop::{Stop, Why};
@@ -20,6 +22,7 @@ use crate::value::{Words, kind};
 use hooks::Hooks;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
+use std::panic::Location;
 
 /// A transaction that runs: what its body reads and writes by.
 ///
@@ -63,6 +66,8 @@ pub struct Tx<'t> {
     slot: &'static TxSlot<Log>,
     /// The time of the snapshot.
     time: u64,
+    /// It is by versions, and its body was told nothing: what most reads need.
+    is_plain: bool,
     /// What its body was told by a [`Stop`]: nothing more is read, and nothing committed.
     stopped: Option<Why>,
     /// It has committed: the slot is somebody else's.
@@ -81,6 +86,15 @@ pub struct Tx<'t> {
     extensions: u32,
     /// Before it, the log must be able to roll back to what it was.
     mark: Mark,
+    algorithm: Algorithm,
+    /// For reservations.
+    ticket: u64,
+    /// So many reservations of anybody were broken when it was last found that none of its own was.
+    breaks: u64,
+    /// It has failed since an older one has reserved what it would.
+    gives_way_to: Option<u64>,
+    /// Where the program calls.
+    site: &'static Location<'static>,
     hooks: Option<Box<Hooks>>,
     /// No two are of one type, and none goes to another thread.
     of: PhantomData<*mut &'t ()>,
@@ -170,8 +184,8 @@ impl<'t> Tx<'t> {
     where
         T: Send + Sync + 'static,
     {
-        if let Some(why) = self.stopped {
-            return Err(Stop(why));
+        if !self.is_plain {
+            self.may_write(variable.head)?;
         }
         let mark = self.mark;
         let has_box = kind::<T>().free.is_some();
@@ -264,7 +278,8 @@ impl<'t> Tx<'t> {
     ///
     /// The first time the body is rolled back here, and begins anew when no other transaction can commit, which is so
     /// until this one has; so call it early. All others wait: processes and threads in the scheduler, a task by being
-    /// polled again. So the body must not wait for anybody who may be in a transaction. What needs the result only of a
+    /// polled again. So the body must not wait for anybody who may be in a transaction. Forks (`raddle::join`, scopes,
+    /// parallel loops) are no such wait: meanwhile they are calls, one after the other. What needs the result only of a
     /// transaction is better put off by [`on_commit`](Self::on_commit).
     ///
     /// ```

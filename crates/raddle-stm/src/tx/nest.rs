@@ -47,7 +47,7 @@ impl<'t> Tx<'t> {
             return nested.end(done);
         }
         // A hook, or a drop, may panic in what comes next.
-        nested.tx.stopped = None;
+        nested.tx.go_on();
         nested.roll_back();
         drop(nested);
         let nested = Nested::begin(self);

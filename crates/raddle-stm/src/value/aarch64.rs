@@ -24,3 +24,14 @@ pub(super) unsafe fn store(to: *mut MaybeUninit<u64>, word: MaybeUninit<u64>) {
     // SAFETY: one store, to a word that the caller says is there.
     unsafe { asm!("str {}, [{}]", in(reg) word, in(reg) to, options(nostack, preserves_flags)) };
 }
+
+/// Whether two words are the same, whatever was never written in them.
+#[inline(always)]
+pub(super) fn same(one: MaybeUninit<u64>, other: MaybeUninit<u64>) -> bool {
+    let differs: u64;
+    // SAFETY: an instruction on two registers.
+    unsafe {
+        asm!("eor {0}, {0}, {1}", inlateout(reg) one => differs, in(reg) other, options(pure, nomem, nostack));
+    };
+    differs == 0
+}

@@ -125,6 +125,12 @@ impl Words {
         }
     }
 
+    /// Whether both are of one value of this kind. False may also be said of two that differ in bytes of no field; of
+    /// two boxes it is the address that counts.
+    pub(crate) fn are_same(&self, other: &Words, kind: &ValueKind) -> bool {
+        self.0.iter().zip(&other.0).take(kind.words).all(|(one, other)| arch::same(*one, *other))
+    }
+
     /// The address of the box.
     ///
     /// # Safety
@@ -185,6 +191,21 @@ impl ValueCell {
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn values_are_compared_by_their_words() {
+        fn same<T: Copy + 'static>(one: T, other: T) -> bool {
+            assert!(is_inline::<T>());
+            Words::of(one).are_same(&Words::of(other), kind::<T>())
+        }
+
+        assert!(same(7_u64, 7) && !same(7_u64, 8));
+        assert!(
+            same((1_u64, 2_u64), (1, 2)) && !same((1_u64, 2_u64), (1, 3)) && !same((1_u64, 2_u64), (0, 2))
+        );
+        assert!(same((), ()));
+        assert!(same(f64::NAN, f64::NAN) && !same(0.0_f64, -0.0));
+    }
 
     #[test]
     fn what_is_inline() {

@@ -1,6 +1,7 @@
 //! What a user of transactions may rely on, grouped by behaviour. The algorithm's own proof is in `src/proof`.
 #![cfg(not(loom))]
 
+mod algorithms;
 mod awaits;
 mod collections;
 mod ends;

@@ -206,3 +206,37 @@ fn what_it_puts_off_may_be_irrevocable_as_well() {
     assert_eq!(done.unwrap_err(), "no paper");
     assert_eq!((seen.load(), undone.load()), (1, 1));
 }
+
+/// Whoever took one would wait at his commit for the transaction, which waits for him.
+#[test]
+fn forks_of_its_body_are_calls() {
+    let (counter, yields) = (TVar::new(0), || (0..3).for_each(|_| csp::yield_now()));
+    // Others have the time to take the second.
+    let count = || {
+        yields();
+        counter.store(counter.load() + 1);
+    };
+    let body = || {
+        atomically(|tx| {
+            tx.irrevocable()?;
+            raddle::join(count, count);
+            raddle::par_for(0..4, |_| count());
+            raddle::scope(|s| (0..2).for_each(|_| s.spawn(|_| count())));
+            raddle::scope_fifo(|s| s.spawn_fifo(|_| count()));
+            let other = counter.clone();
+            let fork = raddle::fork(move || other.store(other.load() + 1));
+            yields();
+            fork.join();
+            Ok(())
+        });
+    };
+    for workers in [1, 2] {
+        runtime(workers).run(body);
+    }
+    // On an OS thread, where a call would be another process's.
+    body();
+    assert_eq!(counter.load(), 30);
+    // And nobody is held up afterwards.
+    let (a, b) = runtime(1).run(|| raddle::join(yields, || counter.store(0)));
+    assert_eq!((a, b, counter.load()), ((), (), 0));
+}

@@ -102,6 +102,8 @@ fn a_wait_says_what_it_is_for_and_can_be_cancelled() {
         let (ready, other) = (TVar::new(false), TVar::new(0));
         let token = Token::new();
         let region = token.clone();
+        let writer = line!() + 1;
+        other.store(1);
         let waiting = csp::spawn(move || {
             region.run(|| {
                 atomically(|tx| {
@@ -121,6 +123,8 @@ fn a_wait_says_what_it_is_for_and_can_be_cancelled() {
         };
         assert!(words.starts_with(&format!("waits in retry at {}", file!())), "{words}");
         assert!(words.contains(", in one of the variables made at "), "{words}");
+        let writer = format!(" (last written at {}:{writer}:", file!());
+        assert!(words.contains(&writer) && words.contains(" (not written since)"), "{words}");
         token.cancel();
         assert!(waiting.join().unwrap().is_err());
     });

@@ -65,7 +65,7 @@ where
 }
 
 /// Runs `body` for each index of `range`, all of them concurrently, and returns when all have ended: occam's replicated
-/// `PAR`. A body may wait for another's.
+/// `PAR`. A body may wait for another's. In a region that is cancelled no further body begins.
 ///
 /// # Panics
 /// As the first body that panicked, when all have ended. If there is no stack for one of its processes. Inside a task.
@@ -206,7 +206,9 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         let _running = AtWork::begin(&mine.runners);
         self.spawn_successor(mine.clone(), at, Settings::LATER);
         loop {
-            self.run_body(index);
+            if !self.run_body(index) {
+                return;
+            }
             match mine.take() {
                 Some(next) => index = next,
                 None => return,
@@ -228,15 +230,30 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         entered.keep();
     }
 
-    fn run_body(&self, index: u32) {
-        let body = || (self.body)(self.start + index as usize);
+    /// False if it has been cancelled before the body began: no further one is to begin.
+    fn run_body(&self, index: u32) -> bool {
+        let may_begin = self.runners.region().is_none() || !region::is_cancelled_now();
+        let body = || if may_begin { (self.body)(self.start + index as usize) } else { region::unwind() };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-            let unwanted = if first.is_none() { first.replace(panic) } else { Some(panic) };
-            drop(first);
-            // Outside of the lock: its drop is the user's code, and may wait.
-            drop(unwanted);
+            self.keep(panic);
         }
+        may_begin
+    }
+
+    #[cold]
+    fn keep(&self, panic: Box<dyn Any + Send>) {
+        let mut kept = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        let (graver, unwanted) = match kept.take() {
+            None => (panic, None),
+            Some(first) => {
+                let (graver, lost) = region::graver(first, panic);
+                (graver, Some(lost))
+            }
+        };
+        *kept = Some(graver);
+        drop(kept);
+        // Outside of the lock: its drop is the user's code, and may wait.
+        drop(unwanted);
     }
 }
 

@@ -6,7 +6,7 @@
 //! From that come the verdict (`verdict`), lock convoys and wake storms (`convoy`, `storm`), the wakes between workers
 //! and the wait objects (`edges`), the thread spread (`spread`), the comparison of two traces (`diff`), and the
 //! predicted effect of an advice (`predict`, by what-if simulation in `simulate`). For reading there are also the
-//! critical path (`path`) and the program's own events (`user_events`).
+//! critical path (`path`), the program's own events (`user_events`), and its transactions (`transactions`).
 
 mod blocked;
 mod convoy;
@@ -28,6 +28,7 @@ mod spread;
 mod storm;
 mod text;
 mod timeline;
+mod transactions;
 mod user_events;
 mod verdict;
 
@@ -46,6 +47,7 @@ pub use spread::Spread;
 pub use storm::Storm;
 pub use text::{duration, json, report};
 pub use timeline::{Gap, Slice, WorkerTime};
+pub use transactions::Transactions;
 pub use user_events::{Point, Span, UserEvents};
 pub use verdict::{Advice, Verdict};
 
@@ -81,6 +83,8 @@ pub struct Analysis {
     pub path: Path,
     /// What became of forks that were promoted.
     pub jobs: Jobs,
+    /// What became of transactions.
+    pub transactions: Transactions,
     /// The program's own spans, marks and counters.
     pub user: UserEvents,
     /// What the processor counted, if it could be asked.
@@ -122,6 +126,7 @@ impl Analysis {
             together_ns: timeline::together_ns(&workers),
             path,
             jobs: jobs::of(&by_time),
+            transactions: transactions::of(log, &by_time),
             user: user_events::of(&by_time),
             hardware: Hardware::of(log),
             predicted: predicted.filter(|_| verdict.language.has_placement() || !verdict.advice.is_place()),

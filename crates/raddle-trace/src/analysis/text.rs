@@ -2,7 +2,7 @@
 //! May use: `log`, `serde_json`.
 //! Never: a figure that the analysis does not hold.
 
-use super::{Analysis, Class, Decades, Edge, Jobs, Range, Slice, WorkerTime};
+use super::{Analysis, Class, Decades, Edge, Jobs, Range, Slice, Transactions, WorkerTime};
 use crate::log::Log;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -53,6 +53,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
     decade_table(&mut text, analysis);
     lists(&mut text, analysis);
     jobs(&mut text, analysis);
+    transactions(&mut text, analysis);
     operations(&mut text, log, analysis);
     counter_table(&mut text, log);
     text
@@ -117,6 +118,22 @@ fn jobs(text: &mut String, analysis: &Analysis) {
             "\njobs: {promoted} forks promoted; {stolen} taken by another worker, {taken_here} by their own, after \
              {mean}; {had_back} taken back; {done} done"
         );
+    }
+}
+
+/// Level `sync`: the transactions.
+fn transactions(text: &mut String, analysis: &Analysis) {
+    let Transactions { committed, overtaken, hottest, pairs } = &analysis.transactions;
+    if committed + overtaken == 0 {
+        return;
+    }
+    let _ = writeln!(text, "\ntransactions: {committed} have written; {overtaken} attempts were overtaken");
+    for (site, count) in hottest.iter().take(ROWS) {
+        let _ = writeln!(text, "{count:>9} x  at a variable made at {site}");
+    }
+    for (by, whom, count) in pairs.iter().take(ROWS) {
+        let by = by.as_deref().unwrap_or("one that had it locked or reserved");
+        let _ = writeln!(text, "{count:>9} x  {by} overtook {whom}");
     }
 }
 
@@ -270,6 +287,15 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "promoted": analysis.jobs.promoted, "stolen": analysis.jobs.stolen,
             "taken_here": analysis.jobs.taken_here, "had_back": analysis.jobs.had_back,
             "done": analysis.jobs.done, "open_ns": analysis.jobs.open_ns,
+        }),
+        "transactions": json!({
+            "committed": analysis.transactions.committed, "overtaken": analysis.transactions.overtaken,
+            "hottest": analysis.transactions.hottest.iter().map(|(site, count)| json!({
+                "site": site, "count": count,
+            })).collect::<Vec<_>>(),
+            "pairs": analysis.transactions.pairs.iter().map(|(by, whom, count)| json!({
+                "by": by, "whom": whom, "count": count,
+            })).collect::<Vec<_>>(),
         }),
         "operations": analysis.user.operations.iter().map(|(name, count)| json!({
             "name": log.string(*name), "count": count,

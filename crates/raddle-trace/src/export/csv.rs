@@ -8,7 +8,8 @@ use crate::log::{Log, OUTSIDE};
 use std::io::{self, Write};
 
 /// Events of which the first word is the string of a name.
-const NAMED: [Event; 5] = [Event::Operation, Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
+const NAMED: [Event; 6] =
+    [Event::Operation, Event::Overtaken, Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))

@@ -82,7 +82,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     pub(super) fn free(&self) -> Result<(), Trap> {
         let block = self.a();
         self.word(0);
-        if block == 0 { Ok(()) } else { self.machine.free(block) }
+        if block == 0 { Ok(()) } else { self.machine.free::<SHARED>(block) }
     }
 
     /// The word at `b`, which several may count in.

@@ -145,7 +145,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         // SAFETY: just compared: the caller's frame, of which the verifier knows the size, lies within memory.
         unsafe { self.enter(site.back, to) };
         if site.dynamic {
-            self.machine.free(from)?;
+            self.machine.free::<SHARED>(from)?;
         }
         // A token that somebody forged may lead back.
         self.spend(site.return_cost)

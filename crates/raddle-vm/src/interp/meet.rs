@@ -66,7 +66,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     /// who not, does not matter there.
     #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn end_forked(&mut self) -> Result<(), Stop> {
-        self.machine.free(self.fp)?;
+        self.machine.free::<SHARED>(self.fp)?;
         self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, 0)?;
         self.next()
     }

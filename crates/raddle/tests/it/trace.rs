@@ -1,6 +1,7 @@
 //! What is recorded of a run, read back: it adds up, agrees with what is always counted, and outlives its program.
 
 use raddle::csp::{self, Builder};
+use raddle::stm::{TVar, atomically};
 use raddle::trace::{Level, Mark};
 use raddle::{Balance, Runtime};
 use raddle_trace::StopReason;
@@ -47,6 +48,41 @@ fn count(log: &Log, event: Event) -> u64 {
 
 fn counted(log: &Log, counter: &str) -> u64 {
     log.workers.iter().filter_map(|worker| worker.counter(counter)).sum()
+}
+
+/// One reads the first of two variables; then the other writes both, and so it must read again.
+#[test]
+fn who_overtook_a_transaction_is_told_with_the_variable() {
+    let (_, analysis) = traced("overtaken", Balance::Steal, || {
+        let (x, y) = (TVar::new(0), TVar::new(0));
+        let ((mut ask, mut asked), (mut tell, mut told)) = (csp::channel(), csp::channel());
+        let (of_mover, of_audit) = ((x.clone(), y.clone()), (x, y));
+        let mover = Builder::new().name("mover".to_owned()).spawn(move || {
+            asked.recv().expect("the audit asks");
+            atomically(|tx| {
+                tx.write(&of_mover.0, 1)?;
+                tx.write(&of_mover.1, 1)
+            });
+            tell.send(()).expect("the audit listens");
+        });
+        let audit = Builder::new().name("audit".to_owned()).spawn(move || {
+            let mut is_first = true;
+            let sum = atomically(|tx| {
+                let x = tx.read(&of_audit.0)?;
+                if std::mem::take(&mut is_first) {
+                    ask.send(()).expect("the mover listens");
+                    told.recv().expect("the mover tells");
+                }
+                Ok(x + tx.read(&of_audit.1)?)
+            });
+            assert_eq!(sum, 2);
+        });
+        [mover, audit].into_iter().for_each(|one| one.expect("there is memory").join().expect("none panics"));
+    });
+    let found = &analysis.transactions;
+    assert_eq!((found.committed, found.overtaken), (1, 1), "{found:?}");
+    assert_eq!(found.pairs, [(Some("mover".to_owned()), "audit".to_owned(), 1)]);
+    assert!(found.hottest[0].0.contains(file!().rsplit('/').next().unwrap()), "{found:?}");
 }
 
 /// Threads in pairs that talk, sleep and end.

@@ -40,6 +40,33 @@ MOBILE PROC stepper (CHAN INT in?, out!) IMPLEMENTS STEPS
       out ! total
       SUSPEND
 :
+CHAN TYPE NUMBERS
+  MOBILE RECORD
+    CHAN INT in?:
+:
+DATA TYPE PART
+  MOBILE RECORD
+    MOBILE []INT m:
+    INT n:
+:
+DATA TYPE HOLDER
+  RECORD
+    [2]PART parts:
+    MOBILE []INT m:
+:
+PROC give (CHAN MOBILE.CHAN to!, INITIAL NUMBERS! end)
+  to ! end
+:
+PART FUNCTION wrapped (VAL INT x)
+  PART part:
+  VALOF
+    SEQ
+      part := MOBILE PART
+      part[m] := MOBILE [3]INT
+      part[m][1] := x
+      part[n] := 1
+    RESULT part
+:
 PROC show (VAL INT number, CHAN BYTE screen!)
   [20]BYTE text:
   INT length:
@@ -50,6 +77,9 @@ PROC show (VAL INT number, CHAN BYTE screen!)
     screen ! ' '
 :
 ";
+/// Types without sign, and of which operands the products fit into them.
+const UNSIGNED: [(&str, i32); 5] =
+    [("UINT8", 15), ("UINT16", 255), ("UINT32", 0x7fff), ("UINT64", 0x7fff), ("UINT", 0x7fff)];
 const MAIN: &str = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n";
 
 /// A small generator of numbers (xorshift), the same on every machine.
@@ -78,6 +108,8 @@ enum Expr {
     Distance(Box<Expr>, Box<Expr>),
     /// Through BYTE and back.
     Byte(Box<Expr>),
+    /// In one of the types without sign: which, the operator, and what is left of both operands.
+    Unsigned(usize, &'static str, Box<Expr>, Box<Expr>),
     /// A product in 64 bits, of which the upper part comes back.
     Wide(Box<Expr>, Box<Expr>),
 }
@@ -97,8 +129,12 @@ enum GenProcess {
     Receive(usize, usize, bool),
     /// By `??`, with what is done while the sender waits.
     Extended(usize, usize, Vec<GenProcess>),
-    /// The number of a barrier at which two meet behind each of their parts.
+    /// The number of a barrier, or of an array of two, at which two meet behind each of their parts.
     Meet(usize, Vec<[Vec<GenProcess>; 2]>),
+    /// Over a channel whose end has come by a MOBILE.CHAN.
+    Carry(usize, Expr),
+    /// In a mobile in a mobile record, through arrays and records, functions and forks.
+    Wrap(usize, usize, Expr),
     /// `mix` in a forked process, beside something that leaves its variable alone.
     Fork(Expr, usize, Vec<GenProcess>),
     /// A mobile process that is activated with each of these; the variable gets what it says.
@@ -151,8 +187,12 @@ impl Maker {
             0 => Box::new(Expr::Constant(maker.random.below(40) as i32 + 1)),
             _ => Box::new(maker.expr(scope, depth - 1)),
         };
-        match self.random.below(12) {
+        match self.random.below(13) {
             0 => Expr::Triple(left),
+            12 => {
+                let kind = self.random.below(UNSIGNED.len() as u64) as usize;
+                Expr::Unsigned(kind, self.random.of(&["+", "*", "/", "\\", "PLUS", "><"]), left, right(self))
+            }
             1 => Expr::Distance(left, right(self)),
             2 => Expr::Byte(left),
             3 => Expr::Wide(left, right(self)),
@@ -175,7 +215,7 @@ impl Maker {
 
     fn process(&mut self, scope: &GenScope, depth: u32) -> GenProcess {
         let to = self.random.of(&scope.variables);
-        let deep = if depth == 0 { 4 } else { 15 };
+        let deep = if depth == 0 { 4 } else { 17 };
         match self.random.below(deep) {
             0 => GenProcess::Mix(self.expr(scope, 1), to),
             1 if !scope.arrays.is_empty() => {
@@ -215,6 +255,8 @@ impl Maker {
                 inner.variables.retain(|&variable| variable != to);
                 GenProcess::Fork(self.expr(scope, 1), to, self.some(&inner, depth - 1))
             }
+            14 => GenProcess::Carry(to, self.expr(scope, 1)),
+            15 => GenProcess::Wrap(to, self.random.below(4) as usize, self.expr(scope, 1)),
             13 => {
                 let count = self.random.below(4);
                 GenProcess::Activate(to, (0..count).map(|_| self.expr(scope, 1)).collect())

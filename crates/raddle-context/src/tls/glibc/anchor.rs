@@ -25,7 +25,7 @@
 use super::facts::Field;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
-use core::ptr::null_mut;
+use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -55,42 +55,55 @@ const STACK_BYTES: usize = 1 << 20;
 /// Another thread may be made between the two anchors; then a third one is made, and so on.
 const ATTEMPTS: usize = 16;
 
+/// The byte behind the pointers to keys' blocks, before and after a key is set, in the calling thread.
+fn flag_around_a_key(own: usize, specific: Field) -> [u8; 2] {
+    let flag: *const u8 =
+        core::ptr::with_exposed_provenance(own + specific.offset + specific.count * size_of::<usize>());
+    // SAFETY: within this thread's descriptor, behind the pointers to the keys' blocks.
+    let read = || unsafe { flag.read_volatile() };
+    let mut key = 0;
+    let before = read();
+    // SAFETY: writes a new key.
+    if unsafe { libc::pthread_key_create(&raw mut key, None) } != 0 {
+        return [before; 2];
+    }
+    // SAFETY: the key is ours, and has no destructor.
+    unsafe { libc::pthread_setspecific(key, (&raw const key).cast()) };
+    let after = read();
+    // SAFETY: as above.
+    unsafe { libc::pthread_setspecific(key, null_mut()) };
+    // SAFETY: as above; nobody has it.
+    unsafe { libc::pthread_key_delete(key) };
+    [before, after]
+}
+
 /// What an anchor's function gets and leaves.
 struct Visit {
     thread: isize,
     specific: Field,
-    descriptor: AtomicUsize,
-    /// The byte behind the keys, before and after a key was set.
-    flag: [AtomicUsize; 2],
+    /// What [`flag_around_a_key`] found there, the first byte above the second, and [`FOUND`]; 0 before.
+    flag: AtomicUsize,
 }
 
+const FOUND: usize = 1 << 16;
+
 extern "C" fn run(data: *mut c_void) -> *mut c_void {
-    // SAFETY: `make_one` keeps it until this has said where it runs.
-    let visit = unsafe { &*data.cast::<Visit>() };
-    let own = super::machine::thread_pointer().wrapping_add_signed(visit.thread);
-    let flag: *const u8 =
-        core::ptr::with_exposed_provenance(own + visit.specific.offset + visit.specific.count * 8);
-    // SAFETY: within this thread's descriptor, behind the pointers to the keys' blocks.
-    let read = || usize::from(unsafe { flag.read_volatile() });
-    let mut key = 0;
-    visit.flag[0].store(read(), Ordering::Relaxed);
-    // SAFETY: writes a new key.
-    if unsafe { libc::pthread_key_create(&raw mut key, None) } == 0 {
-        // SAFETY: the key is ours, and has no destructor.
-        unsafe { libc::pthread_setspecific(key, data) };
-        visit.flag[1].store(read(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { libc::pthread_setspecific(key, null_mut()) };
-        // SAFETY: as above; nobody has it.
-        unsafe { libc::pthread_key_delete(key) };
+    let visit = data.cast::<Visit>();
+    if visit.is_null() {
+        return null_mut();
     }
-    // Release pairs with the acquire in `make_one`; after it `visit` may be gone.
-    visit.descriptor.store(own, Ordering::Release);
+    // SAFETY: `make` keeps it until this has said what it found.
+    let visit = unsafe { &*visit };
+    let own = super::machine::thread_pointer().wrapping_add_signed(visit.thread);
+    let [before, after] = flag_around_a_key(own, visit.specific);
+    // Release pairs with the acquire in `flag_of_an_anchor`; after it `visit` may be gone.
+    visit.flag.store(FOUND | usize::from(before) << 8 | usize::from(after), Ordering::Release);
     null_mut()
 }
 
-/// A thread of the C library that ends and is never joined: its descriptor, and the stack that it was given.
-fn make_one(visit: &Visit) -> Result<(usize, usize), &'static str> {
+/// A thread of the C library that ends and is never joined: its descriptor, and the stack that it was given. It is in
+/// the list of threads when this returns, and need not have run.
+fn make_one(visit: *const Visit) -> Result<(usize, usize), &'static str> {
     let refused = "the C library made no thread";
     let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
@@ -103,20 +116,24 @@ fn make_one(visit: &Visit) -> Result<(usize, usize), &'static str> {
     unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };
     // SAFETY: initialised above; the memory is ours and is never given back.
     unsafe { libc::pthread_attr_setstack(attributes.as_mut_ptr(), stack, STACK_BYTES) };
-    visit.descriptor.store(0, Ordering::Relaxed);
-    let (mut id, data) = (0, std::ptr::from_ref(visit).cast_mut().cast());
-    // SAFETY: `visit` lives until the thread has said where it runs, which is waited for below.
-    let error = unsafe { libc::pthread_create(&raw mut id, attributes.as_ptr(), run, data) };
+    let mut id: libc::pthread_t = 0;
+    // SAFETY: `visit` is null, or lives until the thread has said what it found.
+    let error =
+        unsafe { libc::pthread_create(&raw mut id, attributes.as_ptr(), run, visit.cast_mut().cast()) };
     // SAFETY: they are not used any more.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
-    if error != 0 {
-        return Err(refused);
-    }
+    if error != 0 { Err(refused) } else { Ok((id as usize, stack.addr())) }
+}
+
+/// What a new thread finds, in which no key was ever set.
+fn flag_of_an_anchor(thread: isize, specific: Field) -> Result<[u8; 2], &'static str> {
+    let visit = Visit { thread, specific, flag: AtomicUsize::new(0) };
+    make_one(&raw const visit)?;
     loop {
         // Acquire pairs with the release in `run`.
-        match visit.descriptor.load(Ordering::Acquire) {
+        match visit.flag.load(Ordering::Acquire) {
             0 => raddle_syscall::yield_processor(),
-            descriptor => return Ok((descriptor, stack.addr())),
+            found => return Ok([(found >> 8) as u8, found as u8]),
         }
     }
 }
@@ -129,15 +146,19 @@ pub(super) fn make(
     head: *mut u8,
     specific: Field,
 ) -> Result<Anchors, &'static str> {
-    let flag = [const { AtomicUsize::new(0) }; 2];
-    let visit = Visit { thread, specific, descriptor: AtomicUsize::new(0), flag };
-    let mut older = make_one(&visit)?.0;
+    // SAFETY: no preconditions.
+    let own = unsafe { libc::pthread_self() } as usize;
+    // A thread waits to run: so the caller itself sets a key, if it is its first one.
+    let mut flag = flag_around_a_key(own, specific);
+    if flag[0] != 0 {
+        flag = flag_of_an_anchor(thread, specific)?;
+    }
+    let used = (flag == [0, 1]).then_some(specific.offset + specific.count * size_of::<usize>());
+    let mut older = make_one(null())?.0;
     for _ in 0..ATTEMPTS {
-        let (newer, stack) = make_one(&visit)?;
+        let (newer, stack) = make_one(null())?;
         let head: *mut ListNode = head.cast();
         if are_neighbours(node(newer, list), node(older, list)) && are_neighbours(head, node(newer, list)) {
-            let changed = visit.flag.each_ref().map(|f| f.load(Ordering::Relaxed)) == [0, 1];
-            let used = changed.then_some(specific.offset + specific.count * 8);
             let after = Mutex::new(AtomicPtr::new(node(newer, list)));
             let (last, head) = (AtomicPtr::new(node(older, list)), AtomicPtr::new(head));
             return Ok(Anchors { after, last, head, stack: stack_bounds(newer, size, stack)?, used });

@@ -1,5 +1,5 @@
 //! Owns: `par_for`, `par_map`, `par_for_each`: loops whose turns may run in parallel.
-//! May use: nothing.
+//! May use: `raddle-core`.
 //! Never: a number of chunks chosen beforehand.
 //!
 //! *Lazy splitting.* A loop runs block after block of its turns. When jobs are wanted it forks what is left in halves;
@@ -13,6 +13,8 @@ use super::flow::Flow;
 use super::join::join_at;
 use filled::{AllWritten, Filled, Slots};
 use pace::{Heard, Pace};
+use raddle_core::in_turn::is_in_turn;
+use raddle_core::region;
 use std::mem::{MaybeUninit, needs_drop};
 use std::ops::Range;
 use std::panic::Location;
@@ -20,6 +22,7 @@ use std::panic::Location;
 /// Calls `f` with each number of `range`, in parallel if there are idle workers.
 ///
 /// The calls must not wait for each other: what is left of a range starts only when somebody is idle, or in its turn.
+/// In a region that is cancelled (`raddle::cancel`) no further ones begin, but for those of a block, some microseconds.
 ///
 /// # Panics
 /// As the first of the calls that panicked, in the order of the range, when all that was begun has ended. Calls that
@@ -108,7 +111,7 @@ struct Whole {
 fn run<T: Turns>(turns: T, site: &'static Location<'static>) -> T::Done {
     let whole = Whole { site, heard: Heard::default() };
     // The outermost join makes the list, and enters the runtime.
-    if turns.count() > 1 { halves(turns, Pace::new(), &whole) } else { turns.run() }
+    if turns.count() > 1 && !is_in_turn() { halves(turns, Pace::new(), &whole) } else { turns.run() }
 }
 
 fn halves<T: Turns>(turns: T, pace: Pace, whole: &Whole) -> T::Done {
@@ -129,8 +132,12 @@ fn blocks<T: Turns>(turns: T, mut pace: Pace, whole: &Whole) -> T::Done {
         // Asked for anew each time: a turn may wait, and go on elsewhere.
         let Some(flow) = Flow::current() else { return and(done, rest.run()) };
         let (left, workers) = (rest.count(), flow.shared().workers().len());
+        let in_region = flow.is_in_region();
+        if in_region {
+            region::check();
+        }
         // Who has no peers is helped where a turn waits: turns that do are dear.
-        let runs_all = |pace: &Pace| workers == 1 && pace.is_short(left);
+        let runs_all = |pace: &Pace| workers == 1 && !in_region && pace.is_short(left);
         // Before the block, which reads the clock.
         if runs_all(&pace) {
             return and(done, rest.run());

@@ -2,7 +2,7 @@
 //! May use: `tree`.
 //! Never: more than occam says: an arithmetic that leaves its type ends everything.
 
-use super::{Expr, GenProcess, GeneratorState, SIZE};
+use super::{Expr, GenProcess, GeneratorState, SIZE, UNSIGNED};
 
 impl Expr {
     fn value(&self, state: &GeneratorState) -> Option<i32> {
@@ -18,6 +18,11 @@ impl Expr {
                 left.max(right).wrapping_sub(left.min(right))
             }
             Self::Byte(value) => value.value(state)? & 255,
+            Self::Unsigned(kind, sign, left, right) => {
+                let most = UNSIGNED[*kind].1;
+                let (left, right) = (left.value(state)? & most, right.value(state)? & most | 1);
+                binary(sign, left, right)?
+            }
             Self::Wide(left, right) => {
                 let product = i64::from(left.value(state)?) * i64::from(right.value(state)?);
                 i32::try_from(product / 65536).ok()?
@@ -128,6 +133,9 @@ impl GeneratorState {
         match process {
             GenProcess::Meet(_, parts) => {
                 parts.iter().flatten().try_for_each(|part| self.all(part))?;
+            }
+            GenProcess::Carry(to, value) | GenProcess::Wrap(to, _, value) => {
+                self.variables[*to] = value.value(self)?;
             }
             GenProcess::Fork(by, variable, beside) => {
                 let by = by.value(self)?;

@@ -2,7 +2,7 @@
 //! May use: `tree`.
 //! Never: a bracket too few: occam's operators have no precedence.
 
-use super::{Expr, GenProcess, SIZE};
+use super::{Expr, GenProcess, SIZE, UNSIGNED};
 use std::fmt::Write as _;
 
 impl Expr {
@@ -16,6 +16,11 @@ impl Expr {
             Self::Triple(value) => format!("triple ({})", value.text()),
             Self::Distance(left, right) => format!("distance ({}, {})", left.text(), right.text()),
             Self::Byte(value) => format!("(INT (BYTE ({} /\\ 255)))", value.text()),
+            Self::Unsigned(kind, sign, left, right) => {
+                let (ty, most) = UNSIGNED[*kind];
+                let (left, right) = (left.text(), right.text());
+                format!("(INT (({ty} ({left} /\\ {most})) {sign} ({ty} (({right} /\\ {most}) \\/ 1))))")
+            }
             Self::Wide(left, right) => {
                 format!("(INT (((INT64 {}) * (INT64 {})) / 65536(INT64)))", left.text(), right.text())
             }
@@ -119,13 +124,14 @@ impl GenProcess {
         }
         match self {
             Self::Meet(barrier, parts) => {
-                line!(0, "BARRIER b{barrier}:");
-                line!(0, "PAR ENROLL b{barrier}");
+                let element = if barrier % 2 == 0 { "" } else { "[1]" };
+                line!(0, "{}BARRIER b{barrier}:", if barrier % 2 == 0 { "" } else { "[2]" });
+                line!(0, "PAR ENROLL b{barrier}{element}");
                 for branch in 0..2 {
                     line!(2, "SEQ");
                     for part in parts {
                         body(&part[branch], indent + 4, text);
-                        line!(4, "SYNC b{barrier}");
+                        line!(4, "SYNC b{barrier}{element}");
                     }
                 }
             }
@@ -148,6 +154,40 @@ impl GenProcess {
                     line!(4, "process (to?, from!)");
                     line!(4, "from ? x{to}");
                 }
+            }
+            Self::Carry(to, value) => {
+                line!(0, "INITIAL INT sent IS {}:", value.text());
+                line!(0, "NUMBERS! client:");
+                line!(0, "NUMBERS? server:");
+                line!(0, "CHAN MOBILE.CHAN carry:");
+                line!(0, "SEQ");
+                line!(2, "client, server := MOBILE NUMBERS");
+                line!(2, "PAR");
+                line!(4, "give (carry!, client)");
+                line!(4, "MOBILE.CHAN any:");
+                line!(4, "NUMBERS! got:");
+                line!(4, "SEQ");
+                line!(6, "carry ? any");
+                line!(6, "got := any");
+                line!(6, "got[in] ! sent");
+                line!(4, "server[in] ? x{to}");
+            }
+            Self::Wrap(to, how, value) => {
+                line!(0, "INITIAL PART made IS wrapped ({}):", value.text());
+                line!(0, "HOLDER holder:");
+                line!(0, "[2]PART parts:");
+                line!(0, "MOBILE []MOBILE []INT rows:");
+                line!(0, "SEQ");
+                line!(2, "holder[parts][{}] := made", how % 2);
+                line!(2, "parts[1] := holder[parts][{}]", how % 2);
+                line!(2, "rows := MOBILE [2]MOBILE []INT");
+                match how {
+                    0 => line!(2, "rows[1] := parts[1][m]"),
+                    1 => line!(2, "rows[1] := CLONE parts[1][m]"),
+                    2 => line!(2, "rows[0], rows[1] := MOBILE [1]INT, parts[1][m]"),
+                    _ => line!(2, "holder[m], rows[1] := CLONE parts[1][m], parts[1][m]"),
+                }
+                line!(2, "x{to} := rows[1][1]");
             }
             _ => {}
         }

@@ -117,7 +117,7 @@ fn all() -> impl Iterator<Item = &'static Arena> {
 
 /// What lies at an address that somebody calls a block's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BlockPlace {
     /// Nothing that this allocator has given out, as far as one can see.
     Foreign,
     /// Not the beginning of a block, but a later part of a large one.
@@ -131,7 +131,7 @@ pub(crate) enum Place {
 }
 
 /// Looks what lies there, whatever the address: for the hardened mode, and slow.
-pub(crate) fn place_of(block: *mut u8) -> Place {
+pub(crate) fn place_of(block: *mut u8) -> BlockPlace {
     // SAFETY: only the address is used.
     let header = unsafe { header_of(block) };
     match all().find(|arena| ptr::eq(*arena, header)) {
@@ -140,44 +140,44 @@ pub(crate) fn place_of(block: *mut u8) -> Place {
     }
 }
 
-fn mapped_place(header: *mut Arena, block: *mut u8) -> Place {
+fn mapped_place(header: *mut Arena, block: *mut u8) -> BlockPlace {
     if !system::is_readable(header.wrapping_byte_add(std::mem::offset_of!(Arena, mapping)).cast()) {
-        return Place::Foreign;
+        return BlockPlace::Foreign;
     }
     // SAFETY: it can be read.
     let (mapping, bytes) = unsafe { mapping_of(header) };
     if !ptr::eq(mapping, header.cast()) || bytes <= HEADER * SLICE {
-        return Place::Foreign;
+        return BlockPlace::Foreign;
     }
     // SAFETY: a mapping with a header is there.
     let is_first = unsafe { slice_of::<'static>(block) }.class() == page::HUGE;
-    if is_first && block.addr().is_multiple_of(SLICE) { Place::Large } else { Place::Inner }
+    if is_first && block.addr().is_multiple_of(SLICE) { BlockPlace::Large } else { BlockPlace::Inner }
 }
 
 impl Arena {
-    fn place_of(&self, index: usize, block: *mut u8) -> Place {
+    fn place_of(&self, index: usize, block: *mut u8) -> BlockPlace {
         let is_free = |index: usize| self.free[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1;
         let slices = self.slices.load(Ordering::Relaxed);
         if index < HEADER || index >= slices {
-            return Place::Foreign;
+            return BlockPlace::Foreign;
         }
         let page = &self.pages[index];
         if is_free(index) {
             let was_large = page.class() == page::GONE && block.addr().is_multiple_of(SLICE);
-            return if was_large { Place::Gone } else { Place::Foreign };
+            return if was_large { BlockPlace::Gone } else { BlockPlace::Foreign };
         }
         let holds = |first: &usize| {
             let page = &self.pages[*first];
             page.class() == page::LARGE && !is_free(*first) && first + page.slices() > index
         };
         if (HEADER..index).rev().any(|first| holds(&first)) {
-            return Place::Inner;
+            return BlockPlace::Inner;
         }
         match page.class() {
-            page::LARGE if block.addr().is_multiple_of(SLICE) => Place::Large,
-            page::LARGE => Place::Inner,
-            class if usize::from(class) < CLASSES => Place::Page,
-            _ => Place::Foreign,
+            page::LARGE if block.addr().is_multiple_of(SLICE) => BlockPlace::Large,
+            page::LARGE => BlockPlace::Inner,
+            class if usize::from(class) < CLASSES => BlockPlace::Page,
+            _ => BlockPlace::Foreign,
         }
     }
 }

@@ -14,7 +14,7 @@ use std::fmt::{self, Write as _};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use crate::arena::{self, Place};
+use crate::arena::{self, BlockPlace};
 use crate::calls::calls;
 use crate::class::size_of_class;
 use crate::page::{Block, Page};
@@ -120,11 +120,11 @@ fn entry(page: &Page, block: *mut Block) -> Option<&'static Entry> {
 /// Holds a pointer that a program gives back against the arenas.
 pub(crate) fn check_pointer(block: *mut u8) {
     let what = match arena::place_of(block) {
-        Place::Large => return,
-        Place::Page if has_been_given(block) => return,
-        Place::Gone => "a large block is freed twice",
-        Place::Inner => MIDDLE,
-        Place::Page | Place::Foreign => "a pointer is freed that this allocator has not given out",
+        BlockPlace::Large => return,
+        BlockPlace::Page if has_been_given(block) => return,
+        BlockPlace::Gone => "a large block is freed twice",
+        BlockPlace::Inner => MIDDLE,
+        BlockPlace::Page | BlockPlace::Foreign => "a pointer is freed that this allocator has not given out",
     };
     complain(what, block.addr(), None, true);
 }
@@ -132,10 +132,10 @@ pub(crate) fn check_pointer(block: *mut u8) {
 /// Holds a pointer that a program calls a block in use against the arenas, and against what is known of it.
 pub(crate) fn check_used(block: *mut u8) {
     let what = match arena::place_of(block) {
-        Place::Large => return,
-        Place::Page if has_been_given(block) => return check_state(block),
-        Place::Gone => USED_AFTER,
-        Place::Inner | Place::Page | Place::Foreign => {
+        BlockPlace::Large => return,
+        BlockPlace::Page if has_been_given(block) => return check_state(block),
+        BlockPlace::Gone => USED_AFTER,
+        BlockPlace::Inner | BlockPlace::Page | BlockPlace::Foreign => {
             "realloc or malloc_usable_size of a pointer that this allocator has not given out"
         }
     };

@@ -60,9 +60,9 @@ static ROOT: Root = Root {
 };
 
 /// The memory of a process.
-struct Memory(File);
+struct ProcessMemory(File);
 
-impl Memory {
+impl ProcessMemory {
     fn words(&self, at: u64, count: usize) -> io::Result<Vec<u64>> {
         let mut bytes = vec![0; count * 8];
         self.0.read_exact_at(&mut bytes, at)?;
@@ -128,7 +128,7 @@ fn data_of_files(maps: &str) -> Vec<Range<u64>> {
 /// ```
 pub fn statistics_of(process: u32) -> io::Result<Statistics> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
-    let memory = Memory(File::open(format!("/proc/{process}/mem"))?);
+    let memory = ProcessMemory(File::open(format!("/proc/{process}/mem"))?);
     // A program may have one of its own beside the one that is preloaded: who has arenas is at work.
     let roots = data_of_files(&maps).into_iter().filter_map(|range| memory.root_in(&range));
     let arenas_of = |root: &Vec<u64>| memory.word(root[ARENA_COUNT]).unwrap_or(0);

@@ -22,7 +22,7 @@ use crate::system::{self, FileText};
 static ON: AtomicBool = AtomicBool::new(false);
 /// One sample for so many bytes.
 static INTERVAL: AtomicUsize = AtomicUsize::new(512 << 10);
-static SITES: AtomicPtr<Site> = AtomicPtr::new(std::ptr::null_mut());
+static SITES: AtomicPtr<AllocationSite> = AtomicPtr::new(std::ptr::null_mut());
 const SITES_MAX: usize = 8192;
 const TRIES: usize = 64;
 const CALLS: usize = 30;
@@ -30,7 +30,7 @@ const PATH_BYTES: usize = 256;
 static PATH: [AtomicU8; PATH_BYTES] = [const { AtomicU8::new(0) }; PATH_BYTES];
 
 /// Calls that led to an allocation, and what came of it. All zeroes is one that is free.
-struct Site {
+struct AllocationSite {
     hash: AtomicU64,
     objects: AtomicI64,
     bytes: AtomicI64,
@@ -60,7 +60,7 @@ pub(crate) fn turn_on(path: &str) -> bool {
     PATH.iter().for_each(|place| place.store(0, Ordering::Relaxed));
     PATH.iter().zip(path.bytes()).for_each(|(place, byte)| place.store(byte, Ordering::Relaxed));
     if SITES.load(Ordering::Relaxed).is_null() {
-        let bytes = (SITES_MAX * size_of::<Site>()).next_multiple_of(system::OS_PAGE);
+        let bytes = (SITES_MAX * size_of::<AllocationSite>()).next_multiple_of(system::OS_PAGE);
         SITES.store(system::map(bytes, system::OS_PAGE, 0).cast(), Ordering::Release); // pairs with `sites`
     }
     let has_room = sites().is_some();
@@ -68,14 +68,14 @@ pub(crate) fn turn_on(path: &str) -> bool {
     has_room
 }
 
-fn sites() -> Option<&'static [Site]> {
+fn sites() -> Option<&'static [AllocationSite]> {
     let first = SITES.load(Ordering::Acquire); // pairs with `turn_on`
     // SAFETY: zeroed memory of so many sites, which stays.
     (!first.is_null()).then(|| unsafe { std::slice::from_raw_parts(first, SITES_MAX) })
 }
 
 /// The number of the site of the calls that have led here.
-fn site_here(sites: &[Site]) -> usize {
+fn site_here(sites: &[AllocationSite]) -> usize {
     let calls = calls::<CALLS>();
     let hash =
         calls.iter().fold(1, |hash: u64, call| (hash.rotate_left(5) ^ *call as u64).wrapping_mul(PRIME)) | 1;
@@ -167,8 +167,8 @@ pub(crate) fn write() -> bool {
     written.is_ok()
 }
 
-fn text(sites: &[Site], file: &mut FileText) -> fmt::Result {
-    let sum = |of: fn(&Site) -> i64| sites.iter().map(of).sum::<i64>();
+fn text(sites: &[AllocationSite], file: &mut FileText) -> fmt::Result {
+    let sum = |of: fn(&AllocationSite) -> i64| sites.iter().map(of).sum::<i64>();
     let totals = [
         sum(|site| site.objects.load(Ordering::Relaxed)),
         sum(|site| site.bytes.load(Ordering::Relaxed)),

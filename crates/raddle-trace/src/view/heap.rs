@@ -24,12 +24,12 @@ pub struct HeapSite {
 
 /// What some calls have led to, and which calls they made.
 #[derive(Default)]
-struct Node {
+struct CallNode {
     figures: [u64; 4],
-    calls: BTreeMap<String, Node>,
+    calls: BTreeMap<String, CallNode>,
 }
 
-impl Node {
+impl CallNode {
     fn add(&mut self, calls: &[String], figures: [u64; 4]) {
         self.figures.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
         if let Some((first, others)) = calls.split_first() {
@@ -47,7 +47,7 @@ impl Node {
 
 /// The page. `title` is shown on top, usually the file's name.
 pub fn page(sites: &[HeapSite], title: &str) -> String {
-    let mut root = Node::default();
+    let mut root = CallNode::default();
     sites.iter().for_each(|site| {
         root.add(&site.calls, [site.bytes, site.blocks, site.all_bytes, site.all_blocks]);
     });

@@ -30,6 +30,8 @@ mod protocol;
 #[cfg(not(loom))]
 mod arena;
 #[cfg(not(loom))]
+mod calls;
+#[cfg(not(loom))]
 mod class;
 #[cfg(not(loom))]
 mod front;
@@ -46,7 +48,13 @@ mod orphan;
 #[cfg(not(loom))]
 mod page;
 #[cfg(not(loom))]
+mod profile;
+#[cfg(not(loom))]
 mod registry;
+#[cfg(not(loom))]
+mod rested;
+#[cfg(not(loom))]
+mod spare;
 #[cfg(not(loom))]
 mod system;
 #[cfg(not(loom))]
@@ -56,6 +64,9 @@ mod thread;
 mod stats;
 
 #[cfg(not(loom))]
+mod peer;
+
+#[cfg(not(loom))]
 mod decay;
 #[cfg(not(loom))]
 mod face;
@@ -63,6 +74,8 @@ mod face;
 pub use face::*;
 #[cfg(not(loom))]
 pub use options::{UnknownOption, configure, refuse};
+#[cfg(not(loom))]
+pub use peer::statistics_of;
 #[cfg(not(loom))]
 pub use stats::{ClassStatistics, Statistics, report, statistics};
 

@@ -9,6 +9,7 @@
 //!
 //! It uses arguments, files, the environment, the terminal, cargo.
 
+mod alloc;
 mod args;
 mod board;
 mod check;
@@ -125,6 +126,7 @@ pub fn main() -> ExitCode {
             },
             Err(error) => complain(&error),
         },
+        Command::Alloc(alloc) => told(alloc.carry_out()),
         Command::Top(top) => match top.carry_out() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error),

@@ -11,7 +11,7 @@ mod snapshot;
 
 pub use read_only::ReadTx;
 pub use snapshot::Snapshot;
-pub(crate) use snapshot::{WalkStep, sealed::Walks};
+pub(crate) use snapshot::WalkStep;
 
 use crate::algorithm::Algorithm;
 use crate::log::{Log, Mark};

@@ -61,7 +61,8 @@ macro_rules! counters {
         impl Stats {
             /// Name and value of each counter, in the order of the table.
             pub fn entries(&self) -> impl Iterator<Item = (&'static str, u64)> {
-                [$((stringify!($name), self.$name)),*].into_iter()
+                const NAMES: &[&str] = &[$(stringify!($name)),*];
+                NAMES.iter().copied().zip([$(self.$name),*])
             }
         }
     };

@@ -77,46 +77,45 @@ fn anonymous() -> Option<File> {
     (file >= 0).then(|| unsafe { File::from_raw_fd(file) })
 }
 
+/// What the page has of one worker. Of each the same numbers, in one order.
+#[inline(never)]
+fn numbers(worker: &Worker) -> Vec<(String, u64)> {
+    let always = worker.always();
+    let now = [
+        ("began", worker.began_ns),
+        ("idle_since", worker.idle_times.since().unwrap_or(0)),
+        ("ready", worker.published.ready.load(Ordering::Relaxed) as u64),
+        ("backlog_ns", worker.published.backlog_ns.load(Ordering::Relaxed)),
+    ];
+    let named = |(name, value): (&str, u64)| (name.to_owned(), value);
+    let mut all: Vec<_> = always.stats.entries().map(named).collect();
+    all.append(&mut always.beside());
+    all.extend(now.map(named));
+    all
+}
+
 fn page(shared: &Shared, now: u64, number: u64) -> String {
-    let workers: Vec<&Worker> = shared.everybody().collect();
-    let all: Vec<_> = workers.iter().map(|worker| worker.always()).collect();
+    let all: Vec<_> = shared.everybody().map(numbers).collect();
+    let workers = shared.workers().len();
     let mut text = String::with_capacity(4096);
     let head = [
         ("raddle-top", 1),
         ("pid", u64::from(std::process::id())),
         ("page", number),
         ("ns", now),
-        ("workers", shared.workers().len() as u64),
-        ("extra", (workers.len() - shared.workers().len()) as u64),
+        ("workers", workers as u64),
+        ("extra", (all.len() - workers) as u64),
     ];
     for (name, value) in head {
         let _infallible = writeln!(text, "{name} {value}");
     }
-    let mut line = |name: &str, values: &mut dyn Iterator<Item = u64>| {
+    for (place, (name, _)) in all.first().into_iter().flatten().enumerate() {
         text.push_str(&name.replace(' ', "_"));
-        values.for_each(|value| {
-            let _infallible = write!(text, " {value}");
-        });
+        for of_worker in &all {
+            let _infallible = write!(text, " {}", of_worker[place].1);
+        }
         text.push('\n');
-    };
-    let names: Vec<_> = all
-        .iter()
-        .map(|one| one.stats.entries().map(|(name, _)| name))
-        .next()
-        .into_iter()
-        .flatten()
-        .collect();
-    for (place, name) in names.into_iter().enumerate() {
-        line(name, &mut all.iter().filter_map(|one| one.stats.entries().nth(place)).map(|(_, value)| value));
     }
-    let beside: Vec<Vec<(String, u64)>> = all.iter().map(|one| one.beside().collect()).collect();
-    for (place, (name, _)) in beside.first().into_iter().flatten().enumerate() {
-        line(name, &mut beside.iter().map(|one| one[place].1));
-    }
-    line("began", &mut workers.iter().map(|worker| worker.began_ns));
-    line("idle_since", &mut workers.iter().map(|worker| worker.idle_times.since().unwrap_or(0)));
-    line("ready", &mut workers.iter().map(|worker| worker.published.ready.load(Ordering::Relaxed) as u64));
-    line("backlog_ns", &mut workers.iter().map(|worker| worker.published.backlog_ns.load(Ordering::Relaxed)));
-    line("end", &mut std::iter::once(number));
+    let _infallible = writeln!(text, "end {number}");
     text
 }

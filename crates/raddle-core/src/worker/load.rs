@@ -140,19 +140,19 @@ pub(crate) struct Always {
 
 impl Always {
     /// Name and value of each figure that is not in [`Stats`].
-    pub(crate) fn beside(&self) -> impl Iterator<Item = (String, u64)> {
-        let idle = crate::idle_times::DECADE_NAMES.into_iter().zip(self.idle);
-        let idle = idle.flat_map(|(name, decade)| {
-            [(format!("idle {name}"), decade.incidents), (format!("idle {name}, ns"), decade.ns)]
-        });
-        let lengths = READY_NAMES.into_iter().zip(self.load.lengths);
-        let sums = [
-            ("ready, sum", self.load.ready),
-            ("ready, most", self.load.most_ready),
-            ("backlog, sum of ns", self.load.backlog_ns),
-        ];
-        let lengths = lengths.map(|(name, samples)| (format!("ready {name}"), samples));
-        idle.chain(lengths).chain(sums.map(|(name, value)| (name.to_owned(), value)))
+    pub(crate) fn beside(&self) -> Vec<(String, u64)> {
+        let mut all = Vec::new();
+        for (name, decade) in crate::idle_times::DECADE_NAMES.into_iter().zip(self.idle) {
+            all.push((format!("idle {name}"), decade.incidents));
+            all.push((format!("idle {name}, ns"), decade.ns));
+        }
+        for (name, samples) in READY_NAMES.into_iter().zip(self.load.lengths) {
+            all.push((format!("ready {name}"), samples));
+        }
+        all.push(("ready, sum".to_owned(), self.load.ready));
+        all.push(("ready, most".to_owned(), self.load.most_ready));
+        all.push(("backlog, sum of ns".to_owned(), self.load.backlog_ns));
+        all
     }
 }
 

@@ -30,12 +30,14 @@ pub(crate) struct Effort {
     is_once: bool,
     /// Its age among pessimistic transactions; 0 for others.
     ticket: u64,
+    /// It has met a reservation of one that waits for others, perhaps for this one: it reserves no more.
+    reserves_not: bool,
 }
 
 impl Effort {
     #[inline(always)]
     pub(crate) const fn new() -> Effort {
-        Effort { failures: 0, seal: None, token: None, is_once: false, ticket: 0 }
+        Effort { failures: 0, seal: None, token: None, is_once: false, ticket: 0, reserves_not: false }
     }
 
     /// By what the next attempt runs, of a transaction that would by `algorithm`. A pessimistic one waits until the
@@ -47,7 +49,7 @@ impl Effort {
 
     #[cold]
     fn other_algorithm(&mut self, algorithm: Algorithm) -> Algorithm {
-        let must_not_reserve = || host::at_home() || reservations::is_inside();
+        let must_not_reserve = || self.reserves_not || host::at_home() || reservations::is_inside();
         if self.is_once || (algorithm == Algorithm::Pessimistic && must_not_reserve()) {
             return Algorithm::Versioned;
         }
@@ -116,12 +118,12 @@ impl Effort {
         if self.failures <= PAUSES && !self.is_once { EXTENSIONS } else { u32::MAX }
     }
 
-    /// An attempt has failed, if not for its own fault then for that of the older pessimistic transaction `older`.
-    /// Returns when it is time for the next.
+    /// An attempt has failed, if not for its own fault then for that of the pessimistic transaction `other`. Returns
+    /// when it is time for the next.
     #[cold]
-    pub(crate) fn failed(&mut self, older: Option<u64>) {
-        if let Some(older) = older {
-            reservations::wait_until_ended(older);
+    pub(crate) fn failed(&mut self, other: Option<u64>) {
+        if let Some(other) = other {
+            self.reserves_not |= !reservations::wait_until_ended(other);
             return;
         }
         if self.spins() {

@@ -1,5 +1,5 @@
 //! Owns: the one token by which a transaction that has failed too often commits for certain; and who waits for that.
-//! May use: `host`, `raddle-core`, `raddle-protocol`, `raddle-sync`.
+//! May use: `host`, `reservations`, `raddle-core`, `raddle-protocol`, `raddle-sync`.
 //! Never: what makes a transaction right: with or without a token it validates.
 //!
 //! Who has the token has closed the gate: no other commit stores anything until it opens. A commit looks at the gate
@@ -21,6 +21,7 @@
 
 use crate::host;
 use crate::prim::{AtomicU32, AtomicUsize, Ordering, fence};
+use crate::reservations;
 use raddle_sync::sync::{Condvar, Mutex, Permit, Semaphore};
 
 /// Nobody has the token.
@@ -59,7 +60,7 @@ impl CommitToken {
         if must_not_wait() {
             return None;
         }
-        let permit = GATE.token.acquire().expect("nobody closes it");
+        let permit = reservations::let_go_while(|| GATE.token.acquire().expect("nobody closes it"));
         close();
         Some(CommitToken { _permit: permit, _in_turn: host::InTurn::begin() })
     }
@@ -120,7 +121,7 @@ fn open() {
 }
 
 /// Runs `wait`, a wait for what others commit: so the gate is open meanwhile, and the token anybody's, if the caller's
-/// is a transaction that has it, or one in the body of such a one.
+/// is a transaction that has it, or one in the body of such a one; and what is reserved.
 pub(crate) fn open_while<R>(wait: impl FnOnce() -> R) -> R {
     struct Closes;
     impl Drop for Closes {
@@ -131,12 +132,14 @@ pub(crate) fn open_while<R>(wait: impl FnOnce() -> R) -> R {
         }
     }
 
-    let _closes = (is_holder() && !is_sealed()).then(|| {
-        open();
-        GATE.token.add_permits(1);
-        Closes
-    });
-    wait()
+    reservations::let_go_while(|| {
+        let _closes = (is_holder() && !is_sealed()).then(|| {
+            open();
+            GATE.token.add_permits(1);
+            Closes
+        });
+        wait()
+    })
 }
 
 /// Whether tasks do not pass either.
@@ -185,10 +188,12 @@ pub(crate) fn wait_until_open() -> Passage {
     if host::at_home() {
         return if is_sealed() { Passage::Shut } else { Passage::Unsealed };
     }
-    let mut guard = lock();
-    while !is_open() {
-        guard = GATE.opened.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
-    }
+    reservations::let_go_while(|| {
+        let mut guard = lock();
+        while !is_open() {
+            guard = GATE.opened.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    });
     Passage::Opened
 }
 

@@ -7,6 +7,7 @@ use crate::gate::{self, CommitToken, GateSeal};
 use crate::host;
 use crate::reservations;
 use std::hint::spin_loop;
+use std::panic::Location;
 
 /// After so many failures, with a pause after each, the transaction takes the token.
 ///
@@ -43,12 +44,12 @@ impl Effort {
     /// By what the next attempt runs, of a transaction that would by `algorithm`. A pessimistic one waits until the
     /// gate is open: those who have closed it wait for what is reserved.
     #[inline(always)]
-    pub(crate) fn algorithm(&mut self, algorithm: Algorithm) -> Algorithm {
-        if algorithm == Algorithm::Versioned { algorithm } else { self.other_algorithm(algorithm) }
+    pub(crate) fn algorithm(&mut self, algorithm: Algorithm, site: &'static Location<'static>) -> Algorithm {
+        if algorithm == Algorithm::Versioned { algorithm } else { self.other_algorithm(algorithm, site) }
     }
 
     #[cold]
-    fn other_algorithm(&mut self, algorithm: Algorithm) -> Algorithm {
+    fn other_algorithm(&mut self, algorithm: Algorithm, site: &'static Location<'static>) -> Algorithm {
         let must_not_reserve = || self.reserves_not || host::at_home() || reservations::is_inside();
         if self.is_once || (algorithm == Algorithm::Pessimistic && must_not_reserve()) {
             return Algorithm::Versioned;
@@ -58,7 +59,7 @@ impl Effort {
                 self.ticket = reservations::ticket();
             }
             if !self.has_token() && !gate::is_open() {
-                gate::wait_until_open();
+                gate::wait_until_open(site);
             }
         }
         algorithm
@@ -121,9 +122,9 @@ impl Effort {
     /// An attempt has failed, if not for its own fault then for that of the pessimistic transaction `other`. Returns
     /// when it is time for the next.
     #[cold]
-    pub(crate) fn failed(&mut self, other: Option<u64>) {
+    pub(crate) fn failed(&mut self, other: Option<u64>, site: &'static Location<'static>) {
         if let Some(other) = other {
-            self.reserves_not |= !reservations::wait_until_ended(other);
+            self.reserves_not |= !reservations::wait_until_ended(other, site);
             return;
         }
         if self.spins() {

@@ -23,6 +23,7 @@ use crate::host;
 use crate::prim::{AtomicU32, AtomicUsize, Ordering, fence};
 use crate::reservations;
 use raddle_sync::sync::{Condvar, Mutex, Permit, Semaphore};
+use std::panic::Location;
 
 /// Nobody has the token.
 const NOBODY: usize = 0;
@@ -121,25 +122,24 @@ fn open() {
 }
 
 /// Runs `wait`, a wait for what others commit: so the gate is open meanwhile, and the token anybody's, if the caller's
-/// is a transaction that has it, or one in the body of such a one; and what is reserved.
+/// is a transaction that has it, or one in the body of such a one.
 pub(crate) fn open_while<R>(wait: impl FnOnce() -> R) -> R {
     struct Closes;
     impl Drop for Closes {
         fn drop(&mut self) {
             // Whoever has had it believes to have it.
-            host::shield(|| GATE.token.acquire().expect("nobody closes it").forget());
+            let takes = || GATE.token.acquire().expect("nobody closes it").forget();
+            host::shield(|| reservations::let_go_while(takes));
             close();
         }
     }
 
-    reservations::let_go_while(|| {
-        let _closes = (is_holder() && !is_sealed()).then(|| {
-            open();
-            GATE.token.add_permits(1);
-            Closes
-        });
-        wait()
-    })
+    let _closes = (is_holder() && !is_sealed()).then(|| {
+        open();
+        GATE.token.add_permits(1);
+        Closes
+    });
+    wait()
 }
 
 /// Whether tasks do not pass either.
@@ -179,9 +179,9 @@ pub(crate) enum Passage {
     Shut,
 }
 
-/// Waits until the gate is open, if the caller may.
+/// Waits until the gate is open, if the caller may: the transaction at `site`.
 #[cold]
-pub(crate) fn wait_until_open() -> Passage {
+pub(crate) fn wait_until_open(site: &'static Location<'static>) -> Passage {
     if is_holder() {
         return Passage::Own;
     }
@@ -191,7 +191,8 @@ pub(crate) fn wait_until_open() -> Passage {
     reservations::let_go_while(|| {
         let mut guard = lock();
         while !is_open() {
-            guard = GATE.opened.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+            let woken = GATE.opened.wait_in_transaction(guard, site);
+            guard = woken.unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     });
     Passage::Opened

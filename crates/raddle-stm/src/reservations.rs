@@ -19,6 +19,7 @@ use crate::host::{self, InTurn};
 use crate::prim::{AtomicU64, AtomicUsize, Ordering};
 use crate::protocol::reserve::Breaks;
 use raddle_sync::sync::{Condvar, Mutex, MutexGuard};
+use std::panic::Location;
 
 /// One attempt.
 struct RunningAttempt {
@@ -116,13 +117,13 @@ pub(crate) fn is_inside_of(ticket: u64) -> bool {
     lock().iter().any(|one| one.ticket == ticket && one.caller == caller)
 }
 
-/// Waits until the attempt that runs now with this ticket has ended, if there is one. False if it does not go on, and
+/// Waits, for the transaction at `site`, until the attempt that runs now with this ticket has ended, if there is one. False if it does not go on, and
 /// so must not be waited for.
 ///
 /// # Panics
 /// If the caller is cancelled.
 #[cold]
-pub(crate) fn wait_until_ended(ticket: u64) -> bool {
+pub(crate) fn wait_until_ended(ticket: u64, site: &'static Location<'static>) -> bool {
     let mut running = lock();
     let find = |running: &[RunningAttempt]| {
         running.iter().find(|one| one.ticket == ticket).map(|one| (one.attempt, one.goes_on()))
@@ -134,7 +135,8 @@ pub(crate) fn wait_until_ended(ticket: u64) -> bool {
             Some((attempt, false)) if attempt == of_now => return false,
             _ => return true,
         }
-        running = RESERVING.ended.wait(running).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let woken = RESERVING.ended.wait_in_transaction(running, site);
+        running = woken.unwrap_or_else(|poisoned| poisoned.into_inner());
     }
 }
 

@@ -286,11 +286,11 @@ impl Tx<'_> {
                     if waits > WAITS_FOR_RESERVED && !self.has_token && !self.is_irrevocable {
                         return false;
                     }
-                    wait_for(ticket, &mut to_break);
+                    wait_for(ticket, &mut to_break, site);
                 }
                 // What is reserved others wait for, who may be before the gate.
                 Err(Refusal::Closed) if is_pessimistic && !gate::is_holder() => return false,
-                Err(Refusal::Closed) => passage = gate::wait_until_open(),
+                Err(Refusal::Closed) => passage = gate::wait_until_open(site),
             }
             if matches!(passage, Passage::Shut) {
                 return false;
@@ -365,8 +365,8 @@ fn are_free(writes: &[Entry], to_break: &[u64]) -> Result<(), Refusal> {
 
 /// Waits until the transaction with this ticket has ended, unless the caller is inside of it, or it waits for others.
 #[cold]
-fn wait_for(ticket: u64, to_break: &mut Vec<u64>) {
-    let waits = || reservations::let_go_while(|| reservations::wait_until_ended(ticket));
+fn wait_for(ticket: u64, to_break: &mut Vec<u64>, site: &'static Location<'static>) {
+    let waits = || reservations::let_go_while(|| reservations::wait_until_ended(ticket, site));
     if reservations::is_inside_of(ticket) || !waits() {
         to_break.push(ticket);
     }

@@ -60,7 +60,7 @@ impl Tx<'_> {
                 }
                 Err(other) if self.ticket < other && (waits < WAITS_FOR_RESERVED || self.has_token) => {
                     waits += 1;
-                    if !reservations::wait_until_ended(other) {
+                    if !reservations::wait_until_ended(other, self.site) {
                         return Err(self.fail_for(Some(other), head));
                     }
                 }

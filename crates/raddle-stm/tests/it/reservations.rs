@@ -225,3 +225,74 @@ fn who_writes_what_is_always_reserved_comes_through() {
         }
     });
 }
+
+/// Two that are changed together, and the number of changes.
+struct Pair {
+    up: TVar<i64>,
+    down: TVar<i64>,
+    changes: TVar<u64>,
+    /// As those who have committed count.
+    committed: AtomicUsize,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let (up, down, changes) = (TVar::new(0), TVar::new(0), TVar::new(0));
+        Pair { up, down, changes, committed: AtomicUsize::new(0) }
+    }
+
+    /// In one transaction: with what `between` does between the two reads of it.
+    fn change(&self, by: Algorithm, is_irrevocable: bool, mut between: impl FnMut()) {
+        by.atomically(|tx| {
+            if is_irrevocable {
+                tx.irrevocable()?;
+            }
+            let up = tx.read(&self.up)?;
+            between();
+            let down = tx.read(&self.down)?;
+            assert_eq!(up + down, 0, "of two moments, {by:?}");
+            tx.write(&self.up, up + 1)?;
+            tx.modify(&self.changes, |n| n + 1)?;
+            tx.write(&self.down, down - 1)
+        });
+        self.committed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn check(&self) {
+        let changes = self.committed.load(Ordering::Relaxed);
+        assert_eq!(self.changes.load(), changes as u64);
+        assert_eq!(self.up.load(), changes as i64);
+        assert_eq!(self.down.load(), -(changes as i64));
+    }
+}
+
+/// All kinds inside of all kinds, which break what others have reserved while those wait for them.
+#[test]
+fn transactions_inside_of_others_see_one_moment_and_lose_nothing() {
+    const ROUNDS: usize = 150;
+    let all = [Algorithm::Pessimistic, Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic];
+    ends("transactions_inside_of_others_see_one_moment_and_lose_nothing", || {
+        let pairs = [Pair::new(), Pair::new(), Pair::new()];
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let pairs = &pairs;
+                scope.spawn(move || {
+                    for round in 0..ROUNDS {
+                        let (outer, inner) = (all[(thread + round) % 4], all[(thread + round / 4) % 4]);
+                        let at = thread * 7 + round;
+                        let mut runs = 0;
+                        // Its own in the first run, if it is that one.
+                        pairs[at % 3].change(outer, false, || {
+                            runs += 1;
+                            if runs == 1 || at % 3 != (at / 3) % 3 {
+                                std::thread::yield_now();
+                                pairs[(at / 3) % 3].change(inner, round % 16 == 0, std::thread::yield_now);
+                            }
+                        });
+                    }
+                });
+            }
+        });
+        pairs.iter().for_each(Pair::check);
+    });
+}

@@ -46,6 +46,12 @@ program='half a program'
 "$raddle" flash --board microbit -o "$folder/raw.bin" "$folder/x.rbc" > "$folder/fits"
 dd of="$folder/raw.bin" bs=1 seek="$code" count=0 status=none
 raw 'raddle: no bytecode of this version'
+program='reals, which this image has not'
+mkdir "$folder/plain"
+cp "$images/microbit.img" "$folder/plain/microbit-reals.img"
+RADDLE_BOARDS=$folder/plain "$raddle" flash --board microbit -o "$folder/raw.bin" boards/programs/reals.occ \
+  > "$folder/fits"
+raw 'raddle: it has reals, and this image has none'
 
 on_board() {
   board=$1

@@ -8,6 +8,7 @@
 //!
 //! Cargo, git, apt and the tools that the groups in `groups` name run as programs.
 
+mod alloc;
 mod bench;
 mod boards;
 mod conformance;
@@ -79,6 +80,8 @@ enum Command {
     Pthreads(pthreads::PthreadsArgs),
     /// Build the library that `raddle exec --itm` gives programs with gcc's transactions, beside `raddle`
     Itm(itm::ItmArgs),
+    /// Build the library that `raddle alloc run` gives programs, or run the long proofs of the allocator
+    Alloc(alloc::AllocArgs),
     /// Build the playground: occam in a browser, one page that needs no server
     Playground(playground::PlaygroundArgs),
     /// Build the images of the machine for boards, beside `raddle`, which `raddle flash` puts programs behind
@@ -164,6 +167,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Install(args) => install::run(&args),
         Command::Pthreads(args) => pthreads::run(&args),
         Command::Itm(args) => itm::run(&args),
+        Command::Alloc(args) => alloc::run(&args),
         Command::Playground(args) => playground::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Site(args) => site::run(&args),

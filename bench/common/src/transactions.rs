@@ -1,8 +1,9 @@
-//! Owns: what transactions are measured on, whoever runs them: a counter, a transfer, 16 reads, a bank.
+//! Owns: what transactions are measured on, whoever runs them: a counter, a transfer, 16 reads, a bank, its audit.
 //! May use: `raddle-measure`.
 //! Never: a transaction.
 
 use raddle_measure::{Job, Sample};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Accounts of the bank, and what is in each.
 pub const ACCOUNTS: usize = 1024;
@@ -74,8 +75,34 @@ pub fn run<T: Transactions>(
                 each
             }))
         }
+        "audit" => {
+            let bank = std::sync::Arc::new((T::new(ACCOUNTS, BALANCE), AtomicBool::new(false)));
+            let audits = each * threads;
+            job.plan.time(audits, || {
+                let bank = bank.clone();
+                bank.1.store(false, Ordering::Relaxed);
+                on_threads(
+                    threads,
+                    std::sync::Arc::new(move |thread| audit(&bank.0, &bank.1, thread, audits)),
+                )
+            })
+        }
         other => Err(format!("no form is called {other}")),
     }
+}
+
+/// The first thread audits, so often; the others move money until it is done.
+fn audit<T: Transactions>(bank: &T, is_over: &AtomicBool, thread: u64, audits: u64) -> u64 {
+    if thread == 0 {
+        (0..audits).for_each(|_| assert_eq!(bank.sum(), ACCOUNTS as i64 * BALANCE, "a sum that never was"));
+        is_over.store(true, Ordering::Relaxed);
+        return audits;
+    }
+    for round in (0..).take_while(|_| !is_over.load(Ordering::Relaxed)) {
+        let (from, to) = transfer(thread, round);
+        bank.transfer(from, to);
+    }
+    0
 }
 
 /// As [`run`], on OS threads.

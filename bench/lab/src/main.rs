@@ -62,6 +62,8 @@ enum LabCommand {
     Warehouse(LabOptions),
     /// Unmodified programs with POSIX threads, on NPTL and on Raddle
     Pthreads(LabOptions),
+    /// Transactions: by versions, by locks, by the crates stm and fast-stm, by libitm
+    Stm(LabOptions),
     /// All experiments in common rounds, and the simulation
     All(LabOptions),
     /// Simulate more workers than this machine has cores, and compare the model with real runs
@@ -208,6 +210,7 @@ fn main() -> ExitCode {
         LabCommand::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options, false),
         LabCommand::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options, false),
         LabCommand::Pthreads(options) => carry_out(&EXPERIMENTS[4..5], &options, false),
+        LabCommand::Stm(options) => carry_out(&EXPERIMENTS[5..6], &options, false),
         LabCommand::All(options) => carry_out(EXPERIMENTS, &options, true),
         LabCommand::Simulate(simulation) => simulation.carry_out(),
         LabCommand::Rivals => Ok(rivals::build()),

@@ -672,7 +672,8 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "stm",
         program: "stm",
-        what: "transactions: a counter, a transfer, 16 reads, a bank of 1024 accounts; std locks a mutex for each",
+        what: "transactions: a counter, a transfer, 16 reads, a bank of 1024 accounts, its audit beside transfers; std \
+               locks a mutex for each",
         variants: &[
             always("form=counter,threads=1,rounds=100000").workers(ONE),
             always("form=transfer,threads=1,rounds=100000").workers(ONE),
@@ -680,8 +681,17 @@ pub const BENCHES: &[Bench] = &[
             always("form=counter,threads=2,rounds=100000").workers(TWO),
             always("form=bank,threads=2,rounds=100000").workers(TWO),
             always("form=bank,threads=64,rounds=100000").workers(TWO),
+            always("form=audit,threads=3,rounds=300").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("light", BOTH), ("std", BOTH), ("stm", BOTH), ("fast-stm", BOTH)],
+        runtimes: &[
+            ("raddle", BOTH),
+            ("light", BOTH),
+            ("std", BOTH),
+            ("stm", BOTH),
+            ("fast-stm", BOTH),
+            ("libitm", BOTH),
+            ("itm", BOTH),
+        ],
         checksum: locked,
         ..USUAL
     },

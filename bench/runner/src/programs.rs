@@ -82,8 +82,8 @@ impl Tree {
             Built::Ghc => foreign::ghc(workload),
             Built::Erlang => foreign::erlang(workload),
             Built::Cpp(library) => foreign::cpp(workload, of, library),
-            Built::C => foreign::c(workload, runtime),
-            Built::Preloaded(other) => foreign::preloaded(workload, runtime, other),
+            Built::C(options) => foreign::c(workload, runtime, options),
+            Built::Preloaded(library) => foreign::preloaded(workload, runtime, library),
         }
     }
 

@@ -23,11 +23,10 @@ pub enum Built {
     Ghc,
     Erlang,
     Cpp(Library),
-    /// In C, with the POSIX threads of the C library.
-    C,
-    /// The program of another runtime in C, run with Raddle's library for POSIX threads: a script that names it in
-    /// [`PRELOAD`].
-    Preloaded(&'static str),
+    /// In C, with the POSIX threads of the C library, compiled with these options.
+    C(&'static [&'static str]),
+    /// The program of another runtime in C, run with a library of Raddle's.
+    Preloaded(Preloaded),
 }
 
 /// A library of C++: a header to detect it, the Debian package, compiler options.
@@ -69,16 +68,35 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "kernel", title: "the kernel", built: Built::Rust },
     Runtime { name: "stm", title: "stm", built: Built::Rust },
     Runtime { name: "fast-stm", title: "fast-stm", built: Built::Rust },
+    Runtime { name: "itm", title: "gcc's transactions on Raddle", built: Built::Preloaded(ITM) },
+    Runtime { name: "libitm", title: "libitm", built: Built::C(&["-fgnu-tm"]) },
     Runtime { name: "crossbeam", title: "crossbeam", built: Built::Rust },
-    Runtime { name: "pthreads", title: "POSIX threads on Raddle", built: Built::Preloaded("nptl") },
-    Runtime { name: "nptl", title: "NPTL", built: Built::C },
+    Runtime { name: "pthreads", title: "POSIX threads on Raddle", built: Built::Preloaded(PTHREADS) },
+    Runtime { name: "nptl", title: "NPTL", built: Built::C(&[]) },
 ];
 
 /// The environment variable that tells a program which variant of its runtime it is to use.
 pub const VARIANT: &str = "BENCH_VARIANT";
 
+/// A program in C with a library of Raddle's: a script starts it, with as many workers as are asked for.
+#[derive(Clone, Copy)]
+pub struct Preloaded {
+    /// The runtime whose program it is.
+    pub of: &'static str,
+    /// The command of `cargo xtask` that builds the library, and the library's file.
+    pub command: &'static str,
+    pub library: &'static str,
+    /// The environment variable by which the program, or the loader, gets the library's path.
+    pub variable: &'static str,
+}
+
+const PTHREADS: Preloaded =
+    Preloaded { of: "nptl", command: "pthreads", library: "libraddle_pthread.so", variable: PRELOAD };
+const ITM: Preloaded =
+    Preloaded { of: "libitm", command: "itm", library: "libraddle_itm.so", variable: "LD_PRELOAD" };
+
 /// The environment variable that names the library which a program in C has to be given, or give to what it starts.
-pub const PRELOAD: &str = "BENCH_PRELOAD";
+const PRELOAD: &str = "BENCH_PRELOAD";
 
 /// The runtime whose programs are run for `name`: another one's if it is a variant of that.
 pub fn program_of(name: &str) -> &str {

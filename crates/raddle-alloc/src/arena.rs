@@ -1,5 +1,5 @@
 //! Owns: arenas: ranges of 32 MiB, their slices, and the hints at pages that were left.
-//! May use: `class`, `page`, `protocol::bits`, `system`.
+//! May use: `class`, `page`, `protocol::bits`, `spare`, `system`.
 //! Never: a heap.
 //!
 //! An arena is never unmapped; the kernel gets the memory of slices back that have been free for a while (`purge`). Its
@@ -16,17 +16,20 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use crate::class::CLASSES;
-use crate::page::{Page, SLICE};
+use crate::page::{self, Page, SLICE};
 use crate::protocol::bits;
-use crate::system;
+use crate::{spare, system};
 
 /// What an arena's address is a multiple of, and its size.
 pub(crate) const ARENA: usize = 32 << 20;
 const SLICES: usize = ARENA / SLICE;
 const WORDS: usize = SLICES / 64;
+/// What an arena has where there is no address space for a whole one.
+const FEW_SLICES: usize = 16;
 /// The slices of the header.
 pub(crate) const HEADER: usize = 2;
 const ARENAS_MAX: usize = 1 << 16;
+const _: () = assert!(ARENA as u64 == spare::ALIGN);
 
 /// The header of an arena, or of a mapping that is one block.
 #[repr(C, align(64))]
@@ -38,6 +41,8 @@ pub(crate) struct Arena {
     /// What has been free since the last purge.
     aged: [AtomicU64; WORDS],
     number: AtomicUsize,
+    /// How many slices it has: fewer than others where the address space was short.
+    slices: AtomicUsize,
     /// Where the mapping begins, and how long it is: of a block that has one.
     mapping: AtomicPtr<u8>,
     mapping_bytes: AtomicUsize,
@@ -49,12 +54,13 @@ pub(crate) struct Arena {
 
 const _: () = assert!(size_of::<Arena>() <= HEADER * SLICE);
 
-static ARENAS: [AtomicPtr<Arena>; ARENAS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; ARENAS_MAX];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+pub(crate) static ARENAS: [AtomicPtr<Arena>; ARENAS_MAX] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; ARENAS_MAX];
+pub(crate) static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Which arenas may have a free slice: hints.
 static ROOM: [AtomicU64; ARENAS_MAX / 64] = [const { AtomicU64::new(0) }; ARENAS_MAX / 64];
 /// How many pages of each class were left: a hint.
-static LEFT: [AtomicUsize; CLASSES] = [const { AtomicUsize::new(0) }; CLASSES];
+pub(crate) static LEFT: [AtomicUsize; CLASSES] = [const { AtomicUsize::new(0) }; CLASSES];
 
 /// The header below an address that is a block's.
 ///
@@ -109,16 +115,71 @@ fn all() -> impl Iterator<Item = &'static Arena> {
     (0..count()).filter_map(arena)
 }
 
-/// Whether a block may begin there: in an arena behind its header, or behind a header of its own.
-pub(crate) fn may_hold(block: *mut u8) -> bool {
+/// What lies at an address that somebody calls a block's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockPlace {
+    /// Nothing that this allocator has given out, as far as one can see.
+    Foreign,
+    /// Not the beginning of a block, but a later part of a large one.
+    Inner,
+    /// A large block was there, and has been freed.
+    Gone,
+    /// The beginning of a large block.
+    Large,
+    /// A page with blocks of a class.
+    Page,
+}
+
+/// Looks what lies there, whatever the address: for the hardened mode, and slow.
+pub(crate) fn place_of(block: *mut u8) -> BlockPlace {
     // SAFETY: only the address is used.
     let header = unsafe { header_of(block) };
-    all().any(|arena| ptr::eq(arena, header) && block.addr() - header.addr() >= HEADER * SLICE)
-        || system::is_mapped(header.cast()) && {
-            // SAFETY: it is mapped.
-            let (mapping, bytes) = unsafe { mapping_of(header) };
-            ptr::eq(mapping, header.cast()) && bytes > HEADER * SLICE
+    match all().find(|arena| ptr::eq(*arena, header)) {
+        Some(arena) => arena.place_of((block.addr() - header.addr()) / SLICE, block),
+        None => mapped_place(header, block),
+    }
+}
+
+fn mapped_place(header: *mut Arena, block: *mut u8) -> BlockPlace {
+    if !system::is_readable(header.wrapping_byte_add(std::mem::offset_of!(Arena, mapping)).cast()) {
+        return BlockPlace::Foreign;
+    }
+    // SAFETY: it can be read.
+    let (mapping, bytes) = unsafe { mapping_of(header) };
+    if !ptr::eq(mapping, header.cast()) || bytes <= HEADER * SLICE {
+        return BlockPlace::Foreign;
+    }
+    // SAFETY: a mapping with a header is there.
+    let is_first = unsafe { slice_of::<'static>(block) }.class() == page::HUGE;
+    if is_first && block.addr().is_multiple_of(SLICE) { BlockPlace::Large } else { BlockPlace::Inner }
+}
+
+impl Arena {
+    fn place_of(&self, index: usize, block: *mut u8) -> BlockPlace {
+        let is_free = |index: usize| self.free[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1;
+        let slices = self.slices.load(Ordering::Relaxed);
+        if index < HEADER || index >= slices {
+            return BlockPlace::Foreign;
         }
+        let page = &self.pages[index];
+        if is_free(index) {
+            let was_large = page.class() == page::GONE && block.addr().is_multiple_of(SLICE);
+            return if was_large { BlockPlace::Gone } else { BlockPlace::Foreign };
+        }
+        let holds = |first: &usize| {
+            let page = &self.pages[*first];
+            page.class() == page::LARGE && !is_free(*first) && first + page.slices() > index
+        };
+        if (HEADER..index).rev().any(|first| holds(&first)) {
+            return BlockPlace::Inner;
+        }
+        match page.class() {
+            page::LARGE if block.addr().is_multiple_of(SLICE) => BlockPlace::Large,
+            page::LARGE => BlockPlace::Inner,
+            class if usize::from(class) < CLASSES => BlockPlace::Page,
+            _ => BlockPlace::Foreign,
+        }
+    }
 }
 
 /// Slices that were taken.
@@ -150,17 +211,26 @@ fn take_there(count: usize, align: usize, seed: usize) -> Option<Slices> {
     None
 }
 
-/// Maps an arena and takes the slices there.
+/// Maps an arena and takes the slices there. Where a whole one is refused, by kernel or limit, it has few slices.
 fn grow(count: usize, align: usize) -> Option<Slices> {
-    let place = system::map(ARENA, ARENA, 0).cast::<Arena>();
+    let first = HEADER.next_multiple_of(align);
+    if first + count > SLICES {
+        return None;
+    }
+    let mut slices = SLICES;
+    let mut place = spare::map(ARENA, ARENA, 0);
+    if place.is_null() {
+        slices = (first + count).next_multiple_of(FEW_SLICES).min(SLICES);
+        place = spare::map(slices * SLICE, ARENA, 0);
+    }
+    let place = place.cast::<Arena>();
     // SAFETY: the header is zeroed memory of ours, of which each field is a value.
     let arena: &'static Arena = unsafe { place.as_ref() }?;
-    arena.free.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
-    bits::take_run(&arena.free, 0, HEADER);
-    let first = HEADER.next_multiple_of(align);
-    let fits = first + count <= SLICES && bits::take_run(&arena.free, first, count);
+    arena.slices.store(slices, Ordering::Relaxed);
+    bits::give(&arena.free, HEADER, slices - HEADER);
+    let taken = bits::take_run(&arena.free, first, count);
     publish(place, arena);
-    fits.then(|| arena.taken(first, count))
+    taken.then(|| arena.taken(first, count))
 }
 
 fn publish(place: *mut Arena, arena: &Arena) {
@@ -327,7 +397,7 @@ impl Arena {
 
 /// What is known of the arenas as a whole, as far as one can see while others are at work.
 pub(crate) struct Census {
-    pub(crate) arenas: usize,
+    pub(crate) arena_slices: usize,
     pub(crate) free_slices: usize,
     pub(crate) dirty_slices: usize,
     pub(crate) left_pages: usize,
@@ -336,25 +406,32 @@ pub(crate) struct Census {
     pub(crate) classes: [(usize, usize, usize); CLASSES],
 }
 
+impl Census {
+    /// Of no arena.
+    pub(crate) fn new(left_pages: usize) -> Census {
+        let classes = [(0, 0, 0); CLASSES];
+        Census { arena_slices: 0, free_slices: 0, dirty_slices: 0, left_pages, large_bytes: 0, classes }
+    }
+}
+
 /// Counts.
 pub(crate) fn census() -> Census {
     let left_pages = LEFT.iter().map(|left| left.load(Ordering::Relaxed)).sum();
-    let classes = [(0, 0, 0); CLASSES];
-    let mut census =
-        Census { arenas: 0, free_slices: 0, dirty_slices: 0, left_pages, large_bytes: 0, classes };
+    let mut census = Census::new(left_pages);
     all().for_each(|arena| arena.count_into(&mut census));
     census
 }
 
 impl Arena {
-    fn count_into(&self, census: &mut Census) {
+    pub(crate) fn count_into(&self, census: &mut Census) {
         let is_set = |words: &[AtomicU64; WORDS], index: usize| {
             words[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
         };
-        census.arenas += 1;
+        let all = self.slices.load(Ordering::Relaxed).min(SLICES);
+        census.arena_slices += all;
         let mut index = HEADER;
         // bounded: by the slices.
-        while index < SLICES {
+        while index < all {
             census.dirty_slices += usize::from(is_set(&self.dirty, index));
             if is_set(&self.free, index) {
                 census.free_slices += 1;
@@ -367,11 +444,12 @@ impl Arena {
             let inner = (index + 1)..(index + slices).min(SLICES);
             census.dirty_slices += inner.filter(|inner| is_set(&self.dirty, *inner)).count();
             index += slices;
-            if class < CLASSES && page.back() == 0 {
-                let (used, room) = page.used();
+            let (used, room) = page.used();
+            // Of a slice that was just taken nothing is known yet.
+            if class < CLASSES && page.back() == 0 && room > 0 {
                 let all = &mut census.classes[class];
                 *all = (all.0 + 1, all.1 + used as usize, all.2 + room as usize);
-            } else if page.class() == crate::page::LARGE {
+            } else if page.class() == page::LARGE {
                 census.large_bytes += page.slices() * SLICE;
             }
         }

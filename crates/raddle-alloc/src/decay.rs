@@ -1,11 +1,11 @@
 //! Owns: when free memory goes back to the kernel.
-//! May use: `arena`, `system`.
+//! May use: `arena`, `spare`, `system`.
 //! Never: a thread of its own: whoever passes by does it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{arena, system};
+use crate::{arena, spare, system};
 
 /// Slices that have been free for so long go back to the kernel; never, if it is `u64::MAX`.
 static DECAY_MS: AtomicU64 = AtomicU64::new(1000);
@@ -39,5 +39,6 @@ pub(crate) fn purge_if_due(seen: &Cell<u64>) {
     // One does it; nobody waits for it, and if it is stopped the next does it after the same time.
     if PURGED_MS.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
         arena::purge(decay == 0);
+        spare::purge(decay);
     }
 }

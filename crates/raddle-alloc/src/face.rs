@@ -1,12 +1,12 @@
 //! Owns: what programs and libraries call.
-//! May use: `arena`, `front`, `heap`, `page`, `thread`.
+//! May use: `arena`, `front`, `heap`, `page`, `profile`, `spare`, `thread`.
 //! Never: a decision.
 //!
 //! It is unsafe because it is an allocator.
 
 use std::alloc::{GlobalAlloc, Layout};
 
-use crate::{arena, front, thread};
+use crate::{arena, front, spare, thread};
 
 /// The allocator, for `#[global_allocator]`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +49,13 @@ fn aligned(size: usize, align: usize) -> *mut u8 {
 #[inline]
 pub fn allocate(size: usize) -> *mut u8 {
     front::allocate(size)
+}
+
+/// As [`allocate`]; but where the thread's cache has no such block, the answer is that of `otherwise`, which then calls
+/// [`allocate`], and may do something if there is no memory.
+#[inline(always)]
+pub fn allocate_or(size: usize, otherwise: impl FnOnce(usize) -> *mut u8) -> *mut u8 {
+    front::allocate_or(size, otherwise)
 }
 
 /// As [`allocate`], of zeroes.
@@ -95,17 +102,36 @@ pub unsafe fn usable_size(block: *mut u8) -> usize {
 
 /// Gives free memory back to the kernel at once; how many bytes.
 pub fn purge() -> usize {
-    arena::purge(true) * crate::page::SLICE
+    arena::purge(true) * crate::page::SLICE + spare::purge(0)
 }
 
 /// Leaves to others all that this OS thread's heap has: for a thread that is about to block for long. Its next
-/// allocation takes a heap again.
+/// allocation takes a heap again. Not for a signal handler: it may have interrupted an allocation that has just begun.
 pub fn leave_heap() {
     thread::leave_for_now();
+}
+
+/// Writes the heap profile to the file that the option `profile` names; false if there is none, or that fails.
+pub fn write_profile() -> bool {
+    crate::profile::write()
+}
+
+/// Lets others have all that this OS thread's heap has, if they need it before the thread allocates or frees again: for
+/// a thread that is about to sleep. Unlike [`leave_heap`] it costs some tens of instructions. Not for a signal handler
+/// either.
+///
+/// ```
+/// let word = String::from("kept");
+/// raddle_alloc::rest_heap();
+/// // A long sleep, of which another thread may make use.
+/// assert_eq!(word.clone(), "kept");
+/// ```
+pub fn rest_heap() {
+    thread::rest();
 }
 
 /// Whether this OS thread is at work in its heap, or was when a signal interrupted it. Who takes threads off their
 /// processor at any instruction must not do so then, if another may allocate on the same OS thread.
 pub fn is_in_heap() -> bool {
-    thread::heap().is_some_and(crate::heap::Heap::is_busy)
+    thread::own().is_some_and(crate::heap::Heap::is_busy)
 }

@@ -1,5 +1,5 @@
 //! Owns: the calls: which part of the allocator serves a request.
-//! May use: `arena`, `class`, `hardened`, `heap`, `large`, `orphan`, `page`, `thread`.
+//! May use: `arena`, `class`, `hardened`, `heap`, `large`, `orphan`, `page`, `profile`, `registry`, `rested`, `thread`.
 //! Never: `errno`; the C library's names.
 //!
 //! The usual calls are compiled to a dozen instructions without an atomic one: the class from a table, the thread's
@@ -14,7 +14,7 @@ use crate::class::{self, CLASS_SIZE_MAX, CLASSES, TABLE_MAX, size_of_class};
 use crate::heap::Heap;
 use crate::large::{self, Fresh};
 use crate::page::{Block, SLICE};
-use crate::{hardened, orphan, thread};
+use crate::{hardened, orphan, profile, registry, rested, thread};
 
 /// `size` bytes at a multiple of 16; null if there is no memory. Nought bytes have an address of their own.
 #[inline(always)]
@@ -24,40 +24,84 @@ pub(crate) fn allocate(size: usize) -> *mut u8 {
 
 #[inline(always)]
 fn allocate_class(class: usize) -> *mut u8 {
-    if let Some(work) = thread::heap().and_then(Heap::work) {
-        let block = work.pop(class);
+    let block = allocate_cached(class);
+    if block.is_null() { allocate_slowly(class) } else { block }
+}
+
+/// A block of the thread's cache; null if there is none, or no cache.
+#[inline(always)]
+fn allocate_cached(class: usize) -> *mut u8 {
+    thread::heap().and_then(Heap::work).map_or(ptr::null_mut(), |work| work.pop(class).cast())
+}
+
+/// As [`allocate`], for who has to do something where there is no memory: `otherwise` is the way out of the usual path,
+/// which so needs no frame.
+#[inline(always)]
+pub(crate) fn allocate_or(size: usize, otherwise: impl FnOnce(usize) -> *mut u8) -> *mut u8 {
+    if size <= TABLE_MAX {
+        let block = allocate_cached(class::class_of_small(size));
         if !block.is_null() {
-            return block.cast();
+            return block;
         }
     }
-    allocate_slowly(class)
+    otherwise(size)
 }
 
 fn allocate_more(size: usize) -> *mut u8 {
     if size <= CLASS_SIZE_MAX {
         return allocate_class(class::class_of(size));
     }
-    large::allocate(size, SLICE, seed()).block
+    large(size, SLICE).block
 }
 
+/// A large block, and a sample of the profile if it is one's turn.
+fn large(size: usize, align: usize) -> Fresh {
+    let samples = if profile::is_on() {
+        thread::heap_or_take().and_then(Heap::work).map_or(0, |work| work.samples(size))
+    } else {
+        0
+    };
+    sampled(size, align, samples)
+}
+
+fn sampled(size: usize, align: usize, samples: u32) -> Fresh {
+    let fresh = large::allocate(size, align, seed());
+    if samples > 0 && !fresh.block.is_null() {
+        // SAFETY: a large block was just given out there.
+        profile::mark(unsafe { slice_of(fresh.block) }, size, samples);
+    }
+    fresh
+}
+
+// PERF: by C's convention, as `HeapWork::flush`.
 #[cold]
 #[inline(never)]
-fn allocate_slowly(class: usize) -> *mut u8 {
+extern "C" fn allocate_slowly(class: usize) -> *mut u8 {
     match thread::heap_or_take().and_then(Heap::work) {
-        Some(work) => work.refill(class).cast(),
+        Some(work) => {
+            let samples = if profile::is_on() { work.samples(size_of_class(class)) } else { 0 };
+            if samples == 0 {
+                if registry::any_rests() && work.lacks_pages(class) {
+                    rested::leave_one();
+                }
+                return work.refill(class).cast();
+            }
+            drop(work);
+            sampled(size_of_class(class), SLICE, samples).block
+        }
         None => orphan::allocate(class, seed()).cast(),
     }
 }
 
 /// Where threads begin to look for slices.
 fn seed() -> usize {
-    thread::heap().map_or(0, |heap| heap.number.load(std::sync::atomic::Ordering::Relaxed) as usize)
+    thread::own().map_or(0, |heap| heap.number.load(std::sync::atomic::Ordering::Relaxed) as usize)
 }
 
 /// As [`allocate`], of zeroes.
 pub(crate) fn allocate_zeroed(size: usize) -> *mut u8 {
     if size > CLASS_SIZE_MAX {
-        return cleared(large::allocate(size, SLICE, seed()), size);
+        return cleared(large(size, SLICE), size);
     }
     cleared(Fresh { block: allocate(size), zeroed: false }, size)
 }
@@ -78,7 +122,7 @@ pub(crate) fn allocate_aligned(size: usize, align: usize) -> *mut u8 {
     if size <= CLASS_SIZE_MAX && align <= CLASS_SIZE_MAX {
         return allocate_class(class::class_aligned(size, align));
     }
-    large::allocate(size, align, seed()).block
+    large(size, align).block
 }
 
 /// As [`allocate_aligned`], of zeroes.
@@ -89,7 +133,7 @@ pub(crate) fn allocate_aligned_zeroed(size: usize, align: usize) -> *mut u8 {
     if size <= CLASS_SIZE_MAX && align <= CLASS_SIZE_MAX {
         return cleared(Fresh { block: allocate_aligned(size, align), zeroed: false }, size);
     }
-    cleared(large::allocate(size, align, seed()), size)
+    cleared(large(size, align), size)
 }
 
 /// Gives a block back; null is none.
@@ -108,7 +152,7 @@ pub(crate) unsafe fn free(block: *mut u8) {
         if class < CLASSES {
             // SAFETY: passed on.
             if unsafe { work.put(class, block.cast()) } {
-                work.flush(class);
+                return work.flush(class);
             }
             return;
         }
@@ -119,9 +163,10 @@ pub(crate) unsafe fn free(block: *mut u8) {
 
 /// # Safety
 /// As for [`free`].
+// PERF: as `allocate_slowly`.
 #[cold]
 #[inline(never)]
-unsafe fn free_slowly(block: *mut u8) {
+unsafe extern "C" fn free_slowly(block: *mut u8) {
     if hardened::is_on() {
         hardened::check_pointer(block);
     }
@@ -149,6 +194,9 @@ unsafe fn free_slowly(block: *mut u8) {
 /// # Safety
 /// It is of this allocator, and not given back.
 pub(crate) unsafe fn usable_size(block: *mut u8) -> usize {
+    if hardened::is_on() {
+        hardened::check_used(block);
+    }
     // SAFETY: passed on.
     let slice = unsafe { slice_of(block) };
     let class = usize::from(slice.class());
@@ -165,9 +213,6 @@ pub(crate) unsafe fn usable_size(block: *mut u8) -> usize {
 /// # Safety
 /// It is of this allocator and not given back, and has the alignment.
 pub(crate) unsafe fn reallocate(block: *mut u8, size: usize, align: usize) -> *mut u8 {
-    if hardened::is_on() {
-        hardened::check_pointer(block);
-    }
     // SAFETY: passed on.
     let have = unsafe { usable_size(block) };
     if size <= have && (size >= have / 2 || have <= 64) {

@@ -1,5 +1,5 @@
 //! Owns: the hardened mode: what is known of each block, and what is said when a program misuses one.
-//! May use: `arena`, `class`, `page`, `system`, `libc`.
+//! May use: `arena`, `calls`, `class`, `page`, `system`, `libc`.
 //! Never: a cost where it is off: only paths without a heap ask for it, and where it is on no thread has one.
 //!
 //! Beside each page lies a table with an entry for each block, mapped when the page first gives one out: whether the
@@ -10,12 +10,12 @@
 //!
 //! It is unsafe because it reads blocks, and walks stacks.
 
-use std::ffi::{c_int, c_void};
 use std::fmt::{self, Write as _};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use crate::arena;
+use crate::arena::{self, BlockPlace};
+use crate::calls::calls;
 use crate::class::size_of_class;
 use crate::page::{Block, Page};
 use crate::system::{self, Standard};
@@ -34,6 +34,8 @@ pub(crate) fn turn_on() {
 
 const CALLS: usize = 8;
 const FILL: u8 = 0xdf;
+const MIDDLE: &str = "a pointer into the middle of a block is freed";
+const USED_AFTER: &str = "realloc or malloc_usable_size of a block after it was freed";
 const UNUSED: usize = 0;
 const IN_USE: usize = 1;
 const FREED: usize = 2;
@@ -47,42 +49,18 @@ struct Calls([AtomicUsize; CALLS]);
 #[repr(C)]
 pub(crate) struct Entry {
     state: AtomicUsize,
+    /// The link of a free block, once more: what was written over the block itself does not reach this.
+    link: AtomicPtr<Block>,
     allocated: Calls,
     freed: Calls,
-}
-
-unsafe extern "C" {
-    fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, walk: *mut c_void) -> c_int;
-    fn _Unwind_GetIP(context: *mut c_void) -> usize;
-}
-
-struct Walk<'c> {
-    calls: &'c Calls,
-    found: usize,
-}
-
-extern "C" fn each_call(context: *mut c_void, walk: *mut c_void) -> c_int {
-    const STOP: c_int = 5;
-    // SAFETY: it is what `Calls::set` gave to the walk.
-    let walk = unsafe { &mut *walk.cast::<Walk<'_>>() };
-    // SAFETY: the context is the walk's.
-    let at = unsafe { _Unwind_GetIP(context) };
-    if walk.found == CALLS || at == 0 {
-        return STOP;
-    }
-    walk.calls.0[walk.found].store(at, Ordering::Relaxed);
-    walk.found += 1;
-    0
 }
 
 impl Calls {
     /// Those that have led here.
     #[inline(never)]
     fn set(&self) {
-        let mut walk = Walk { calls: self, found: 0 };
-        // SAFETY: the function is called with the walk while this call lasts.
-        unsafe { _Unwind_Backtrace(each_call, (&raw mut walk).cast()) };
-        self.0[walk.found..].iter().for_each(|call| call.store(0, Ordering::Relaxed));
+        let found = calls::<CALLS>();
+        self.0.iter().zip(found).for_each(|(call, found)| call.store(found, Ordering::Relaxed));
     }
 }
 
@@ -134,16 +112,51 @@ fn entry(page: &Page, block: *mut Block) -> Option<&'static Entry> {
     let size = size_of_class(usize::from(page.class()));
     let offset = block.addr().wrapping_sub(page.start().addr());
     if !offset.is_multiple_of(size) {
-        complain("a pointer into the middle of a block is freed", block.addr(), None, true);
+        complain(MIDDLE, block.addr(), None, true);
     }
     table(page)?.get(offset / size)
 }
 
 /// Holds a pointer that a program gives back against the arenas.
 pub(crate) fn check_pointer(block: *mut u8) {
-    if !block.addr().is_multiple_of(16) || !arena::may_hold(block) {
-        complain("a pointer is freed that this allocator has not given out", block.addr(), None, true);
+    let what = match arena::place_of(block) {
+        BlockPlace::Large => return,
+        BlockPlace::Page if has_been_given(block) => return,
+        BlockPlace::Gone => "a large block is freed twice",
+        BlockPlace::Inner => MIDDLE,
+        BlockPlace::Page | BlockPlace::Foreign => "a pointer is freed that this allocator has not given out",
+    };
+    complain(what, block.addr(), None, true);
+}
+
+/// Holds a pointer that a program calls a block in use against the arenas, and against what is known of it.
+pub(crate) fn check_used(block: *mut u8) {
+    let what = match arena::place_of(block) {
+        BlockPlace::Large => return,
+        BlockPlace::Page if has_been_given(block) => return check_state(block),
+        BlockPlace::Gone => USED_AFTER,
+        BlockPlace::Inner | BlockPlace::Page | BlockPlace::Foreign => {
+            "realloc or malloc_usable_size of a pointer that this allocator has not given out"
+        }
+    };
+    complain(what, block.addr(), None, false);
+}
+
+fn check_state(block: *mut u8) {
+    // SAFETY: a page is there.
+    let page = unsafe { arena::page_of(block) };
+    let entry = entry(page, block.cast());
+    if entry.is_some_and(|entry| entry.state.load(Ordering::Relaxed) == FREED) {
+        complain(USED_AFTER, block.addr(), entry, false);
     }
+}
+
+/// Whether the part of the page in which the address lies was ever given out.
+fn has_been_given(block: *mut u8) -> bool {
+    // SAFETY: a page is there.
+    let page = unsafe { arena::page_of(block) };
+    let size = size_of_class(usize::from(page.class()));
+    block.addr().wrapping_sub(page.start().addr()) / size < page.carved()
 }
 
 /// A block of the page is about to be given out.
@@ -160,12 +173,25 @@ pub(crate) fn gives(page: &Page, block: *mut Block) {
     entry.allocated.set();
 }
 
-/// Whether a link leads to a block of its page.
+/// Notes the link of a block that is being given back.
+pub(crate) fn links(page: &Page, block: *mut Block, next: *mut Block) {
+    if let Some(entry) = entry(page, block) {
+        entry.link.store(next, Ordering::Relaxed);
+    }
+}
+
+/// Whether a link is what it was when the block was freed; whether it leads to a block of its page, if that was before
+/// the mode was on.
 pub(crate) fn check_link(page: &Page, block: *mut Block, next: *mut Block) {
     let size = size_of_class(usize::from(page.class()));
     let offset = next.addr().wrapping_sub(page.start().addr());
-    if !next.is_null() && (!offset.is_multiple_of(size) || offset / size >= page.used().1 as usize) {
-        complain("the link in a free block was overwritten", block.addr(), entry(page, block), false);
+    let leads_there = next.is_null() || offset.is_multiple_of(size) && offset / size < page.carved();
+    let entry = entry(page, block);
+    let is_it = entry.is_none_or(|entry| {
+        entry.state.load(Ordering::Relaxed) != FREED || ptr::eq(entry.link.load(Ordering::Relaxed), next)
+    });
+    if !leads_there || !is_it {
+        complain("the link in a free block was overwritten", block.addr(), entry, false);
     }
 }
 

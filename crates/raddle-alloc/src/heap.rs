@@ -1,5 +1,5 @@
 //! Owns: a thread's heap: its cache of blocks, and the pages that it holds.
-//! May use: `arena`, `class`, `decay`, `hardened`, `page`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`, `protocol::rest`.
 //! Never: another thread's heap; a wait.
 //!
 //! **The cache** is a list of free blocks for each class, of whatever pages. An allocation takes the first, a free
@@ -23,7 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fen
 use crate::arena::{self, Arena, page_of};
 use crate::class::{CLASSES, size_of_class};
 use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
-use crate::{decay, hardened};
+use crate::protocol::rest::RestWord;
+use crate::{decay, hardened, profile};
 
 /// Blocks above this have pages of eight slices.
 const SMALL_BYTES_MAX: usize = 8 << 10;
@@ -41,8 +42,8 @@ pub(crate) const fn slices_of_class(class: usize) -> usize {
 /// How many blocks of the class a cache keeps.
 pub(crate) const fn cached_most(class: usize) -> u32 {
     let most = CACHE_BYTES / size_of_class(class);
-    if most > 256 {
-        256
+    if most > 512 {
+        512
     } else if most < 2 {
         2
     } else {
@@ -84,6 +85,16 @@ pub(crate) struct Counts {
     pub(crate) freed_pages: AtomicU64,
 }
 
+impl Counts {
+    /// All of them, in the order in which they stand above.
+    pub(crate) fn all(&self) -> [u64; 7] {
+        let Counts { refills, flushes, returned_blocks, returned_batches, .. } = self;
+        let Counts { adopted_pages, fresh_pages, freed_pages, .. } = self;
+        [refills, flushes, returned_blocks, returned_batches, adopted_pages, fresh_pages, freed_pages]
+            .map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
 /// Only the heap's thread counts; others look.
 fn count(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
@@ -97,9 +108,15 @@ pub(crate) struct Heap {
     /// Its number among the records, and the link of those that wait.
     pub(crate) number: AtomicU32,
     pub(crate) next: AtomicU32,
+    /// Whose it is while its thread rests, and since when that rests.
+    pub(crate) rest: RestWord,
+    pub(crate) rests_since_ms: AtomicU64,
     tick: Cell<u32>,
     purged_ms: Cell<u64>,
     swept: Cell<u32>,
+    /// So many bytes until the next sample of the profile; and what random numbers are made of.
+    sample_in: Cell<i64>,
+    sample_random: Cell<u32>,
     bins: [Bin; CLASSES],
     lists: [List; CLASSES],
     pub(crate) counts: Counts,
@@ -171,9 +188,24 @@ impl HeapWork<'_> {
         count > bin.limit.get()
     }
 
-    /// A block of a class whose cache is empty; null if there is no memory.
+    /// How many samples of the profile an allocation of this size is.
+    pub(crate) fn samples(&self, size: usize) -> u32 {
+        let Heap { sample_in, sample_random, .. } = self.0;
+        let (left, random, samples) = profile::count_down(sample_in.get(), sample_random.get(), size);
+        sample_in.set(left);
+        sample_random.set(random);
+        samples
+    }
+
+    /// Whether a refill would have to look for pages elsewhere.
+    pub(crate) fn lacks_pages(&self, class: usize) -> bool {
+        self.0.lists[class].first().is_none()
+    }
+
+    /// A block of a class whose cache is empty; null if there is no memory. The work in the heap is over then.
     #[cold]
-    pub(crate) fn refill(&self, class: usize) -> *mut Block {
+    #[inline(never)]
+    pub(crate) fn refill(self, class: usize) -> *mut Block {
         let block = self.pop(class);
         if !block.is_null() {
             return block;
@@ -279,9 +311,14 @@ impl HeapWork<'_> {
 
 /// What goes back.
 impl HeapWork<'_> {
-    /// Gives most of a cache that has grown too long back to its pages, the oldest blocks.
+    /// Gives most of a cache that has grown too long back to its pages, the oldest blocks. The work in the heap is over
+    /// then.
+    // PERF: by value, and by C's convention, as no panic leaves it: the usual path jumps here, and has no frame
+    // (bench/malloc, pair).
     #[cold]
-    pub(crate) fn flush(&self, class: usize) {
+    #[inline(never)]
+    #[allow(improper_ctypes_definitions, reason = "no C calls it")]
+    pub(crate) extern "C" fn flush(self, class: usize) {
         count(&self.0.counts.flushes, 1);
         let bin = &self.0.bins[class];
         let keep = cached_most(class) / 4;

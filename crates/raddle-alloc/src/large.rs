@@ -1,5 +1,5 @@
 //! Owns: blocks that are a run of slices, and blocks with a mapping of their own.
-//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `system`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`, `spare`, `system`.
 //! Never: a heap.
 //!
 //! It is unsafe because it reads headers and gives memory back.
@@ -8,7 +8,7 @@ use std::ptr;
 
 use crate::arena::{self, ARENA, HEADER, header_of, slice_of};
 use crate::page::{HUGE, Page, SLICE};
-use crate::{decay, hardened, page, system};
+use crate::{decay, hardened, page, profile, spare, system};
 
 /// The largest run: above it a block has a mapping of its own.
 pub(crate) const RUN_BYTES_MAX: usize = 240 * SLICE;
@@ -56,8 +56,13 @@ fn map(size: usize, align: usize) -> Fresh {
     }
     let lead = lead(align);
     let bytes = lead + size.next_multiple_of(system::OS_PAGE);
+    if align <= ARENA
+        && let Some((mapping, bytes)) = spare::take(bytes)
+    {
+        return Fresh { block: init(mapping, bytes, lead), zeroed: false };
+    }
     // The header has to be at a multiple of an arena's size, the block at one of `align`.
-    let mapping = if align > ARENA { system::map(bytes, align, lead) } else { system::map(bytes, ARENA, 0) };
+    let mapping = if align > ARENA { spare::map(bytes, align, lead) } else { spare::map(bytes, ARENA, 0) };
     if mapping.is_null() {
         return NONE;
     }
@@ -100,14 +105,23 @@ pub(crate) unsafe fn free(block: *mut u8, slice: &Page) {
     if slice.class() != HUGE {
         let count = slice.slices();
         set_guard(block, count, slice.guard(), true);
+        profile::unmark(slice);
         slice.init_alone(page::GONE, count);
         arena::give(slice, count);
         return decay::pass_by();
     }
     // SAFETY: passed on.
     let header = unsafe { header_of(block) };
+    profile::unmark(slice);
     // SAFETY: passed on.
     let (mapping, bytes) = unsafe { arena::mapping_of(header) };
+    // Hardened, a pointer into it has to lead nowhere.
+    if !hardened::is_on() {
+        slice.init_alone(page::GONE, 0);
+        if spare::keep(mapping, bytes) {
+            return decay::pass_by();
+        }
+    }
     // SAFETY: passed on.
     unsafe { system::unmap(mapping, bytes) };
 }
@@ -117,6 +131,21 @@ pub(crate) unsafe fn free(block: *mut u8, slice: &Page) {
 /// # Safety
 /// It is one, and the caller's.
 pub(crate) unsafe fn resize(block: *mut u8, slice: &Page, size: usize) -> *mut u8 {
+    // Whether it stays, moves or is copied: if it was a sample, it is another one now.
+    let samples = profile::unmark(slice);
+    // SAFETY: passed on.
+    let there = unsafe { resize_unmarked(block, slice, size) };
+    if samples > 0 {
+        // SAFETY: a block is there.
+        let slice = if there.is_null() { slice } else { unsafe { slice_of(there) } };
+        profile::mark_again(slice, size);
+    }
+    there
+}
+
+/// # Safety
+/// As for [`resize`].
+unsafe fn resize_unmarked(block: *mut u8, slice: &Page, size: usize) -> *mut u8 {
     if slice.class() == HUGE {
         // SAFETY: passed on.
         return unsafe { resize_mapping(block, size) };
@@ -166,7 +195,7 @@ unsafe fn move_mapping(mapping: *mut u8, old: usize, new: usize, lead: usize) ->
     if lead == ARENA {
         return ptr::null_mut(); // aligned to more than an arena: it is copied
     }
-    let to = system::map(new, ARENA, 0);
+    let to = spare::map(new, ARENA, 0);
     if to.is_null() {
         return to;
     }

@@ -30,6 +30,8 @@ mod protocol;
 #[cfg(not(loom))]
 mod arena;
 #[cfg(not(loom))]
+mod calls;
+#[cfg(not(loom))]
 mod class;
 #[cfg(not(loom))]
 mod front;
@@ -46,7 +48,13 @@ mod orphan;
 #[cfg(not(loom))]
 mod page;
 #[cfg(not(loom))]
+mod profile;
+#[cfg(not(loom))]
 mod registry;
+#[cfg(not(loom))]
+mod rested;
+#[cfg(not(loom))]
+mod spare;
 #[cfg(not(loom))]
 mod system;
 #[cfg(not(loom))]
@@ -54,6 +62,9 @@ mod thread;
 
 #[cfg(not(loom))]
 mod stats;
+
+#[cfg(not(loom))]
+mod peer;
 
 #[cfg(not(loom))]
 mod decay;
@@ -64,4 +75,11 @@ pub use face::*;
 #[cfg(not(loom))]
 pub use options::{UnknownOption, configure, refuse};
 #[cfg(not(loom))]
+pub use peer::statistics_of;
+#[cfg(not(loom))]
 pub use stats::{ClassStatistics, Statistics, report, statistics};
+
+/// The example of the page, which is found where this crate lies in the repository.
+#[cfg(doctest)]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ALLOC.md"))]
+mod page_of_the_manual {}

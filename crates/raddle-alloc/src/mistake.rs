@@ -38,6 +38,16 @@ pub(crate) enum Mistake {
     ForgetsTag,
     /// A record's link is not seen by who takes the record.
     RecordsRelaxed,
+    /// Who claims the heap of a thread that rests may not see what that thread did there.
+    RestsRelaxed,
+    /// As above, by the other side.
+    ClaimsRestRelaxed,
+    /// A word is put into a slot before what it stands for can be seen.
+    PutsRelaxed,
+    /// A word is taken out of a slot without looking whether it still is there.
+    TakesWordBlindly,
+    /// Who wakes takes its heap back without looking whether it still is its own.
+    WakesBlindly,
 }
 
 /// Whether the program is to make this mistake.

@@ -1,10 +1,10 @@
 //! Owns: what can be chosen, and how it is written.
-//! May use: `decay`, `hardened`, `system`, `thread`, `libc`, `raddle-syscall`.
+//! May use: `decay`, `hardened`, `profile`, `system`, `thread`, `libc`, `raddle-syscall`.
 //! Never: reading the environment; that is for who loads the allocator.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{decay, hardened, system, thread};
+use crate::{decay, hardened, profile, system, thread};
 
 static REPORTS: AtomicBool = AtomicBool::new(false);
 
@@ -32,10 +32,10 @@ struct Setting {
     set: fn(&str) -> bool,
 }
 
-const ALL: &str =
-    "decay, limit, huge_pages, hardened, stats, with commas between them, as in `decay=500,stats=on`";
+const ALL: &str = "decay, limit, huge_pages, hardened, stats, profile, profile_interval, with commas between them, \
+                   as in `decay=500,stats=on`";
 
-const SETTINGS: [Setting; 5] = [
+const SETTINGS: [Setting; 7] = [
     Setting {
         name: "decay",
         allowed: "decay=MILLISECONDS after which free memory goes back to the kernel, or decay=never",
@@ -82,6 +82,16 @@ const SETTINGS: [Setting; 5] = [
             }
             _ => false,
         },
+    },
+    Setting {
+        name: "profile",
+        allowed: "profile=FILE for the heap profile when the program ends; %p is the process id",
+        set: profile::turn_on,
+    },
+    Setting {
+        name: "profile_interval",
+        allowed: "profile_interval=BYTES from one sample to the next on average, as in `64K`; not 0",
+        set: |value| bytes(value).filter(|bytes| *bytes > 0).map(profile::set_interval).is_some(),
     },
 ];
 

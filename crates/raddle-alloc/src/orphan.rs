@@ -54,12 +54,18 @@ fn take_one(page: &Page, class: usize) -> Option<*mut Block> {
 pub(crate) unsafe fn free(block: *mut Block) {
     // SAFETY: passed on.
     let page = unsafe { page_of(block.cast()) };
-    if hardened::is_on() {
+    let hardened = hardened::is_on();
+    if hardened {
         hardened::takes(page, block);
     }
+    let note = |next| {
+        if hardened {
+            hardened::links(page, block, next);
+        }
+    };
     let chain = Chain { first: block, last: block, count: 1 };
     // SAFETY: passed on.
-    if unsafe { page.push(chain) } {
+    if unsafe { page.push_noting(chain, note) } {
         arena::unlist(page);
         page.set_owner(SOMEBODY);
         leave_page(page);

@@ -94,9 +94,9 @@ struct Facts {
     owner: AtomicUsize,
     /// How many slices a large block has.
     slices: AtomicU32,
-    /// Where its blocks begin.
+    /// Where its blocks begin; of a large block that is a sample, the size that was asked for.
     start: AtomicPtr<u8>,
-    /// What the hardened mode knows of them.
+    /// What the hardened mode knows of them; of a large block, of which sample of the profile it is.
     table: AtomicPtr<u8>,
 }
 
@@ -164,6 +164,24 @@ impl Page {
         self.facts.class.store(class, Ordering::Relaxed);
         self.facts.back.store(0, Ordering::Relaxed);
         self.facts.slices.store(slices as u32, Ordering::Relaxed);
+        self.facts.table.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Makes a large block a sample of the profile: of which site, how many, and of blocks of which size.
+    pub(crate) fn set_sample(&self, site: u32, samples: u32, size: usize) {
+        let packed = (site as usize + 1) | (samples as usize) << 32;
+        self.facts.table.store(ptr::without_provenance_mut(packed), Ordering::Relaxed);
+        self.facts.start.store(ptr::without_provenance_mut(size), Ordering::Relaxed);
+    }
+
+    /// What [`Page::set_sample`] has set, once.
+    pub(crate) fn take_sample(&self) -> Option<(u32, u32, usize)> {
+        let packed = self.facts.table.load(Ordering::Relaxed).addr();
+        if packed == 0 {
+            return None;
+        }
+        self.facts.table.store(ptr::null_mut(), Ordering::Relaxed);
+        Some(((packed as u32) - 1, (packed >> 32) as u32, self.start().addr()))
     }
 
     #[inline(always)]
@@ -226,9 +244,21 @@ impl Page {
     /// # Safety
     /// The blocks are of this page, free, and the caller's.
     pub(crate) unsafe fn push(&self, chain: Chain) -> bool {
+        // SAFETY: passed on.
+        unsafe { self.push_noting(chain, |_| {}) }
+    }
+
+    /// As [`Page::push`]; `note` is told what the last block's link is, each time that it is set.
+    ///
+    /// # Safety
+    /// As for [`Page::push`].
+    pub(crate) unsafe fn push_noting(&self, chain: Chain, note: impl Fn(*mut Block)) -> bool {
         let returned = Returned { head: self.number(chain.first), count: chain.count };
-        // SAFETY: the chain is the caller's until the exchange.
-        self.word().push(returned, |head| unsafe { set_next(chain.last, self.block(head)) })
+        self.word().push(returned, |head| {
+            // SAFETY: the chain is the caller's until the exchange.
+            unsafe { set_next(chain.last, self.block(head)) };
+            note(self.block(head));
+        })
     }
 }
 
@@ -307,6 +337,11 @@ impl Page {
     /// Whether it has blocks to give, or may have some.
     pub(crate) fn has_some(&self) -> bool {
         !self.held.local.get().is_null() || !self.is_carved() || self.word().count() > 0
+    }
+
+    /// How many blocks have ever been given out.
+    pub(crate) fn carved(&self) -> usize {
+        self.held.carved.get() as usize
     }
 
     pub(crate) fn is_carved(&self) -> bool {

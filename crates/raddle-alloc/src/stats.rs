@@ -1,16 +1,15 @@
 //! Owns: what the allocator says of itself.
-//! May use: `arena`, `class`, `heap`, `options`, `page`, `registry`, `system`.
+//! May use: `arena`, `class`, `heap`, `options`, `page`, `profile`, `registry`, `system`.
 //! Never: stopping anybody: the figures are of slightly different moments.
 
 use std::fmt::{self, Write as _};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arena::{self, Census};
 use crate::class::{CLASSES, size_of_class};
-use crate::heap::Heap;
+use crate::heap::Counts;
 use crate::page::SLICE;
 use crate::system::Standard;
-use crate::{options, registry, system};
+use crate::{options, profile, registry, system};
 
 /// Figures of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,32 +61,48 @@ pub struct Statistics {
 
 /// Counts; it takes a look at each page.
 pub fn statistics() -> Statistics {
-    let Census { arenas, free_slices, dirty_slices, left_pages, large_bytes, classes } = arena::census();
-    let sum = |which: fn(&Heap) -> &AtomicU64| {
-        registry::all().map(|heap| which(heap).load(Ordering::Relaxed)).sum()
-    };
-    let mut by_class = [ClassStatistics::default(); CLASSES];
-    // bounded: by the classes.
-    for (class, figures) in by_class.iter_mut().enumerate() {
-        let (pages, blocks, room) = classes[class];
-        *figures = ClassStatistics { block_bytes: size_of_class(class), pages, blocks, room };
-    }
-    Statistics {
-        mapped_bytes: system::mapped(),
-        arena_bytes: arenas * arena::ARENA,
-        touched_bytes: dirty_slices * SLICE,
-        free_bytes: free_slices * SLICE,
-        large_bytes,
-        heaps: registry::all().count(),
-        left_pages,
-        refills: sum(|heap| &heap.counts.refills),
-        flushes: sum(|heap| &heap.counts.flushes),
-        returned_blocks: sum(|heap| &heap.counts.returned_blocks),
-        returned_batches: sum(|heap| &heap.counts.returned_batches),
-        adopted_pages: sum(|heap| &heap.counts.adopted_pages),
-        fresh_pages: sum(|heap| &heap.counts.fresh_pages),
-        freed_pages: sum(|heap| &heap.counts.freed_pages),
-        classes: by_class,
+    Statistics::of(&arena::census(), registry::all().map(|heap| &heap.counts), system::mapped())
+}
+
+impl Statistics {
+    /// Of what was counted, of heaps, and of so much address space.
+    pub(crate) fn of<'h>(
+        census: &Census,
+        heaps: impl Iterator<Item = &'h Counts>,
+        mapped_bytes: usize,
+    ) -> Statistics {
+        let &Census { arena_slices, free_slices, dirty_slices, left_pages, large_bytes, classes } = census;
+        let (mut number, mut sums) = (0, [0; 7]);
+        // bounded: by the heaps.
+        for counts in heaps {
+            number += 1;
+            sums.iter_mut().zip(counts.all()).for_each(|(sum, one)| *sum += one);
+        }
+        let [refills, flushes, returned_blocks, returned_batches, adopted_pages, fresh_pages, freed_pages] =
+            sums;
+        let mut by_class = [ClassStatistics::default(); CLASSES];
+        // bounded: by the classes.
+        for (class, figures) in by_class.iter_mut().enumerate() {
+            let (pages, blocks, room) = classes[class];
+            *figures = ClassStatistics { block_bytes: size_of_class(class), pages, blocks, room };
+        }
+        Statistics {
+            mapped_bytes,
+            arena_bytes: arena_slices * SLICE,
+            touched_bytes: dirty_slices * SLICE,
+            free_bytes: free_slices * SLICE,
+            large_bytes,
+            heaps: number,
+            left_pages,
+            refills,
+            flushes,
+            returned_blocks,
+            returned_batches,
+            adopted_pages,
+            fresh_pages,
+            freed_pages,
+            classes: by_class,
+        }
     }
 }
 
@@ -127,11 +142,12 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// Writes the figures to standard error, if the option `stats` asks for it.
+/// Writes the figures to standard error, if the option `stats` asks for it, and the profile, if that is on.
 pub fn report() {
     if options::reports() {
         let mut standard = Standard::new();
         let _always = writeln!(standard, "{}", statistics());
         standard.flush();
     }
+    let _if_it_is_on = profile::write();
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) const OS_PAGE: usize = 4096;
 
 /// How many bytes are mapped, and how many may be.
-static MAPPED: AtomicUsize = AtomicUsize::new(0);
+pub(crate) static MAPPED: AtomicUsize = AtomicUsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static ADVICE: AtomicUsize = AtomicUsize::new(0);
 
@@ -40,12 +40,13 @@ fn count_in(bytes: usize) -> bool {
     fits
 }
 
-fn raw_map(length: usize) -> *mut u8 {
+/// At `wish` if nothing is there, and wherever the kernel likes otherwise, or if that is 0.
+fn raw_map(wish: usize, length: usize) -> *mut u8 {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
-    // SAFETY: a new mapping, wherever the kernel likes.
+    // SAFETY: a new mapping, which replaces none.
     let place =
-        unsafe { raddle_syscall::call(libc::SYS_mmap, [0, length, protection, flags, usize::MAX, 0]) };
+        unsafe { raddle_syscall::call(libc::SYS_mmap, [wish, length, protection, flags, usize::MAX, 0]) };
     place.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut)
 }
 
@@ -76,14 +77,24 @@ pub(crate) fn map(length: usize, align: usize, offset: usize) -> *mut u8 {
 }
 
 fn map_aligned(length: usize, align: usize, offset: usize) -> *mut u8 {
+    const WISHES: usize = 4;
     // The kernel puts mappings beside each other: often the first one does.
-    let place = raw_map(length);
-    if place.is_null() || (place.addr() + offset).is_multiple_of(align) {
-        return place;
+    let mut place = raw_map(0, length);
+    let below = (place.addr() + offset) & !(align - 1);
+    // Below that there mostly is room, and a wish takes no more address space than what is wanted: a program may have
+    // little.
+    // bounded: by the wishes.
+    for step in 0..=WISHES {
+        if place.is_null() || (place.addr() + offset).is_multiple_of(align) {
+            return place;
+        }
+        raw_unmap(place.addr(), length);
+        let wish = below.checked_sub(step * align + offset).filter(|wish| *wish > align);
+        let (Some(wish), true) = (wish, step < WISHES) else { break };
+        place = raw_map(wish, length);
     }
-    raw_unmap(place.addr(), length);
     let Some(more) = length.checked_add(align) else { return ptr::null_mut() };
-    let place = raw_map(more);
+    let place = raw_map(0, more);
     if place.is_null() {
         return place;
     }
@@ -127,7 +138,7 @@ pub(crate) unsafe fn grow(place: *mut u8, old: usize, new: usize) -> bool {
     grown.is_ok()
 }
 
-/// Moves the pages of a mapping to the place of another one, whose own are gone.
+/// Moves the pages of a mapping to the place of another one, whose own are gone; those also if the kernel refuses.
 ///
 /// # Safety
 /// Both are of [`map`], `to` at least as long; nobody uses either.
@@ -136,9 +147,8 @@ pub(crate) unsafe fn move_pages(from: *mut u8, length: usize, to: *mut u8) -> bo
     let arguments = [from.addr(), length, length, flags, to.addr()];
     // SAFETY: passed on.
     let moved = unsafe { raddle_syscall::call(libc::SYS_mremap, arguments) };
-    if moved.is_ok() {
-        MAPPED.fetch_sub(length, Ordering::Relaxed);
-    }
+    // Either way so much is gone: what was moved, or the place for it.
+    MAPPED.fetch_sub(length, Ordering::Relaxed);
     moved.is_ok()
 }
 
@@ -163,12 +173,14 @@ pub(crate) unsafe fn protect(place: *mut u8, length: usize, accessible: bool) {
         unsafe { raddle_syscall::call(libc::SYS_mprotect, [place.addr(), length, protection as usize]) };
 }
 
-/// Whether there is memory at a multiple of the kernel's pages.
-pub(crate) fn is_mapped(place: *mut u8) -> bool {
-    let mut resident = 0_u8;
-    let arguments = [place.addr(), OS_PAGE, (&raw mut resident).expose_provenance()];
-    // SAFETY: the kernel writes one byte for the one page.
-    unsafe { raddle_syscall::call(libc::SYS_mincore, arguments) }.is_ok()
+/// Whether a word can be read there. The kernel is asked to set a signal mask by it in a way that there is not: it
+/// reads the word first.
+pub(crate) fn is_readable(place: *mut u8) -> bool {
+    const NO_SUCH_WAY: usize = 0x1000;
+    let arguments = [NO_SUCH_WAY, place.addr(), 0, size_of::<u64>()];
+    // SAFETY: it reads a word, if it can, and changes nothing.
+    let refused = unsafe { raddle_syscall::call(libc::SYS_rt_sigprocmask, arguments) };
+    refused != Err(raddle_syscall::Errno(libc::EFAULT))
 }
 
 /// Milliseconds, coarse.
@@ -208,6 +220,88 @@ impl fmt::Write for Standard {
         }
         Ok(())
     }
+}
+
+/// A file of text that is written without an allocation.
+pub(crate) struct FileText {
+    file: usize,
+    buffer: [u8; 4096],
+    filled: usize,
+}
+
+impl FileText {
+    /// Makes it, of a path that ends with a zero; in that, `%p` is the process id.
+    pub(crate) fn create(path: &[u8]) -> Option<FileText> {
+        let mut name = FileText { file: 0, buffer: [0; 4096], filled: 0 };
+        let mut rest = path.split(|byte| *byte == 0).next()?;
+        // bounded: by the path.
+        while let Some((first, others)) = rest.split_first() {
+            rest = others;
+            if rest.first() == Some(&b'p') && *first == b'%' {
+                // SAFETY: no preconditions.
+                fmt::Write::write_fmt(&mut name, format_args!("{}", unsafe { libc::getpid() })).ok()?;
+                rest = &rest[1..];
+            } else {
+                name.put(*first);
+            }
+        }
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
+        let file = open(name.buffer.as_ptr(), flags)?;
+        Some(FileText { file, buffer: [0; 4096], filled: 0 })
+    }
+
+    fn put(&mut self, byte: u8) {
+        if self.filled == self.buffer.len() {
+            self.flush();
+        }
+        self.buffer[self.filled] = byte;
+        self.filled += 1;
+    }
+
+    fn flush(&mut self) {
+        let _if_it_can = raddle_syscall::write(self.file as i32, &self.buffer[..self.filled]);
+        self.filled = 0;
+    }
+
+    /// Appends what another file holds.
+    pub(crate) fn copy(&mut self, path: &std::ffi::CStr) {
+        self.flush();
+        let Some(from) = open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC) else { return };
+        // bounded: by the file.
+        loop {
+            let arguments = [from, self.buffer.as_mut_ptr().expose_provenance(), self.buffer.len()];
+            // SAFETY: the kernel writes to the buffer.
+            match unsafe { raddle_syscall::call(libc::SYS_read, arguments) } {
+                Ok(count) if count > 0 => self.filled = count,
+                _ => break,
+            }
+            self.flush();
+        }
+        close(from);
+    }
+
+    pub(crate) fn close(mut self) {
+        self.flush();
+        close(self.file);
+    }
+}
+
+impl fmt::Write for FileText {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.bytes().for_each(|byte| self.put(byte));
+        Ok(())
+    }
+}
+
+fn open(path: *const u8, flags: i32) -> Option<usize> {
+    let arguments = [libc::AT_FDCWD as usize, path.expose_provenance(), flags as usize, 0o666];
+    // SAFETY: the callers' paths end with a zero.
+    unsafe { raddle_syscall::call(libc::SYS_openat, arguments) }.ok()
+}
+
+fn close(file: usize) {
+    // SAFETY: the callers have opened it.
+    let _always = unsafe { raddle_syscall::call(libc::SYS_close, [file]) };
 }
 
 /// Says why on standard error, and ends the program.

@@ -4,8 +4,9 @@
 
 #![allow(clippy::print_stderr, reason = "it says what is not here")]
 
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 fn folder() -> PathBuf {
@@ -84,6 +85,15 @@ fn at_the_limit_blocks_become_smaller() {
 }
 
 #[test]
+fn a_program_with_little_address_space_has_what_there_is() {
+    // A whole arena is more than that.
+    let script = "ulimit -v 40000; ls / | sort | wc -l; x=$(seq 1 2000 | sort -n | tail -1); echo $x";
+    let output = succeed(preloaded(Path::new("bash")).arg("-c").arg(script));
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("\n2000\n"));
+    succeed(preloaded(Path::new("true")).env("RADDLE_ALLOC", "limit=3M"));
+}
+
+#[test]
 fn large_blocks_that_were_freed_go_back_to_the_kernel() {
     succeed(preloaded(&compiled("decay.c")).env("RADDLE_ALLOC", "decay=10"));
 }
@@ -137,14 +147,70 @@ fn statistics_are_told_and_a_wrong_option_is_refused() {
 }
 
 #[test]
+fn a_heap_profile_has_what_is_in_use_by_who_allocated_it() {
+    let file = folder().join("alloc-heap.txt");
+    let options = format!("profile={},profile_interval=16K", file.display());
+    let mut command = Command::new(compiled("profile.c"));
+    succeed(command.env("LD_PRELOAD", library()).env("RADDLE_ALLOC", options));
+    let text = std::fs::read_to_string(&file).expect("the program has written it");
+    let (sites, maps) = text.split_once("MAPPED_LIBRARIES:").expect("it ends with the mappings");
+    assert!(maps.contains("alloc-profile-c"), "{maps}");
+    let figures = |line: &str| -> Vec<i64> {
+        let figures = line.split(" @").next().unwrap_or("").replace(['[', ']', ':'], " ");
+        figures.split_whitespace().filter_map(|figure| figure.parse().ok()).collect()
+    };
+    let sites: Vec<_> = sites.lines().skip(1).map(figures).filter(|figures| figures.len() == 4).collect();
+    // Blocks of 1000 bytes are of the class of 1024. Samples: a thousandth is what one stands for.
+    let is_near = |bytes: i64, wanted: i64| (bytes - wanted).abs() < wanted / 4;
+    let kept = |wanted| sites.iter().any(|site| is_near(site[1], wanted) && site[1] == site[3]);
+    assert!(kept(1_024_000) && kept(100_000_000), "{text}");
+    let freed = |site: &&Vec<i64>| site[1] == 0 && is_near(site[3], 1_024_000_000);
+    assert!(sites.iter().any(|site| freed(&site)), "{text}");
+}
+
+#[test]
+fn the_figures_of_another_process_are_read_from_outside() {
+    let mut command = Command::new("cat");
+    command.env("LD_PRELOAD", library()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut cat = command.spawn().expect("cat is here");
+    let (mut to, mut from) = (cat.stdin.take().expect("a pipe"), cat.stdout.take().expect("a pipe"));
+    to.write_all(b"x").expect("it reads");
+    from.read_exact(&mut [0]).expect("it writes: it is at work, and waits");
+    let figures = raddle_alloc::statistics_of(cat.id());
+    drop(to);
+    assert!(cat.wait().expect("it ends").success());
+    match figures {
+        Ok(figures) => {
+            assert_eq!((figures.heaps, figures.arena_bytes), (1, 32 << 20));
+            assert!(figures.classes.iter().map(|class| class.blocks).sum::<usize>() > 0);
+            assert!(figures.to_string().starts_with("{\"mapped_bytes\": "));
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => eprintln!("nobody may look: {error}"),
+        Err(error) => panic!("{error}"),
+    }
+    let without = Command::new("sleep").arg("60").spawn();
+    let mut without = without.expect("sleep is here");
+    assert!(raddle_alloc::statistics_of(without.id()).is_err());
+    without.kill().expect("it is ours");
+    without.wait().expect("it ends");
+}
+
+#[test]
 fn the_hardened_mode_notices_misuse_and_nothing_else() {
     let program = compiled("misuse.c");
     let told = [
         ("twice", "a block is freed twice"),
         ("large twice", "a large block is freed twice"),
         ("middle", "a pointer into the middle of a block is freed"),
-        ("foreign", "a pointer is freed that this allocator has not given out"),
+        ("middle of a run", "a pointer into the middle of a block is freed"),
+        ("middle of a mapping", "a pointer into the middle of a block is freed"),
+        ("stack", "a pointer is freed that this allocator has not given out"),
+        ("hole", "a pointer is freed that this allocator has not given out"),
+        ("size of the stack's", "realloc or malloc_usable_size of a pointer that this allocator"),
+        ("grow the middle", "realloc or malloc_usable_size of a pointer that this allocator"),
+        ("grow", "realloc or malloc_usable_size of a block after it was freed"),
         ("after", "a block was written to after it had been freed"),
+        ("link", "the link in a free block was overwritten"),
         ("beyond", ""),
     ];
     succeed(preloaded(&program).arg("nothing").env("RADDLE_ALLOC", "hardened=on"));

@@ -502,6 +502,18 @@ int raddle_var_store(const raddle_var_t *var, uintptr_t word);
  * it returns RADDLE_OK. Any other code rolls it back, and is returned, but RADDLE_EAGAIN. Waits where the body retries,
  * until what it has read has changed. Needs no runtime. Not in a task, if it retries: raddle_future_atomically. */
 int raddle_atomically(raddle_stm_body body, void *arg);
+/* How a transaction sees to it that what it has read is of one moment: enum raddle_algorithm. Kinds meet on the same
+ * variables. */
+enum raddle_algorithm {
+    /* By versions: the body is run again when something that it has read was written. What raddle_atomically does. */
+    RADDLE_VERSIONED = 0,
+    /* By values: when something has another value. */
+    RADDLE_NOREC = 1,
+    /* What was read or written is kept: others wait to write it until this transaction has ended. */
+    RADDLE_PESSIMISTIC = 2,
+};
+/* As raddle_atomically, by an algorithm of enum raddle_algorithm; RADDLE_EINVAL if there is no such. */
+int raddle_atomically_by(int algorithm, raddle_stm_body body, void *arg);
 /* As raddle_atomically; what it waits for must come in so long: else RADDLE_ETIMEDOUT, and it is rolled back. */
 int raddle_atomically_for(int64_t timeout_ns, raddle_stm_body body, void *arg);
 /* Reads a variable: what this transaction has written, else what it was at the transaction's moment. */
@@ -514,8 +526,12 @@ int raddle_stm_read_block(raddle_stm_t *stm, const raddle_var_t *var, void *data
 /* As raddle_stm_write, of a block, which may be of another size than before. */
 int raddle_stm_write_block(raddle_stm_t *stm, const raddle_var_t *var, const void *data, size_t size);
 /* What was read is not what the body waits for. Returns RADDLE_EAGAIN, to be returned; RADDLE_EINVAL if it has read
- * nothing, since no change could end that wait. */
+ * nothing, since no change could end that wait, and after raddle_stm_irrevocable. */
 int raddle_stm_retry(raddle_stm_t *stm);
+/* From here to its end the body runs once for certain, for what cannot be undone: the first time it returns
+ * RADDLE_EAGAIN, to be returned, and the body begins anew when no other transaction can commit. All others wait until
+ * it has ended. In a task RADDLE_EPANIC. */
+int raddle_stm_irrevocable(raddle_stm_t *stm);
 /* Does first(stm, a); if that retries, it is rolled back, and second(stm, b) done in its place. Returns what that
  * returns; any other code than RADDLE_OK and RADDLE_EAGAIN has rolled this part back, and may be handled. */
 int raddle_stm_or_else(raddle_stm_t *stm, raddle_stm_body first, void *a, raddle_stm_body second, void *b);

@@ -968,6 +968,8 @@ public:
         if (!holds)
             retry();
     }
+    /// From here to its end the body runs once for certain; all other transactions wait until it has ended.
+    void irrevocable() { go_on(raddle_stm_irrevocable(stm_)); }
     /// What f returns; if that retries, it is rolled back, and what g returns. An exception has rolled back its part.
     template <class F, class G> auto or_else(F &&f, G &&g)
     {
@@ -1064,6 +1066,16 @@ template <class F> auto atomically(F &&f)
 {
     detail::part<std::remove_reference_t<F>> whole(f);
     return whole.take(raddle_atomically(whole.body, &whole));
+}
+
+/// How a transaction sees to it that what it has read is of one moment: raddle_algorithm.
+enum class algorithm { versioned = RADDLE_VERSIONED, norec = RADDLE_NOREC, pessimistic = RADDLE_PESSIMISTIC };
+
+/// As atomically, by this algorithm.
+template <class F> auto atomically(algorithm by, F &&f)
+{
+    detail::part<std::remove_reference_t<F>> whole(f);
+    return whole.take(raddle_atomically_by(static_cast<int>(by), whole.body, &whole));
 }
 
 /// As atomically; throws raddle::timed_out if what it waits for does not come in time.

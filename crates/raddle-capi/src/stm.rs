@@ -9,7 +9,7 @@ use crate::call::{CCall, Word};
 use crate::fault::{CResult, Fault, entry, entry_of_code};
 use crate::handle::{Handle, InFrame, Object, bytes, end, expect, get, make, put, put_if, room};
 use crate::time::deadline;
-use raddle::stm::{Expired, Stop, StopOr, TVar, Tx, abort, atomically_or_err, atomically_until};
+use raddle::stm::{Algorithm, Expired, Stop, StopOr, TVar, Tx, abort, atomically_or_err, atomically_until};
 use raddle_core::door::futex::Owner;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -41,6 +41,8 @@ pub(crate) struct Attempt {
     tx: AtomicPtr<Tx<'static>>,
     owner: Owner,
     has_read: AtomicBool,
+    /// It runs once for certain: it does not retry.
+    is_once: AtomicBool,
 }
 
 impl Object for Attempt {
@@ -66,7 +68,8 @@ impl CTransaction {
     /// One attempt of all of it.
     pub(crate) fn attempt(self, tx: &mut Tx<'_>) -> Result<(), StopOr<c_int>> {
         let (tx_place, has_read) = (AtomicPtr::new(null_mut()), AtomicBool::new(false));
-        let attempt = InFrame::new(Attempt { tx: tx_place, owner: Owner::nobody(), has_read });
+        let (owner, is_once) = (Owner::nobody(), AtomicBool::new(false));
+        let attempt = InFrame::new(Attempt { tx: tx_place, owner, has_read, is_once });
         attempt.object().owner.set();
         self.part(attempt.object(), attempt.handle(), tx)
     }
@@ -88,10 +91,9 @@ impl CTransaction {
             return Ok(());
         }
         if Fault::Again.is(code) {
-            return if attempt.has_read() {
-                tx.retry().map_err(Stop::into)
-            } else {
-                abort(nothing_read().code())
+            return match attempt.may_retry() {
+                Ok(()) => tx.retry().map_err(Stop::into),
+                Err(fault) => abort(fault.code()),
             };
         }
         abort(code)
@@ -108,9 +110,18 @@ fn nothing_read() -> Fault {
     Fault::Invalid.told("a transaction retries and has read nothing: no change could end its wait")
 }
 
+#[cold]
+fn once_for_certain() -> Fault {
+    Fault::Invalid.told("an irrevocable transaction retries: look for what it waits for before")
+}
+
 impl Attempt {
-    fn has_read(&self) -> bool {
-        self.has_read.load(Ordering::Relaxed)
+    fn may_retry(&self) -> CResult<()> {
+        match () {
+            () if self.is_once.load(Ordering::Relaxed) => Err(once_for_certain()),
+            () if !self.has_read.load(Ordering::Relaxed) => Err(nothing_read()),
+            () => Ok(()),
+        }
     }
 
     /// Uses the transaction, which nobody else does meanwhile.
@@ -177,6 +188,18 @@ extern "C" fn raddle_atomically(body: StmBody, argument: *mut c_void) -> c_int {
     entry_of_code(|| {
         let body = CTransaction::new(body, argument)?;
         Ok(atomically_or_err(|tx| body.attempt(tx)).err().unwrap_or(0))
+    })
+}
+
+/// `enum raddle_algorithm`, by its numbers.
+const ALGORITHMS: [Algorithm; 3] = [Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic];
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_atomically_by(algorithm: c_int, body: StmBody, argument: *mut c_void) -> c_int {
+    entry_of_code(|| {
+        let by = usize::try_from(algorithm).ok().and_then(|at| ALGORITHMS.get(at)).ok_or(Fault::Invalid)?;
+        let body = CTransaction::new(body, argument)?;
+        Ok(by.atomically_or_err(|tx| body.attempt(tx)).err().unwrap_or(0))
     })
 }
 
@@ -257,10 +280,18 @@ extern "C" fn raddle_stm_write_block(
 extern "C" fn raddle_stm_retry(stm: *const Handle<Attempt>) -> c_int {
     entry(|| {
         let attempt = get(stm)?;
-        if !attempt.has_read() {
-            return Err(nothing_read());
-        }
+        attempt.may_retry()?;
         attempt.with(Tx::retry)?.map_err(again)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn raddle_stm_irrevocable(stm: *const Handle<Attempt>) -> c_int {
+    entry(|| {
+        let attempt = get(stm)?;
+        attempt.with(Tx::irrevocable)?.map_err(again)?;
+        attempt.is_once.store(true, Ordering::Relaxed);
+        Ok(())
     })
 }
 

@@ -1,5 +1,5 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `board`, `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`,
+//! May use: `alloc`, `board`, `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`,
 //! `occam`, `out`, `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`, `raddle-bytecode`.
 //! Never: performing the command.
 
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::alloc::Alloc;
 use crate::board::{Budget, FLASH_HELP, Flash, PART, Ram};
 use crate::check::Check;
 use crate::dump::Dump;
@@ -75,6 +76,9 @@ pub(crate) enum Command {
     /// Show what the workers of a running program do, once per second
     #[command(after_help = TOP_HELP)]
     Top(Top),
+    /// Run a program with Raddle's allocator, or show what that holds
+    #[command(after_help = ALLOC_HELP)]
+    Alloc(Alloc),
     /// Repeat the experiments that define Raddle, compared with rivals (needs the source tree)
     #[command(disable_help_flag = true)]
     Lab(Lab),
@@ -155,6 +159,21 @@ Exit codes (those of `run` are the program's):
     2  the command line is wrong
   126  a file or the output cannot be read or written, or a file is not a trace
   127  a file does not exist";
+
+const ALLOC_HELP: &str = "\
+Examples:
+  raddle alloc run -- python3 x.py                     with the allocator in which no thread waits
+  raddle alloc run --stats -- ./app                    its figures when the program ends
+  raddle alloc run --hardened -- ./app                 ends at a block that is freed twice, and says where
+  raddle alloc run --profile heap.txt -- ./app         which calls allocated what is in use at the end
+  raddle trace view heap.txt                           a page for a browser: heap.html
+  raddle alloc stats 1234                              the figures of a running program
+
+Exit codes (those of `run` are the program's):
+    0  done
+    2  the command line is wrong, or an option of the allocator's
+  126  the program cannot be run, or the memory of the process cannot be read
+  127  there is no such program or process, it has not this allocator, or the library is not there";
 
 const TOP_HELP: &str = "\
 Examples:
@@ -326,4 +345,29 @@ fn options_may_follow_the_path_and_arguments_follow_two_dashes() {
     let variables: Vec<_> = run.settings.variables().collect();
     assert_eq!(variables, [("RADDLE_WORKERS", OsString::from("3"))]);
     assert_eq!(run.args, ["--workers", "7"]);
+}
+
+/// What the pages tell to type is understood.
+#[test]
+fn commands_on_the_pages_are_understood() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let folder = std::fs::read_dir(format!("{root}/docs")).expect("there are pages");
+    let pages = folder.map(|entry| entry.expect("it is read").path());
+    let mut commands = 0;
+    for page in pages.filter(|it| it.is_file()).chain([format!("{root}/README.md").into()]) {
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        let typed = text.lines().filter_map(|line| line.strip_prefix("$ "));
+        let ours = |line: &str| {
+            let line = line.strip_prefix("cargo ").unwrap_or(line);
+            line.strip_prefix("raddle ").map(str::to_owned)
+        };
+        for line in typed.filter_map(ours) {
+            let words = line.split(" #").next().unwrap_or_default().split_whitespace();
+            let parsed = Arguments::try_parse_from(["raddle"].into_iter().chain(words));
+            let helps = parsed.as_ref().is_err_and(|it| it.kind() == clap::error::ErrorKind::DisplayHelp);
+            assert!(parsed.is_ok() || helps, "{}: {line}", page.display());
+            commands += 1;
+        }
+    }
+    assert!(commands > 20, "{commands} commands");
 }

@@ -22,7 +22,7 @@ use crate::refusal::Error;
 use crate::settings::Settings;
 
 /// A library: what it is called, in which folder, and which variable names another one.
-struct Library {
+pub(crate) struct Library {
     file: &'static str,
     folder: &'static str,
     variable: &'static str,
@@ -38,6 +38,10 @@ const PTHREADS: Library = Library {
     variable: "PTHREADS_LIBRARY",
     task: "pthreads",
 };
+
+/// The allocator, for `raddle alloc run`.
+pub(crate) const ALLOC: Library =
+    Library { file: "libraddle_alloc.so", folder: "raddle-alloc", variable: "ALLOC_LIBRARY", task: "alloc" };
 
 const ITM: Library =
     Library { file: "libraddle_itm.so", folder: "raddle-itm", variable: "ITM_LIBRARY", task: "itm" };
@@ -151,6 +155,11 @@ fn before(first: &OsStr, others: Option<OsString>) -> OsString {
 }
 
 impl Library {
+    /// What `LD_PRELOAD` is to be, so that a program has it.
+    pub(crate) fn preloaded(&self) -> Result<OsString, Error> {
+        Ok(before(self.folder()?.join(self.file).as_os_str(), env::var_os("LD_PRELOAD")))
+    }
+
     /// The folder with the library: where the variable says, else beside this program.
     fn folder(&self) -> Result<PathBuf, Error> {
         let Library { file, folder, variable, task } = self;

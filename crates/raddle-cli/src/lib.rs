@@ -9,6 +9,7 @@
 //!
 //! It uses arguments, files, the environment, the terminal, cargo.
 
+mod alloc;
 mod args;
 mod board;
 mod check;
@@ -40,7 +41,6 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Arguments, Command, RunResult};
-use board::Flashed;
 use check::CheckResult;
 use fmt::Formatted;
 use lsp::Conversation;
@@ -66,13 +66,6 @@ fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
-/// As another program has ended.
-fn ended(status: std::process::ExitStatus) -> ExitCode {
-    use std::os::unix::process::ExitStatusExt as _;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    ExitCode::from(code.unwrap_or_else(|| by_signal(status.signal().unwrap_or(1))))
-}
-
 /// What a command has to tell, or why it has not.
 fn told(result: Result<String, Error>) -> ExitCode {
     result.map_or_else(|error| complain(&error), |text| show(&text))
@@ -95,8 +88,7 @@ pub fn main() -> ExitCode {
         Command::Exec(exec) => told(exec.carry_out()),
         Command::Build(build) => build.carry_out().map_or_else(not_compiled, |()| ExitCode::SUCCESS),
         Command::Flash(flash) => match flash.carry_out() {
-            Ok(Flashed::Written(text)) => show(&text),
-            Ok(Flashed::Ran(status)) => ended(status),
+            Ok(text) => show(&text),
             Err(refused) => not_compiled(refused),
         },
         Command::Graph(graph) => graph.carry_out().map_or_else(not_compiled, |()| ExitCode::SUCCESS),
@@ -134,6 +126,7 @@ pub fn main() -> ExitCode {
             },
             Err(error) => complain(&error),
         },
+        Command::Alloc(alloc) => told(alloc.carry_out()),
         Command::Top(top) => match top.carry_out() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error),

@@ -100,6 +100,39 @@ impl Contents {
     }
 }
 
+/// The file of a program or a library, and what it says of its functions.
+///
+/// ```
+/// let own = raddle_hang::ProgramFile::open(&std::env::current_exe()?);
+/// assert!(own.is_some_and(|mut own| own.functions_at(0).is_empty()));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct ProgramFile(Contents);
+
+impl ProgramFile {
+    /// Reads it; `None` if that is no such file, or none of this machine's kind.
+    pub fn open(path: &Path) -> Option<ProgramFile> {
+        Contents::read(path).map(ProgramFile)
+    }
+
+    /// Whether it lies in memory where the file says, and not at a place of the loader's choice.
+    pub fn is_fixed(&self) -> bool {
+        self.0.file.is_fixed
+    }
+
+    /// The functions at an address as the file counts: the innermost of those that were compiled into another first.
+    /// With lines, where there is debug information; nothing where there is no symbol either.
+    pub fn functions_at(&mut self, address: u64) -> Vec<String> {
+        let name = self.0.name_at(address).map(|name| Function { name, place: None }.without_distance().name);
+        let mut inner = in_debug_information(self.0.functions_at(address));
+        // The outermost has the symbol.
+        let place = inner.pop().and_then(|(_, place)| place);
+        let inner = inner.into_iter().filter_map(|(name, place)| Some(Function { name: name?, place }));
+        let outermost = name.map(|name| Function { name, place });
+        inner.chain(outermost).map(|function| function.to_string()).collect()
+    }
+}
+
 /// A function that somebody is in: its own, or one that was compiled into that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Function {

@@ -29,6 +29,7 @@
 //! | share a value | [`TVar`] |
 //! | read and write several at once | [`atomically`](fn@atomically), [`Tx::read`], [`Tx::write`], [`Tx::modify`] |
 //! | look at a value without a clone | [`Tx::with`] |
+//! | go along a list | [`Tx::walk`] |
 //! | only read | [`read_only`], [`TVar::load`] |
 //! | wait until something has changed | [`Tx::retry`], [`Tx::check`]; at most until a time: [`atomically_until`] |
 //! | wait in a task | [`atomically_async`] |

@@ -173,7 +173,6 @@ impl<L: Default> Machine<L> {
     }
 
     /// An extended input comes second: who outputs waits on.
-    #[cfg_attr(feature = "large", inline(always))]
     fn copy_from_waiting<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
@@ -189,26 +188,11 @@ impl<L: Default> Machine<L> {
         if S::CHECKED {
             self.races.met(me, other, self.keyboard().id(), (INPUT, from.range(), to.range()))?;
         }
-        if !self.copy_word(from, to)? {
-            self.copy_message(scheduler, from, to)?;
-        }
+        self.copy_message(scheduler, from, to)?;
         done(me, from.bytes(), BYTES_A_STEP)
     }
 
-    /// Copies the value of a word to another slot; false if the message is anything else.
-    #[cfg_attr(feature = "large", inline(always))]
-    fn copy_word(&self, from: Message, to: Message) -> Result<bool, Trap> {
-        let word = 4 | IN_SLOT;
-        if from.length & !EXTENDED != word || to.length & !EXTENDED != word {
-            return Ok(false);
-        }
-        let value = self.memory.load_w(from.at).ok_or(Trap::Address)?;
-        self.memory.store_w(to.at, value).ok_or(Trap::Address)?;
-        Ok(true)
-    }
-
     /// An output comes second, to an extended input: it waits where it has come to, and the receiver goes on.
-    #[cfg_attr(feature = "large", inline(always))]
     fn stay<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
@@ -217,9 +201,7 @@ impl<L: Default> Machine<L> {
         (word, end): (&AtomicU32, u32),
         (from, to): (Message, Message),
     ) -> Result<Step, Stop> {
-        if !self.copy_word(from, to)? {
-            self.copy_message(scheduler, from, to)?;
-        }
+        self.copy_message(scheduler, from, to)?;
         me.message.set(from.at);
         me.length.set(from.length);
         me.wait.store(end, Ordering::Relaxed);
@@ -263,7 +245,6 @@ impl<L: Default> Machine<L> {
         done(me, from.bytes(), BYTES_A_STEP)
     }
 
-    #[inline(never)]
     fn copy_message<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,

@@ -172,6 +172,7 @@ pub fn run_serial_phase<'m, L: Default, W: World>(
     let alarms = solo.alarms.take().iter().map(|(at, id)| (id, at as u32)).collect();
     let wants_keys = solo.keys.get() != Keys::Unwanted;
     let key_offered = solo.keys.get() == Keys::Offered;
+    #[cfg_attr(not(feature = "large"), expect(unused_mut, reason = "without levels there is nothing to add"))]
     let mut ready: VecDeque<_> = solo.ready.take().into();
     #[cfg(feature = "large")]
     ready.extend(solo.levels.take());

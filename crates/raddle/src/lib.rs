@@ -268,6 +268,10 @@ mod pages {
     #[doc = include_str!("../README.md")]
     mod readme {}
 
+    #[cfg(feature = "macros")]
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"))]
+    mod front {}
+
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BLOCKING.md"))]
     mod blocking {}
 
@@ -280,9 +284,14 @@ mod pages {
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PORTING.md"))]
     mod porting {}
 
+    #[cfg(feature = "explore")]
+    #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/EXPLORE.md"))]
+    mod exploration {}
+
     #[cfg(feature = "stm")]
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/STM.md"))]
     mod transactions {}
+
     #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/MINUTE.md"))]
     mod minute {}
 

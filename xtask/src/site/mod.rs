@@ -4,6 +4,8 @@
 //!
 //! A file of the repository that a page links to becomes a page of its own, below `source/`.
 
+#[cfg(test)]
+mod examples;
 mod markdown;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -232,9 +234,25 @@ fn is_picture(path: &str) -> bool {
     [".svg", ".png"].iter().any(|end| path.ends_with(end))
 }
 
-/// A whole program in occam can be tried.
+/// What a page in a browser has not: foreign routines, and the libraries that call some.
+const OUTSIDE: &[&str] = &[
+    "#PRAGMA EXTERNAL",
+    "\"file.module\"",
+    "\"socket.module\"",
+    "\"http.module\"",
+    "\"proc.module\"",
+    "\"env.module\"",
+    "\"time.module\"",
+    "\"random.module\"",
+    "\"graphics.module\"",
+    "\"blas.module\"",
+    "\"lapack.module\"",
+];
+
+/// A whole program in occam can be tried; a test of the group `playground` follows each such link, and it runs.
 fn below_code(language: &str, text: &str) -> String {
-    if language != "occam" || !text.contains("PROC main") {
+    let whole = language == "occam" && text.contains("PROC main");
+    if !whole || OUTSIDE.iter().any(|it| text.contains(it)) {
         return String::new();
     }
     let packed = playground::base64(text.as_bytes()).replace('+', "-").replace('/', "_").replace('=', "");
@@ -354,6 +372,19 @@ mod tests {
         let docs = names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}"));
         let missing: Vec<String> = docs.filter(|page| !all_pages().any(|it| it == page)).collect();
         assert!(missing.is_empty(), "{missing:?} is not in the table of pages");
+    }
+
+    #[test]
+    fn what_the_page_can_run_has_a_link_to_it() {
+        let main = "PROC main (CHAN BYTE screen!)\n  SKIP\n:\n";
+        assert!(below_code("occam", main).contains("playground.html#t="));
+        for (language, text) in [
+            ("text", main.to_owned()),
+            ("occam", "PROC other ()\n".to_owned()),
+            ("occam", format!("#INCLUDE \"file.module\"\n{main}")),
+        ] {
+            assert_eq!(below_code(language, &text), "");
+        }
     }
 
     #[test]

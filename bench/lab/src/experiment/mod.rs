@@ -7,6 +7,7 @@
 mod granularity;
 mod pthreads;
 mod ring;
+mod stm;
 mod threads;
 mod warehouse;
 
@@ -125,6 +126,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     threads::EXPERIMENT,
     warehouse::EXPERIMENT,
     pthreads::EXPERIMENT,
+    stm::EXPERIMENT,
 ];
 
 /// The number of cores for the workers.

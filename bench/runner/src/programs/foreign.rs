@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{BuildResult, bench_folder, finish, target_folder, works};
-use crate::runtimes::{Library, PRELOAD, Runtime};
+use crate::runtimes::{Built, Library, Preloaded, Runtime, of};
 
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
@@ -110,22 +110,26 @@ pub(super) fn cpp(workload: &str, of: &Runtime, library: Library) -> BuildResult
 }
 
 /// A program in C: `<workload>/<runtime>.c`.
-pub(super) fn c(workload: &str, runtime: &str) -> BuildResult {
+pub(super) fn c(workload: &str, runtime: &str, options: &[&str]) -> BuildResult {
     if !works("cc", "--version") {
         return BuildResult::Missing("no C compiler is installed (Debian package gcc)".into());
     }
     let output = target_folder().map(|folder| folder.join(format!("{workload}-{runtime}")));
     let mut cc = Command::new("cc");
     if let Ok(path) = &output {
-        cc.args(["-O2", "-pthread", "-o"]).arg(path).arg(format!("{workload}/{runtime}.c"));
+        cc.args(["-O2", "-pthread"]).args(options).arg("-o").arg(path).arg(format!("{workload}/{runtime}.c"));
     }
     finish(cc, output)
 }
 
-/// The program of another runtime in C, with Raddle's library for POSIX threads. The result is a script that starts it
-/// with as many workers.
-pub(super) fn preloaded(workload: &str, runtime: &str, other: &str) -> BuildResult {
-    let program = match c(workload, other) {
+/// The program of another runtime in C, with a library of Raddle's. The result is a script that starts it with as many
+/// workers.
+pub(super) fn preloaded(workload: &str, runtime: &str, preloaded: Preloaded) -> BuildResult {
+    let options = match of(preloaded.of).map(|of| of.built) {
+        Some(Built::C(options)) => options,
+        _ => return BuildResult::Failed(format!("{} is no program in C", preloaded.of)),
+    };
+    let program = match c(workload, preloaded.of, options) {
         BuildResult::Ready(program) => program,
         missing => return missing,
     };
@@ -133,15 +137,17 @@ pub(super) fn preloaded(workload: &str, runtime: &str, other: &str) -> BuildResu
         Ok(folder) => folder,
         Err(why) => return BuildResult::Failed(why),
     };
-    let (folder, script) = (target.join("raddle-pthreads"), target.join(format!("{workload}-{runtime}")));
+    let (folder, script) =
+        (target.join(format!("raddle-{}", preloaded.command)), target.join(format!("{workload}-{runtime}")));
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(bench_folder().join(".."));
-    cargo.args(["run", "--quiet", "--package", "xtask", "--", "pthreads", "--output"]).arg(&folder);
+    cargo.args(["run", "--quiet", "--package", "xtask", "--", preloaded.command, "--output"]).arg(&folder);
     match finish(cargo, Ok(script.clone())) {
         BuildResult::Ready(_) => {
-            let library = folder.join("libraddle_pthread.so");
+            let library = folder.join(preloaded.library);
             let (library, program) = (library.display(), program.display());
-            let start = format!("env RADDLE_WORKERS=\"$2\" {PRELOAD}='{library}' '{program}' \"$@\"");
+            let variable = preloaded.variable;
+            let start = format!("env RADDLE_WORKERS=\"$2\" {variable}='{library}' '{program}' \"$@\"");
             match executable(&script, &start) {
                 Ok(()) => BuildResult::Ready(script),
                 Err(why) => BuildResult::Failed(format!("cannot write {}: {why}", script.display())),

@@ -35,7 +35,13 @@ fn told(block: *mut u8) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
-    told(alloc::allocate(size))
+    alloc::allocate_or(size, |size| allocate_slowly(size)).cast()
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn allocate_slowly(size: usize) -> *mut u8 {
+    told(alloc::allocate(size)).cast()
 }
 
 #[unsafe(no_mangle)]

@@ -28,6 +28,11 @@ const NOTICED: &[(Mistake, &str)] = &[
     (Mistake::LeavesHint, "bits::the_hint_tells_of_what_came_back"),
     (Mistake::ForgetsTag, "records::a_record_is_had_by_one"),
     (Mistake::RecordsRelaxed, "records::a_record_is_had_by_one"),
+    (Mistake::RestsRelaxed, "rest::a_heap_at_rest_is_had_by_its_thread_or_by_who_claims_it"),
+    (Mistake::ClaimsRestRelaxed, "rest::a_heap_at_rest_is_had_by_its_thread_or_by_who_claims_it"),
+    (Mistake::PutsRelaxed, "slots::a_word_is_had_by_one"),
+    (Mistake::TakesWordBlindly, "slots::a_word_is_had_by_one"),
+    (Mistake::WakesBlindly, "rest::who_wakes_does_not_take_the_heap_of_the_next_who_rests"),
 ];
 
 /// Whether the model fails, with the mistake or without one.

@@ -8,6 +8,8 @@ mod bits;
 mod mistakes;
 mod page_word;
 mod records;
+mod rest;
+mod slots;
 
 /// Runs a model. `preemptions` bounds how often a thread that could go on is interrupted in one execution.
 fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {

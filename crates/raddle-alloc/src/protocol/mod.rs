@@ -9,3 +9,5 @@
 pub(crate) mod bits;
 pub(crate) mod page_word;
 pub(crate) mod records;
+pub(crate) mod rest;
+pub(crate) mod slots;

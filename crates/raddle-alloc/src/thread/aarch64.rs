@@ -38,6 +38,25 @@ pub(super) fn get<const OFFSET: usize>() -> usize {
     word
 }
 
+/// Where the thread's words are.
+#[inline(always)]
+pub(super) fn place() -> usize {
+    let place;
+    // SAFETY: reads the thread pointer.
+    unsafe {
+        asm!(
+            "adrp {place}, :gottprel:raddle_alloc_words",
+            "ldr {place}, [{place}, :gottprel_lo12:raddle_alloc_words]",
+            "mrs {base}, tpidr_el0",
+            "add {place}, {place}, {base}",
+            place = out(reg) place,
+            base = out(reg) _,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    place
+}
+
 /// Sets it.
 #[inline(always)]
 pub(super) fn set<const OFFSET: usize>(word: usize) {

@@ -1,11 +1,13 @@
 //! Owns: which heap an OS thread has; how it comes by one and how it leaves it.
-//! May use: `hardened`, `heap`, `registry`, `libc`.
+//! May use: `hardened`, `heap`, `profile`, `registry`, `system`, `libc`.
 //! Never: work in a heap, but to leave it.
 //!
 //! | first word | second word | the thread |
 //! |---|---|---|
 //! | 0 | `FRESH` | has never allocated |
 //! | heap | `HAS` | has a heap |
+//! | 0 | heap | has a heap which only the slow paths find: each allocation is counted for the profile |
+//! | 0 | heap and `RESTS` | has a heap that others may take: its next allocation or free asks whether one has |
 //! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
 //! | 0 | `ENDED` | has left it: what its last destructors allocate and free goes without one |
 //!
@@ -23,7 +25,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::heap::Heap;
-use crate::{hardened, registry};
+use crate::{hardened, profile, registry, system};
 
 const HEAP: usize = 0;
 const STATE: usize = 8;
@@ -31,6 +33,8 @@ const FRESH: usize = 0;
 const CHANGES: usize = 1;
 const HAS: usize = 2;
 const ENDED: usize = 3;
+/// Heaps lie at multiples of more.
+const RESTS: usize = 1;
 
 /// The key whose destructor tells of a thread's end, and one; 0 before it is made.
 static KEY: AtomicU32 = AtomicU32::new(0);
@@ -43,22 +47,88 @@ pub(crate) fn heap() -> Option<&'static Heap> {
     unsafe { heap.as_ref() }
 }
 
+/// The thread's heap, whatever paths may find it.
+pub(crate) fn own() -> Option<&'static Heap> {
+    let state = words::get::<STATE>();
+    if state <= ENDED {
+        return heap();
+    }
+    if state & RESTS != 0 {
+        return None;
+    }
+    // SAFETY: the address of a heap; heaps stay.
+    unsafe { ptr::with_exposed_provenance::<Heap>(state).as_ref() }
+}
+
+/// Others may take the thread's heap from now on, until it allocates or frees again. Cheap: two stores, and an exchange
+/// then.
+pub(crate) fn rest() {
+    let Some(heap) = own() else { return };
+    // A handler that has interrupted a call does not give its heap away.
+    let Some(work) = heap.work() else { return };
+    words::set::<STATE>(CHANGES);
+    words::set::<HEAP>(0);
+    drop(work);
+    heap.rests_since_ms.store(system::now_ms(), Ordering::Relaxed);
+    registry::rests();
+    heap.rest.rests(name());
+    words::set::<STATE>(ptr::from_ref(heap).expose_provenance() | RESTS);
+}
+
+/// What distinguishes the thread from all that live.
+fn name() -> u64 {
+    words::place() as u64
+}
+
+/// The thread has its heap again; `None` if it does not rest, or another has taken the heap: then it has none.
+fn wake() -> Option<&'static Heap> {
+    let state = words::get::<STATE>();
+    if state <= ENDED || state & RESTS == 0 {
+        return None;
+    }
+    words::set::<STATE>(CHANGES);
+    // SAFETY: the address of a heap; heaps stay.
+    let heap = unsafe { ptr::with_exposed_provenance::<Heap>(state - RESTS).as_ref() };
+    let heap = heap.filter(|heap| heap.rest.wakes(name()));
+    match heap {
+        Some(heap) => {
+            registry::wakes();
+            set(heap);
+        }
+        None => words::set::<STATE>(FRESH),
+    }
+    heap
+}
+
+/// The heap is the thread's, by the paths that may find it.
+fn set(heap: &Heap) {
+    let (address, is_profiled) = (ptr::from_ref(heap).expose_provenance(), profile::is_on());
+    words::set::<HEAP>(if is_profiled { 0 } else { address });
+    words::set::<STATE>(if is_profiled { address } else { HAS });
+}
+
 /// The thread's heap; it takes one if it has none, and may.
 #[cold]
 pub(crate) fn heap_or_take() -> Option<&'static Heap> {
+    if let Some(heap) = wake() {
+        return Some(heap);
+    }
+    if profile::is_on() && words::get::<STATE>() == HAS {
+        // From before the profile was on.
+        leave_for_now();
+    }
     if hardened::is_on() {
         // It may have come by one before the mode was on: blocks of pages would go through it unnoticed.
         leave_for_now();
         return heap();
     }
     if words::get::<STATE>() != FRESH {
-        return heap();
+        return own();
     }
     words::set::<STATE>(CHANGES);
     let taken = registry::take();
     if let Some(heap) = taken {
-        words::set::<HEAP>(ptr::from_ref(heap).expose_provenance());
-        words::set::<STATE>(HAS);
+        set(heap);
         // The heap is there already: setting a key may allocate.
         announce();
     } else {
@@ -121,10 +191,14 @@ pub(crate) fn leave_for_now() {
 }
 
 fn leave(state: usize) {
-    if words::get::<STATE>() != HAS {
+    let _it_rested = wake();
+    if state == ENDED && words::get::<STATE>() == FRESH {
+        words::set::<STATE>(ENDED);
+    }
+    if matches!(words::get::<STATE>(), FRESH | CHANGES | ENDED) {
         return;
     }
-    let Some(heap) = heap() else { return };
+    let Some(heap) = own() else { return };
     // A handler that interrupts an allocation may end the thread, by `pthread_exit`: that heap is lost.
     let Some(work) = heap.work() else { return };
     words::set::<STATE>(CHANGES);

@@ -38,6 +38,23 @@ pub(super) fn get<const OFFSET: usize>() -> usize {
     word
 }
 
+/// Where the thread's words are.
+#[inline(always)]
+pub(super) fn place() -> usize {
+    let (place, base): (usize, usize);
+    // SAFETY: reads the thread pointer, which the first word behind it holds.
+    unsafe {
+        asm!(
+            "mov {place}, qword ptr [rip + raddle_alloc_words@GOTTPOFF]",
+            "mov {base}, qword ptr fs:[0]",
+            place = out(reg) place,
+            base = out(reg) base,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    base.wrapping_add(place)
+}
+
 /// Sets it.
 #[inline(always)]
 pub(super) fn set<const OFFSET: usize>(word: usize) {

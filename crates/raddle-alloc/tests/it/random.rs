@@ -4,7 +4,9 @@
 //!
 //! `RADDLE_ALLOC_ROUNDS` is the number of operations of each thread; a case is its seed.
 
-use raddle_alloc::{allocate, allocate_aligned, allocate_zeroed, free, leave_heap, purge, reallocate};
+use raddle_alloc::{
+    allocate, allocate_aligned, allocate_zeroed, free, leave_heap, purge, reallocate, rest_heap,
+};
 use std::sync::mpsc;
 
 pub(crate) struct Random(pub(crate) u64);
@@ -123,6 +125,7 @@ fn run(seed: u64, rounds: usize, send: &[mpsc::Sender<Held>], receive: &mpsc::Re
         receive.try_iter().for_each(Held::free);
         match random.below(50_000) {
             0 => leave_heap(),
+            6 => rest_heap(),
             1 => _ = purge(),
             _ => {}
         }

@@ -3,7 +3,7 @@
 //! Never: a time.
 
 use super::random::Random;
-use raddle_alloc::{allocate, free, leave_heap};
+use raddle_alloc::{allocate, free, leave_heap, rest_heap};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::{ptr, thread};
@@ -110,6 +110,68 @@ fn a_heap_can_be_left_and_taken_again() {
     leave_heap();
     // SAFETY: ours.
     unsafe { free(after) };
+}
+
+/// The blocks of one thread, in a list that is no memory of the allocator's: who rests must not allocate.
+static RESTING: [AtomicPtr<u8>; 400] = [const { AtomicPtr::new(ptr::null_mut()) }; 400];
+
+#[test]
+fn what_a_thread_has_that_rests_is_used_by_others_until_it_wakes() {
+    static STATE: AtomicUsize = AtomicUsize::new(0);
+    /// No other test has blocks of this class.
+    const BYTES: usize = 7000;
+    let comes = |state| {
+        // pairs with the other thread's stores
+        while STATE.load(Ordering::Acquire) < state {
+            thread::yield_now();
+        }
+    };
+    let rests = || {
+        RESTING.iter().for_each(|slot| slot.store(allocate(BYTES), Ordering::Relaxed));
+        // SAFETY: ours, of this size.
+        RESTING.iter().for_each(|slot| unsafe { slot.load(Ordering::Relaxed).write_bytes(7, BYTES) });
+        let freed = RESTING.iter().skip(200);
+        // SAFETY: ours.
+        freed.for_each(|slot| unsafe { free(slot.load(Ordering::Relaxed)) });
+        rest_heap();
+        STATE.store(1, Ordering::Release); // pairs with `comes`
+        comes(2);
+        let after = allocate(BYTES);
+        // SAFETY: ours.
+        unsafe { after.write_bytes(8, BYTES) };
+        for slot in &RESTING[..200] {
+            let block = slot.load(Ordering::Relaxed);
+            assert!(!ptr::eq(block, after));
+            // SAFETY: ours, of this size.
+            assert!(unsafe { std::slice::from_raw_parts(block, BYTES) }.iter().all(|byte| *byte == 7));
+            // SAFETY: as above.
+            unsafe { free(block) };
+        }
+        // SAFETY: ours.
+        unsafe { free(after) };
+        rest_heap();
+    };
+    thread::scope(|scope| {
+        scope.spawn(rests);
+        comes(1);
+        let is_his =
+            |block: &*mut u8| RESTING[200..].iter().any(|slot| ptr::eq(slot.load(Ordering::Relaxed), *block));
+        // It has to have rested for a while: until then others map what they need.
+        loop {
+            let blocks: Vec<*mut u8> = (0..100).map(|_| allocate(BYTES)).collect();
+            let has_his = blocks.iter().any(is_his);
+            // SAFETY: ours, of this size.
+            blocks.iter().for_each(|block| unsafe { block.write_bytes(9, BYTES) });
+            // SAFETY: as above.
+            blocks.into_iter().for_each(|block| unsafe { free(block) });
+            if has_his {
+                break;
+            }
+            leave_heap();
+            thread::yield_now();
+        }
+        STATE.store(2, Ordering::Release); // pairs with `comes`
+    });
 }
 
 #[test]

@@ -1,7 +1,32 @@
 // What the hardened mode has to notice, one at a time.
+#define _GNU_SOURCE
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { MEBIBYTE = 1 << 20 };
+
+static void again(void) {
+    for (int round = 0; round < 10000; round++) (void)!malloc(100);
+}
+
+// Pointers that the allocator has not given out, or not so.
+static int foreign(const char *kind, char *block, char *large) {
+    char *volatile mapping = malloc(20 * MEBIBYTE);
+    char *hole = mmap(0, 64 * MEBIBYTE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *volatile wrong = (char *)&mapping;
+    assert(mapping && hole != MAP_FAILED);
+    if (!strcmp(kind, "stack")) free(wrong);
+    else if (!strcmp(kind, "hole")) free(hole + 40 * MEBIBYTE);
+    else if (!strcmp(kind, "middle")) free(block + 16);
+    else if (!strcmp(kind, "middle of a run")) free(large + 65536);
+    else if (!strcmp(kind, "middle of a mapping")) free(mapping + 4096);
+    else if (!strcmp(kind, "size of the stack's")) return malloc_usable_size(wrong) > 0;
+    else if (!strcmp(kind, "grow the middle")) return !realloc(large + 65536, 10);
+    return 0;
+}
 
 int main(int count, char **arguments) {
     assert(count == 2);
@@ -18,17 +43,21 @@ int main(int count, char **arguments) {
         free(block), free(other), free(block);
     } else if (!strcmp(arguments[1], "large twice")) {
         free(large), free(large);
-    } else if (!strcmp(arguments[1], "middle")) {
-        free(block + 16);
-    } else if (!strcmp(arguments[1], "foreign")) {
-        char *volatile foreign = (char *)&arguments;
-        free(foreign);
     } else if (!strcmp(arguments[1], "after")) {
         free(block);
         block[50] = 2;
-        for (int round = 0; round < 10000; round++) (void)!malloc(100);
+        again();
+    } else if (!strcmp(arguments[1], "link")) {
+        free(block);
+        *(char **)block = block;
+        again();
+    } else if (!strcmp(arguments[1], "grow")) {
+        free(block);
+        block = realloc(block, 90);
     } else if (!strcmp(arguments[1], "beyond")) {
         large[4 * 65536] = 1;
+    } else {
+        return foreign(arguments[1], block, large);
     }
     free(block), free(other), free(large);
     return 0;

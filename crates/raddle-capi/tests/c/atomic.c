@@ -310,6 +310,61 @@ static void *all_mistakes(void *arg)
     return arg;
 }
 
+/* After it, a body runs once, whatever others do; and its mistakes are told. */
+static int runs_before, runs_after;
+
+static int once(raddle_stm_t *stm, void *arg)
+{
+    uintptr_t word;
+    int code;
+    runs_before++;
+    code = raddle_stm_irrevocable(stm);
+    if (code != RADDLE_OK)
+        return code;
+    runs_after++;
+    OK(raddle_stm_read(stm, var, &word));
+    OK(raddle_stm_write(stm, var, word + 1));
+    return arg ? raddle_stm_retry(stm) : RADDLE_OK;
+}
+
+static int plus_one(raddle_stm_t *stm, void *arg)
+{
+    uintptr_t word;
+    int code = raddle_stm_read(stm, var, &word);
+    (void)arg;
+    return code == RADDLE_OK ? raddle_stm_write(stm, var, word + 1) : code;
+}
+
+static void *by_each(void *arg)
+{
+    for (int round = 0; round < 300; round++) {
+        int by = (int)(intptr_t)arg;
+        OK(by < 0 ? raddle_atomically(once, NULL) : raddle_atomically_by(by, plus_one, NULL));
+    }
+    return arg;
+}
+
+static void algorithms(void)
+{
+    raddle_thread_t *all[4];
+    uintptr_t word;
+    OK(raddle_var_store(var, 0));
+    for (intptr_t by = -1; by < 3; by++)
+        OK(raddle_spawn(&all[by + 1], by_each, (void *)by));
+    for (int at = 0; at < 4; at++)
+        OK(raddle_join(all[at], NULL));
+    OK(raddle_var_load(var, &word));
+    CHECK(word == 4 * 300);
+    CHECK(runs_before == 600 && runs_after == 300);
+    IS(RADDLE_EINVAL, raddle_atomically_by(3, plus_one, NULL));
+    IS(RADDLE_EINVAL, raddle_atomically_by(-1, plus_one, NULL));
+    IS(RADDLE_EINVAL, raddle_atomically_by(RADDLE_NOREC, NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_atomically(once, &word));
+    CHECK(strstr(raddle_last_error(), "irrevocable") != NULL);
+    OK(raddle_var_load(var, &word));
+    CHECK(word == 4 * 300);
+}
+
 /* A cancellation ends the wait of a transaction. */
 static int waits_for_ever(void *arg)
 {
@@ -343,6 +398,7 @@ int main(void)
     blocks();
     all_mistakes(NULL);
     OK(raddle_run(all_mistakes, NULL, NULL));
+    algorithms();
     cancellation();
     OK(raddle_var_destroy(var));
     OK(raddle_var_destroy(other));

@@ -451,6 +451,18 @@ static void transactions()
         });
     }));
     CHECK(throws<raddle::error>([&] { raddle::atomically([&](raddle::tx &tx) { tx.retry(); }); }));
+    int once = 0;
+    long kept = raddle::atomically(raddle::algorithm::pessimistic, [&](raddle::tx &tx) {
+        tx.write(other, tx.read(other) + 1);
+        return tx.read(other);
+    });
+    CHECK(kept == 6);
+    raddle::atomically([&](raddle::tx &tx) {
+        tx.irrevocable();
+        once++;
+        tx.write(other, 5L);
+    });
+    CHECK(once == 1 && other.load() == 5);
 }
 
 static void tasks()

@@ -103,7 +103,8 @@ impl Budget {
         Ok(budget)
     }
 
-    fn total(&self) -> u64 {
+    /// All of it, in bytes.
+    pub(crate) fn total(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 

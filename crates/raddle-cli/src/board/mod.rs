@@ -11,12 +11,13 @@ mod need;
 
 pub(crate) use budget::{Budget, PART, Ram};
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::{env, fs, io};
 
 use clap::ValueEnum;
-use raddle_bytecode::Module;
+use raddle_bytecode::{Module, file};
 
 use crate::check::files;
 use crate::occam::{Compile, Refused};
@@ -30,7 +31,7 @@ Examples:
 
 Exit codes:
     0  done; with --run, the program has come to its end
-    1  the program is refused; with --run, it ended by an error or a deadlock
+    1  the program is refused, or takes too much memory; with --run, it failed or deadlocked
     2  the command line is wrong
   126  a file cannot be read or written, or is no bytecode, or the firmware is too large
   127  a file, the board's image or qemu does not exist";
@@ -90,6 +91,15 @@ impl Board {
         }
     }
 
+    /// The memory that the image uses: the micro:bit's leaves six KiB to what was there before.
+    fn memory(self) -> Ram {
+        match self {
+            Board::Lm3s6965evb => Ram(64 << 10),
+            Board::Microbit => Ram(10 << 10),
+            Board::SifiveE => Ram(16 << 10),
+        }
+    }
+
     /// The emulator, and the Debian package that has it.
     fn qemu(self) -> (&'static str, &'static str) {
         match self {
@@ -121,23 +131,33 @@ fn elf(at: u32, bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// How it has gone.
-pub(crate) enum Flashed {
-    /// The firmware is written; what to say about it.
-    Written(String),
-    /// It has run, and so it ended.
-    Ran(ExitStatus),
-}
-
 impl Flash {
-    /// Makes the firmware, and runs it if that is asked for.
-    pub(crate) fn carry_out(self) -> Result<Flashed, Refused> {
+    /// Makes the firmware, and says what it is. If it is to run, this process becomes the emulator: so whatever is sent
+    /// to it, Ctrl-C or another signal, ends that, and its code is how the program has ended.
+    pub(crate) fn carry_out(self) -> Result<String, Refused> {
         let program = self.program()?;
         let module = Module::read(&program).map_err(|error| {
             let text = format!("cannot read the bytecode `{}`: {error}", self.path.display());
             Refused::Trouble(Error::CannotRun(text))
         })?;
-        self.firmware(&program, &module).map_err(Refused::Trouble)
+        let (program, takes) = self.with_room(program, &module).map_err(Refused::Trouble)?;
+        let told = self.firmware(&program, &module).map_err(Refused::Trouble)?;
+        Ok(told + &takes)
+    }
+
+    /// The program with what the board is to give it at the start, where that can be known, and a line about it. What
+    /// the board has not is refused, as `raddle build --ram` does.
+    fn with_room(&self, mut program: Vec<u8>, module: &Module) -> Result<(Vec<u8>, String), Error> {
+        let Ok(budget) = Budget::of(module) else {
+            return Ok((program, "how much memory it takes is not known before it runs\n".to_owned()));
+        };
+        let (name, room) = (self.board.name(), self.board.memory());
+        let fits = budget.fits(&self.path.display().to_string(), room);
+        fits.map_err(|why| Error::TooLarge(format!("{name}: {why}")))?;
+        if file::part(&program, PART).is_none() {
+            file::append(&mut program, PART, &[budget.memory, budget.processes]);
+        }
+        Ok((program, format!("{} bytes of memory at most, of {}\n", budget.total(), room.0)))
     }
 
     fn program(&self) -> Result<Vec<u8>, Refused> {
@@ -152,7 +172,7 @@ impl Flash {
         })
     }
 
-    fn firmware(&self, program: &[u8], module: &Module) -> Result<Flashed, Error> {
+    fn firmware(&self, program: &[u8], module: &Module) -> Result<String, Error> {
         let name = self.board.name();
         let image = image(&format!("{name}{}.img", if module.uses_reals() { "-reals" } else { "" }))?;
         let firmware = behind(&image, program);
@@ -170,14 +190,14 @@ impl Flash {
         files::save(&output, &firmware)
             .map_err(|error| Error::CannotRun(format!("could not write `{}`: {error}", output.display())))?;
         if self.run {
-            return start(self.board, &output, firmware).map(Flashed::Ran);
+            return Err(become_emulator(self.board, &output, firmware));
         }
-        Ok(Flashed::Written(format!(
+        Ok(format!(
             "{}: {} bytes for the machine, {} for the program, of {room}\n",
             output.display(),
             image.len(),
             firmware.len() - image.len()
-        )))
+        ))
     }
 }
 
@@ -204,23 +224,25 @@ fn image(file: &str) -> Result<Vec<u8>, Error> {
     fs::read(&path).map_err(|error| Error::CannotRun(format!("could not read `{}`: {error}", path.display())))
 }
 
-/// Runs what has been written to `output`.
-fn start(board: Board, output: &Path, firmware: Vec<u8>) -> Result<ExitStatus, Error> {
+/// Becomes the emulator with what has been written to `output`; says why not.
+fn become_emulator(board: Board, output: &Path, firmware: Vec<u8>) -> Error {
     let (qemu, package) = board.qemu();
     let loadable = output.with_extension("qemu");
-    files::save(&loadable, &board.loadable(firmware))
-        .map_err(|error| Error::CannotRun(format!("could not write `{}`: {error}", loadable.display())))?;
+    if let Err(error) = files::save(&loadable, &board.loadable(firmware)) {
+        return Error::CannotRun(format!("could not write `{}`: {error}", loadable.display()));
+    }
     let mut command = Command::new(qemu);
     command.args(["-display", "none", "-monitor", "none", "-serial", "stdio"]);
     command.args(["-semihosting-config", "enable=on,target=native", "-M", &board.name()]);
     command.arg("-kernel").arg(&loadable);
-    command.status().map_err(|error| match error.kind() {
+    let error = command.exec();
+    match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!(
             "there is no {qemu}, which emulates the board; Debian's package {package} has it. The firmware is `{}`",
             output.display()
         )),
         _ => Error::CannotRun(format!("could not start {qemu}: {error}")),
-    })
+    }
 }
 
 #[cfg(test)]

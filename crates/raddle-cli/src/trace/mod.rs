@@ -3,6 +3,7 @@
 //! Never: a figure that `raddle-trace` did not compute.
 
 mod check;
+mod heap;
 mod progress;
 
 use std::ffi::OsString;
@@ -51,7 +52,7 @@ enum TraceCommand {
         #[arg(value_name = "TWO")]
         two: PathBuf,
     },
-    /// Make an HTML page of a trace, in one file, for any browser
+    /// Make an HTML page of a trace, or of a heap profile, in one file, for any browser
     View {
         /// The page; by default next to the trace
         #[arg(short, value_name = "HTML")]
@@ -157,6 +158,9 @@ impl Trace {
                 let found = diff(&one, &two).with_forecast((&log_one, &one), (&log_two, &two));
                 Ok(Report::well(found.to_string()))
             }
+            TraceCommand::View { output, part } if is_heap_profile(&part.file) => {
+                heap_page(output, &part.file)
+            }
             TraceCommand::View { output, part } => {
                 let (log, analysis) = part.read()?;
                 let file = part.file;
@@ -172,6 +176,27 @@ impl Trace {
             }),
         }
     }
+}
+
+/// Whether the file is a heap profile of the allocator's. A pipe is not looked into.
+fn is_heap_profile(file: &Path) -> bool {
+    let begin = || {
+        let mut begin = [0; heap::BEGIN.len()];
+        let mut file =
+            File::open(file).ok().filter(|file| file.metadata().is_ok_and(|known| known.is_file()))?;
+        file.read_exact(&mut begin).ok()?;
+        Some(begin == heap::BEGIN)
+    };
+    begin() == Some(true)
+}
+
+fn heap_page(output: Option<PathBuf>, file: &Path) -> Result<Report, Error> {
+    let (shown, output) = heap::page_of(file, output);
+    let text = std::fs::read(file)
+        .map_err(|error| Error::CannotRun(format!("could not read `{shown}`: {error}")))?;
+    let sites = heap::sites(&text).map_err(|why| Error::CannotRun(format!("`{shown}`: {why}")))?;
+    let page = view::heap::page(&sites, &shown);
+    write(output, file, |out| out.write_all(page.as_bytes()))
 }
 
 impl RunArguments {

@@ -41,6 +41,23 @@ impl Drop for Folder {
     }
 }
 
+/// The first block of the page in that language.
+fn on_the_page(language: &str) -> &'static str {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FOREIGN.md"));
+    let (_, rest) = page.split_once(&format!("```{language}\n")).expect("the page has a block of it");
+    rest.split_once("```").expect("the block ends").0
+}
+
+#[test]
+fn the_example_of_the_page_does_what_it_says() {
+    let folder = Folder::new("page").with("sum.occ", on_the_page("occam")).with("sum.c", on_the_page("c"));
+    let options = ["-shared", "-fPIC", "-o", "libsum.so", "sum.c", "-I", HEADER];
+    let compiled = Command::new("cc").current_dir(&folder.0).args(options).output().expect("there is a cc");
+    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
+    let output = folder.raddle(&["run", "sum.occ"]);
+    assert_eq!(text(&output.stdout), on_the_page("text"), "{}", text(&output.stderr));
+}
+
 const LINK: [&str; 2] = ["--link", "./libroutines.so"];
 const WRITTEN: &str = "10 200 375 -11  42  42x\n";
 

@@ -1,5 +1,7 @@
 //! The command `raddle` as its users meet it: what it says, what it ends with, how it behaves in a pipe.
 
+mod alloc;
+mod board;
 mod check;
 mod corpus;
 mod dump;

@@ -205,7 +205,7 @@ PROC main (CHAN BYTE screen!)
     t0, t1 := MOBILE stepper, MOBILE stepper
 ";
 
-struct Writer {
+struct MovesWriter {
     random: Random,
     text: String,
     /// Names of abbreviations that are in scope, by kind.
@@ -213,7 +213,7 @@ struct Writer {
     names: usize,
 }
 
-impl Writer {
+impl MovesWriter {
     fn line(&mut self, indent: usize, text: &str) {
         let _ = writeln!(self.text, "{:indent$}{text}", "");
     }
@@ -390,7 +390,7 @@ fn program(round: u64) -> String {
     }
     text += &LOOKS.replace("KIND", "pair").replace("TYPE", KINDS[KINDS.len() - 1].ty);
     text += VARIABLES;
-    let mut writer = Writer { random: Random::of(round), text, named: Vec::new(), names: 0 };
+    let mut writer = MovesWriter { random: Random::of(round), text, named: Vec::new(), names: 0 };
     for _ in 0..2 + writer.random.below(4) {
         writer.statement(4, 2);
     }

@@ -367,6 +367,13 @@ impl Worker {
         self.shared().clock.now_ns()
     }
 
+    /// Is another number after somebody has begun to run here, but for a chance of one in a hundred: counted down with
+    /// each dispatch, and set anew at boundaries.
+    #[inline]
+    pub fn dispatch_count(&self) -> u32 {
+        self.budget.get()
+    }
+
     /// The runtime's clock reading at which `after` from now has passed.
     pub fn deadline(&self, after: Duration) -> u64 {
         let now = self.now_ns();

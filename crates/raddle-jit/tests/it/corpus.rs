@@ -1,8 +1,10 @@
 //! Whole programs: the corpus, with seeds, and on several workers.
 
 use crate::support::{Paper, module, programs, same, verified};
-use raddle_host::{Port, RunOptions, World};
+use raddle_bytecode::Verified;
+use raddle_host::{Port, RunOptions, RunOutcome, World};
 use raddle_jit::Compiler;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 const SEEDS: u64 = 4;
@@ -38,14 +40,20 @@ impl World for CapturedScreen {
     }
 }
 
-/// What a program writes as compiled code, and what ended it if it failed.
-fn run(program: &raddle_bytecode::Verified, workers: usize, at_once: bool) -> String {
-    let keys = Mutex::new(b"12 keys\n".to_vec().into_iter());
+/// Runs a program as compiled code; how it ended, and what it wrote.
+fn ran(program: &Verified, typed: &str, workers: usize, at_once: bool) -> (RunOutcome, String) {
+    let keys = Mutex::new(typed.as_bytes().to_vec().into_iter());
     let world = Arc::new(CapturedScreen { screen: Mutex::default(), keys });
     let compiler = Some(Arc::new(Compiler) as _);
     let options = RunOptions { workers, at_once, compiler, memory_bytes: 64 << 20, ..RunOptions::default() };
     let outcome = raddle_host::run(program.clone(), options, Arc::clone(&world) as Arc<dyn World>).unwrap();
-    let mut text = String::from_utf8_lossy(&world.screen.lock().unwrap()).into_owned();
+    let text = String::from_utf8_lossy(&world.screen.lock().unwrap()).into_owned();
+    (outcome, text)
+}
+
+/// What a program writes as compiled code, and what ended it if it failed.
+fn run(program: &Verified, workers: usize, at_once: bool) -> String {
+    let (outcome, mut text) = ran(program, "12 keys\n", workers, at_once);
     match (outcome.result, outcome.report) {
         (Err(_), Some(report)) => text += &format!("{report}\n"),
         (Err(failure), None) => text += &format!("{failure:?}\n"),
@@ -70,4 +78,25 @@ fn the_corpus_is_as_expected_on_several_workers() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The column of machine code in the table that boards, the page in a browser and the interpreter are held against.
+#[test]
+fn boards_pages_and_machine_code_write_and_communicate_the_same() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../boards/programs");
+    let table = std::fs::read_to_string(folder.join("same.txt")).unwrap();
+    let rows: Vec<Vec<&str>> =
+        table.lines().filter(|it| !it.starts_with('#')).map(|it| it.split('|').collect()).collect();
+    assert!(rows.len() >= 3);
+    for row in rows {
+        let [name, messages, typed, written] = row[..] else { panic!("{row:?}") };
+        let program = verified(module(&folder.join(format!("{name}.occ"))).unwrap());
+        for (workers, at_once) in [(1, false), (2, true), (8, true)] {
+            let (outcome, text) = ran(&program, typed, workers, at_once);
+            let seen =
+                (outcome.result.is_ok(), outcome.stats.messages.to_string(), text.trim_end().to_owned());
+            eprintln!("{name}, machine code on {workers}: {} messages, `{}`", seen.1, seen.2);
+            assert_eq!(seen, (true, messages.to_owned(), written.to_owned()), "{name} on {workers}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Owns: to which processors a thread is bound and in which class it is: a record, without effect.
-//! May use: `errno`, `report`, `libc`.
-//! Never: a change for the worker, which others run on.
+//! May use: `errno`, `report`, `libc`, `raddle-syscall`.
+//! Never: a change for the worker that lasts: others run on it.
 //!
 //! What a program asks for is remembered, refused where the kernel would refuse it, told when the program asks, and
 //! inherited. That it changes nothing is said once.
@@ -9,7 +9,6 @@ use crate::next::next;
 use crate::report;
 use crate::thread::record::{self, PROCESSOR_WORDS, ThreadRecord};
 use std::ffi::c_int;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 type Pthread = libc::pthread_t;
@@ -102,23 +101,21 @@ fn bound_to(set: &[u64; SET_WORDS]) -> Result<[u64; PROCESSOR_WORDS], c_int> {
     if is_none { Err(libc::EINVAL) } else { Ok(both) }
 }
 
-/// Whether this program may have the classes of real time: the kernel's capability `CAP_SYS_NICE`.
-fn may_be_urgent() -> bool {
-    static MAY: OnceLock<bool> = OnceLock::new();
-    const SYS_NICE: u64 = 1 << 23;
-    *MAY.get_or_init(|| {
-        let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
-        line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
-            .is_some_and(|bits| bits & SYS_NICE != 0)
-    })
-}
-
-fn priority_max() -> libc::rlim_t {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a place for the limit.
-    unsafe { libc::getrlimit(libc::RLIMIT_RTPRIO, &raw mut limit) };
-    limit.rlim_cur
+/// What the kernel says to a class of real time: the OS thread that asks has it for a moment. Rights, limits and the
+/// group of the program decide, and only the kernel knows all of them.
+fn asks_the_kernel(class: c_int, priority: c_int) -> Result<(), c_int> {
+    let set = |class: usize, priority: c_int| {
+        let parameters = libc::sched_param { sched_priority: priority };
+        let place = (&raw const parameters).expose_provenance();
+        // SAFETY: reads the parameters, which are there.
+        unsafe { raddle_syscall::call(libc::SYS_sched_setscheduler, [0, class, place]) }
+    };
+    // SAFETY: no memory is touched.
+    let before = unsafe { raddle_syscall::call(libc::SYS_sched_getscheduler, [0]) };
+    set(class as usize, priority).map_err(|refused| refused.0)?;
+    // Back to less is always granted.
+    let _answer = set(before.unwrap_or(0), 0);
+    Ok(())
 }
 
 /// Whether the kernel would let a thread have this class and priority.
@@ -131,8 +128,8 @@ fn allowed(class: c_int, priority: c_int) -> Result<(), c_int> {
     if !range.contains(&priority) {
         return Err(libc::EINVAL);
     }
-    if priority > 0 && !may_be_urgent() && priority as libc::rlim_t > priority_max() {
-        return Err(libc::EPERM);
+    if priority > 0 {
+        asks_the_kernel(class, priority)?;
     }
     if class != libc::SCHED_OTHER {
         report::once("threads have no scheduling classes: those that are asked for are only remembered");

@@ -14,7 +14,7 @@
 
 use crate::stop::Stop;
 use crate::tvar::TVar;
-use crate::tx::{Snapshot, Tx, WalkStep, Walks};
+use crate::tx::{Snapshot, Tx, WalkStep};
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};

@@ -5,6 +5,7 @@
 use super::Tx;
 use crate::stop::Stop;
 use crate::tvar::TVar;
+use std::ops::ControlFlow;
 
 /// A transaction that only reads: [`read_only`](crate::read_only).
 #[derive(Debug)]
@@ -33,6 +34,22 @@ impl ReadTx<'_, '_> {
         T: Send + Sync + 'static,
     {
         self.0.with(variable, f)
+    }
+
+    /// As [`Tx::walk`].
+    ///
+    /// # Errors
+    /// [`Stop`], if the transaction must be run again.
+    #[inline]
+    pub fn walk<T, R>(
+        &mut self,
+        from: &TVar<T>,
+        step: impl for<'a> FnMut(&'a TVar<T>, &'a T) -> ControlFlow<R, &'a TVar<T>>,
+    ) -> Result<R, Stop>
+    where
+        T: Send + Sync + 'static,
+    {
+        self.0.walk(from, step)
     }
 
     /// As [`Tx::retry`].

@@ -7,6 +7,7 @@
 
 mod base64;
 mod columns;
+pub mod heap;
 
 use crate::analysis::{Analysis, Class, json, label, report};
 use crate::log::Log;

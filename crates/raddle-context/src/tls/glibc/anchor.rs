@@ -97,7 +97,7 @@ extern "C" fn run(data: *mut c_void) -> *mut c_void {
     let own = super::machine::thread_pointer().wrapping_add_signed(visit.thread);
     let [before, after] = flag_around_a_key(own, visit.specific);
     // Release pairs with the acquire in `flag_of_an_anchor`; after it `visit` may be gone.
-    visit.flag.store(FOUND | usize::from(before) << 8 | usize::from(after), Ordering::Release);
+    visit.flag.store(FOUND | (usize::from(before) << 8) | usize::from(after), Ordering::Release);
     null_mut()
 }
 

@@ -511,12 +511,20 @@ fn a_panic_is_not_lost_behind_a_cancellation() {
         };
         let panic = catch_unwind(AssertUnwindSafe(|| token.run(job_panics))).expect_err("a panic");
         assert_eq!(panic.downcast_ref(), Some(&"job"));
-        let token = Token::new();
+        let (token, begun, cancelled) = (Token::new(), AtomicBool::new(false), AtomicBool::new(false));
         let waits = || {
+            until(&begun);
             token.cancel();
+            cancelled.store(true, Ordering::Release);
             csp::park();
         };
-        let half_panics = || raddle::join(waits, || resume_unwind(Box::new("half")));
+        // Had it not begun before, it would not begin.
+        let panics = || {
+            ready(&begun);
+            cancel::shield(|| until(&cancelled));
+            resume_unwind(Box::new("half"));
+        };
+        let half_panics = || raddle::join(waits, panics);
         let panic = catch_unwind(AssertUnwindSafe(|| token.run(half_panics))).expect_err("a panic");
         assert_eq!(panic.downcast_ref(), Some(&"half"));
     });

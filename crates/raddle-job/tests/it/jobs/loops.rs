@@ -135,3 +135,36 @@ fn a_panic_in_a_job_names_the_program_or_a_job() {
         told.lines().filter(|line| line.starts_with("raddle:") && line.contains("/src/")).collect();
     assert!(ours.is_empty(), "{ours:?}");
 }
+
+/// Parts of such a loop are given back by those who have taken them.
+#[test]
+fn turns_that_send_to_one_collector_run_once_each_and_in_their_place() {
+    const TURNS: usize = 6_000;
+    let collected = |capacity, turns: &(dyn Fn(&channel::Sender<usize>) + Sync)| {
+        let (to, from) = channel::bounded(capacity);
+        let collector = csp::spawn(move || from.iter().fold((0, 0), |(n, sum), i| (n + 1, sum + i)));
+        turns(&to);
+        drop(to);
+        assert_eq!(collector.join().unwrap(), (TURNS, TURNS * (TURNS - 1) / 2));
+    };
+    everywhere(|| {
+        for capacity in [0, 16] {
+            collected(capacity, &|to| par_for(0..TURNS, |n| to.send(n).unwrap()));
+            let numbers: Vec<_> = (0..TURNS).collect();
+            collected(capacity, &|to| {
+                let values = par_map(&numbers, |n| {
+                    to.send(*n).unwrap();
+                    n.to_string()
+                });
+                assert!(values.iter().zip(0..).all(|(value, n)| value.parse() == Ok(n)));
+                assert_eq!(values.len(), TURNS);
+            });
+            let mut numbers = numbers.clone();
+            collected(capacity, &|to| {
+                par_for_each(&mut numbers.clone(), |n| to.send(*n).unwrap());
+            });
+            par_for_each(&mut numbers, |n| *n += 1);
+            assert!(numbers.iter().zip(1..).all(|(value, n)| *value == n));
+        }
+    });
+}

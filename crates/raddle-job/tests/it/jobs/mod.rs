@@ -4,7 +4,7 @@ use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
 use raddle::{
-    Fork, Scope, blocking, csp, fork, in_place_scope, join, par_for, par_for_each, par_map, scope,
+    Fork, Scope, blocking, channel, csp, fork, in_place_scope, join, par_for, par_for_each, par_map, scope,
     scope_fifo, task, thread,
 };
 use std::cell::RefCell;

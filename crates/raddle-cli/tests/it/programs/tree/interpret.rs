@@ -39,6 +39,7 @@ fn binary(sign: &str, left: i32, right: i32) -> Option<i32> {
     let bits = left as u32;
     match sign {
         "+" => left.checked_add(right),
+        "*" => left.checked_mul(right),
         "-" => left.checked_sub(right),
         "/" => left.checked_div(right),
         "\\" if right == 0 => None,

@@ -155,6 +155,18 @@ impl GenProcess {
                     line!(4, "from ? x{to}");
                 }
             }
+            _ => self.write_mobile(indent, text),
+        }
+    }
+
+    fn write_mobile(&self, indent: usize, text: &mut String) {
+        macro_rules! line {
+            ($offset:expr, $($content:tt)*) => {{
+                let _ = write!(text, "{:width$}", "", width = indent + $offset);
+                let _ = writeln!(text, $($content)*);
+            }};
+        }
+        match self {
             Self::Carry(to, value) => {
                 line!(0, "INITIAL INT sent IS {}:", value.text());
                 line!(0, "NUMBERS! client:");

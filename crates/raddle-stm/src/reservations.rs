@@ -117,8 +117,8 @@ pub(crate) fn is_inside_of(ticket: u64) -> bool {
     lock().iter().any(|one| one.ticket == ticket && one.caller == caller)
 }
 
-/// Waits, for the transaction at `site`, until the attempt that runs now with this ticket has ended, if there is one. False if it does not go on, and
-/// so must not be waited for.
+/// Waits, for the transaction at `site`, until the attempt that runs now with this ticket has ended, if there is one.
+/// False if it does not go on, and so must not be waited for.
 ///
 /// # Panics
 /// If the caller is cancelled.

@@ -42,6 +42,11 @@ pub enum Algorithm {
     /// System Level Concurrency Control, 1978), so that none waits for ever. A read costs a locked instruction, and an
     /// attempt a lock. For what is long, beside short ones that write what it reads.
     ///
+    /// So its body must not wait, by a channel or a lock, for anybody who may be in a transaction: that one may wait
+    /// for its end. A transaction of its own inside of the body may wait, also for a change: what is reserved is
+    /// anybody's meanwhile, and the body runs again if it was written. Forks (`raddle::join`, scopes, parallel loops)
+    /// are calls in the body, one after the other: who took one might write what is reserved.
+    ///
     /// In a task, in the body of another pessimistic transaction, and after
     /// [`Tx::irrevocable`](crate::Tx::irrevocable), where it could not wait or need not, it runs as `Versioned`.
     Pessimistic,

@@ -1,5 +1,6 @@
 //! Owns: the calls that run a transaction until it has committed.
-//! May use: `algorithm`, `chaos`, `effort`, `gate`, `handles`, `host`, `stop`, `tvar`, `tx`, `waiting`, `raddle-core`.
+//! May use: `algorithm`, `chaos`, `effort`, `gate`, `handles`, `host`, `reservations`, `stop`, `tvar`, `tx`,
+//! `waiting`, `raddle-core`.
 //! Never: what an attempt does.
 
 use crate::algorithm::Algorithm;
@@ -7,6 +8,7 @@ use crate::effort::Effort;
 use crate::gate;
 use crate::handles::Variables;
 use crate::host;
+use crate::reservations;
 use crate::stop::{Expired, Stop, StopOr, Stops, Why};
 use crate::tvar::TVar;
 use crate::tx::{ReadTx, Tx};
@@ -198,7 +200,7 @@ pub(crate) fn run<R, S: Stops>(
     host::counted_point_at("atomically", site);
     let mut effort = Effort::new();
     loop {
-        let by = effort.algorithm(algorithm);
+        let by = effort.algorithm(algorithm, site);
         let mut tx = Tx::begin(by, noted || !effort.is_first(), &effort, site);
         let done = body(&mut tx);
         match (tx.verdict(&done), done) {
@@ -222,9 +224,9 @@ pub(crate) fn run<R, S: Stops>(
             }
             _ => {}
         }
-        let older = tx.gives_way_to();
+        let other = tx.gives_way_to();
         drop(tx);
-        effort.failed(older);
+        effort.failed(other, site);
     }
 }
 
@@ -245,13 +247,14 @@ fn wait(
         !gate::has_sealed(),
         "a transaction retries in the body of an irrevocable one: nobody could wake it ({site})"
     );
-    let changed = gate::open_while(|| {
+    let waits = || {
         // Not before the gate is open: to open it may be a wait, and nobody is in two.
         let waiter = ChangeWaiter::Parked(host::waiter());
         crate::chaos::point();
         let ChangeWaiter::Parked(parked) = &waiter else { unreachable!("it is parked") };
         variables.watch(&waiter, time, || host::wait(parked, variables, site, deadline))
-    });
+    };
+    let changed = reservations::let_go_while(|| gate::open_while(waits));
     host::check_cancelled();
     // Not standing in all lists, it has changed already.
     if changed.unwrap_or(true) { Ok(()) } else { Err(Expired(())) }

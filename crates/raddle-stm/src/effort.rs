@@ -7,6 +7,7 @@ use crate::gate::{self, CommitToken, GateSeal};
 use crate::host;
 use crate::reservations;
 use std::hint::spin_loop;
+use std::panic::Location;
 
 /// After so many failures, with a pause after each, the transaction takes the token.
 ///
@@ -30,24 +31,26 @@ pub(crate) struct Effort {
     is_once: bool,
     /// Its age among pessimistic transactions; 0 for others.
     ticket: u64,
+    /// It has met a reservation of one that waits for others, perhaps for this one: it reserves no more.
+    reserves_not: bool,
 }
 
 impl Effort {
     #[inline(always)]
     pub(crate) const fn new() -> Effort {
-        Effort { failures: 0, seal: None, token: None, is_once: false, ticket: 0 }
+        Effort { failures: 0, seal: None, token: None, is_once: false, ticket: 0, reserves_not: false }
     }
 
     /// By what the next attempt runs, of a transaction that would by `algorithm`. A pessimistic one waits until the
     /// gate is open: those who have closed it wait for what is reserved.
     #[inline(always)]
-    pub(crate) fn algorithm(&mut self, algorithm: Algorithm) -> Algorithm {
-        if algorithm == Algorithm::Versioned { algorithm } else { self.other_algorithm(algorithm) }
+    pub(crate) fn algorithm(&mut self, algorithm: Algorithm, site: &'static Location<'static>) -> Algorithm {
+        if algorithm == Algorithm::Versioned { algorithm } else { self.other_algorithm(algorithm, site) }
     }
 
     #[cold]
-    fn other_algorithm(&mut self, algorithm: Algorithm) -> Algorithm {
-        let must_not_reserve = || host::at_home() || reservations::is_inside();
+    fn other_algorithm(&mut self, algorithm: Algorithm, site: &'static Location<'static>) -> Algorithm {
+        let must_not_reserve = || self.reserves_not || host::at_home() || reservations::is_inside();
         if self.is_once || (algorithm == Algorithm::Pessimistic && must_not_reserve()) {
             return Algorithm::Versioned;
         }
@@ -56,7 +59,7 @@ impl Effort {
                 self.ticket = reservations::ticket();
             }
             if !self.has_token() && !gate::is_open() {
-                gate::wait_until_open();
+                gate::wait_until_open(site);
             }
         }
         algorithm
@@ -116,12 +119,12 @@ impl Effort {
         if self.failures <= PAUSES && !self.is_once { EXTENSIONS } else { u32::MAX }
     }
 
-    /// An attempt has failed, if not for its own fault then for that of the older pessimistic transaction `older`.
-    /// Returns when it is time for the next.
+    /// An attempt has failed, if not for its own fault then for that of the pessimistic transaction `other`. Returns
+    /// when it is time for the next.
     #[cold]
-    pub(crate) fn failed(&mut self, older: Option<u64>) {
-        if let Some(older) = older {
-            reservations::wait_until_ended(older);
+    pub(crate) fn failed(&mut self, other: Option<u64>, site: &'static Location<'static>) {
+        if let Some(other) = other {
+            self.reserves_not |= !reservations::wait_until_ended(other, site);
             return;
         }
         if self.spins() {

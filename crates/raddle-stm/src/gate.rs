@@ -1,5 +1,5 @@
 //! Owns: the one token by which a transaction that has failed too often commits for certain; and who waits for that.
-//! May use: `host`, `raddle-core`, `raddle-protocol`, `raddle-sync`.
+//! May use: `host`, `reservations`, `raddle-core`, `raddle-protocol`, `raddle-sync`.
 //! Never: what makes a transaction right: with or without a token it validates.
 //!
 //! Who has the token has closed the gate: no other commit stores anything until it opens. A commit looks at the gate
@@ -21,7 +21,9 @@
 
 use crate::host;
 use crate::prim::{AtomicU32, AtomicUsize, Ordering, fence};
+use crate::reservations;
 use raddle_sync::sync::{Condvar, Mutex, Permit, Semaphore};
+use std::panic::Location;
 
 /// Nobody has the token.
 const NOBODY: usize = 0;
@@ -59,7 +61,7 @@ impl CommitToken {
         if must_not_wait() {
             return None;
         }
-        let permit = GATE.token.acquire().expect("nobody closes it");
+        let permit = reservations::let_go_while(|| GATE.token.acquire().expect("nobody closes it"));
         close();
         Some(CommitToken { _permit: permit, _in_turn: host::InTurn::begin() })
     }
@@ -126,7 +128,8 @@ pub(crate) fn open_while<R>(wait: impl FnOnce() -> R) -> R {
     impl Drop for Closes {
         fn drop(&mut self) {
             // Whoever has had it believes to have it.
-            host::shield(|| GATE.token.acquire().expect("nobody closes it").forget());
+            let takes = || GATE.token.acquire().expect("nobody closes it").forget();
+            host::shield(|| reservations::let_go_while(takes));
             close();
         }
     }
@@ -176,19 +179,22 @@ pub(crate) enum Passage {
     Shut,
 }
 
-/// Waits until the gate is open, if the caller may.
+/// Waits until the gate is open, if the caller may: the transaction at `site`.
 #[cold]
-pub(crate) fn wait_until_open() -> Passage {
+pub(crate) fn wait_until_open(site: &'static Location<'static>) -> Passage {
     if is_holder() {
         return Passage::Own;
     }
     if host::at_home() {
         return if is_sealed() { Passage::Shut } else { Passage::Unsealed };
     }
-    let mut guard = lock();
-    while !is_open() {
-        guard = GATE.opened.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
-    }
+    reservations::let_go_while(|| {
+        let mut guard = lock();
+        while !is_open() {
+            let woken = GATE.opened.wait_in_transaction(guard, site);
+            guard = woken.unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    });
     Passage::Opened
 }
 

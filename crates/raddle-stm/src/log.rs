@@ -288,12 +288,20 @@ impl Log {
         self.writes.len()
     }
 
-    /// The variables that it has read, and those that it would write.
+    /// The first variable that it has read, or would write, which has changed since `time`; and its version, 0 if that
+    /// is locked.
     #[cold]
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Head> {
-        let all = self.reads.iter().copied().chain(self.writes.iter().map(|entry| entry.head));
+    pub(crate) fn changed_since(&self, time: u64) -> Option<(&Head, u64)> {
         // SAFETY: variables that a transaction has met are there as long as it runs.
-        all.map(|head| unsafe { &*head.as_ptr() })
+        let head = |head: HeadRef| unsafe { &*head.as_ptr() };
+        let read = self.reads.iter().enumerate().find_map(|(at, read)| {
+            let head = head(*read);
+            let version = head.newer_than(time)?;
+            let is_same = |value: &Words| version != 0 && head.load().are_same(value, head.kind);
+            (!self.values.get(at).is_some_and(is_same)).then_some((head, version))
+        });
+        let written = || self.writes.iter().map(|entry| head(entry.head));
+        read.or_else(|| written().find_map(|head| Some((head, head.newer_than(time)?))))
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -377,5 +385,33 @@ impl Log {
 impl Default for Log {
     fn default() -> Log {
         Log::new()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::TVar;
+    use std::ptr::NonNull;
+
+    #[test]
+    fn what_has_the_same_value_has_not_changed() {
+        let (same, other, boxed) = (TVar::new(1), TVar::new(2), TVar::new("a".to_owned()));
+        let time = crate::arena::CLOCK.now();
+        for by_value in [true, false] {
+            let mut log = Log::new();
+            for head in [same.head, other.head, boxed.head] {
+                log.reads.push(head);
+                // SAFETY: there is a handle.
+                log.values.extend(by_value.then(|| unsafe { head.as_ref() }.load()));
+            }
+            let changed = || log.changed_since(time).map(|(head, _)| NonNull::from(head));
+            same.store(same.load());
+            assert_eq!(changed(), (!by_value).then_some(same.head));
+            boxed.store("a".to_owned());
+            assert_eq!(changed(), Some(if by_value { boxed.head } else { same.head }));
+            other.store(other.load() + 1);
+            assert_eq!(changed(), Some(if by_value { other.head } else { same.head }));
+        }
     }
 }

@@ -8,25 +8,57 @@ fn main() {}
 #[cfg(not(any(loom, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
 fn main() {
     const CHILD: &str = "TEST_CHILD";
-    if std::env::var_os(CHILD).is_some() {
-        return two_that_wait_for_each_other();
+    match std::env::var(CHILD).as_deref() {
+        Ok("retry") => return two_that_wait_for_each_other(),
+        Ok("reserved") => return one_that_waits_in_the_body(),
+        _ => {}
     }
-    let program = std::env::current_exe().expect("a test program has a path");
-    let output = std::process::Command::new(program).env(CHILD, "1").output().expect("it runs");
-    let text = String::from_utf8(output.stderr).expect("a text");
-    assert_eq!(output.status.code(), Some(3), "{text}");
-    let first = text.lines().next().expect("a report");
-    let wanted = [
-        "raddle: deadlock: 2 processes",
-        "'warp'",
-        "'weft'",
-        "waits in retry at ",
-        "in the variable made at ",
-        " (not written since)",
-    ];
-    wanted
-        .iter()
-        .for_each(|words| assert!(first.contains(words) && first.contains(file!()), "{words}: {text}"));
+    let retry =
+        ["'warp'", "'weft'", "waits in retry at ", "in the variable made at ", " (not written since)"];
+    for (child, wanted) in [
+        ("retry", &retry[..]),
+        ("reserved", &["'writer'", "waits in atomically for another transaction's end at "]),
+    ] {
+        let program = std::env::current_exe().expect("a test program has a path");
+        let output = std::process::Command::new(program).env(CHILD, child).output().expect("it runs");
+        let text = String::from_utf8(output.stderr).expect("a text");
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        let first = text.lines().next().expect("a report");
+        let head = ["raddle: deadlock: ", file!()];
+        head.iter().chain(wanted).for_each(|words| assert!(first.contains(words), "{words}: {text}"));
+    }
+}
+
+/// For a message of one who waits for what it has reserved.
+#[cfg(not(any(loom, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+fn one_that_waits_in_the_body() {
+    use raddle::csp;
+    use raddle_stm::{Algorithm, TVar};
+
+    raddle::Runtime::builder().workers(1).build().expect("a runtime").run(|| {
+        let x = TVar::new(0);
+        let (mut tell, mut told) = csp::channel();
+        let writes = {
+            let x = x.clone();
+            move || {
+                x.store(1);
+                tell.send(()).expect("it is received");
+            }
+        };
+        let mut writer = Some(csp::Builder::new().name("writer"));
+        let mut writes = Some(writes);
+        let keeps = move || {
+            Algorithm::Pessimistic.atomically(|tx| {
+                let n = tx.read(&x)?;
+                if let (Some(writer), Some(writes)) = (writer.take(), writes.take()) {
+                    drop(writer.spawn(writes).expect("a process"));
+                }
+                told.recv().expect("it is sent");
+                tx.write(&x, n + 1)
+            });
+        };
+        csp::Builder::new().name("keeper").spawn(keeps).expect("a process").join().expect("it never ends");
+    });
 }
 
 #[cfg(not(any(loom, raddle_tsan, raddle_twin, target_arch = "aarch64")))]

@@ -28,6 +28,10 @@ use std::panic::Location;
 const OVERTAKEN_BY_ITSELF: &str =
     "an irrevocable transaction cannot commit: a transaction inside of its body has written what it has read";
 
+/// After so many waits for what others have reserved, of whom there may always be one, the attempt was in vain: in the
+/// end the transaction has the token, and then nobody else begins to reserve.
+pub(super) const WAITS_FOR_RESERVED: u32 = 4;
+
 /// Nobody's number, of those who lock.
 const NO_OWNER: u64 = 0;
 
@@ -245,8 +249,8 @@ impl Tx<'_> {
             (false, true) => Passage::Unsealed,
             (false, false) => Passage::Opened,
         };
-        let mut inside_of = Vec::new();
-        let mut round = 0;
+        let mut to_break = Vec::new();
+        let (mut round, mut waits) = (0, 0);
         loop {
             let (who, breaks, site) = ((self.time, self.owner()), self.breaks, self.site);
             let log = self.log();
@@ -259,7 +263,7 @@ impl Tx<'_> {
             let may = |writes: &[Entry]| match () {
                 () if !(gate::is_open() || passes()) => Err(Refusal::Closed),
                 () if is_pessimistic => Ok(()),
-                () if reservations::are_there() => are_free(writes, &inside_of),
+                () if reservations::are_there() => are_free(writes, &to_break),
                 () => Ok(()),
             };
             let holds = |at| if is_pessimistic { BREAKS.now() == breaks } else { reads.hold(who, at) };
@@ -277,10 +281,16 @@ impl Tx<'_> {
                     round += 1;
                 }
                 Err(Refusal::Conflict) => return false,
-                Err(Refusal::Reserved(ticket)) => wait_for(ticket, &mut inside_of),
+                Err(Refusal::Reserved(ticket)) => {
+                    waits += 1;
+                    if waits > WAITS_FOR_RESERVED && !self.has_token && !self.is_irrevocable {
+                        return false;
+                    }
+                    wait_for(ticket, &mut to_break, site);
+                }
                 // What is reserved others wait for, who may be before the gate.
                 Err(Refusal::Closed) if is_pessimistic && !gate::is_holder() => return false,
-                Err(Refusal::Closed) => passage = gate::wait_until_open(),
+                Err(Refusal::Closed) => passage = gate::wait_until_open(site),
             }
             if matches!(passage, Passage::Shut) {
                 return false;
@@ -312,7 +322,7 @@ impl Tx<'_> {
         self.stopped.or_else(|| done.as_ref().err().map(Says::why))
     }
 
-    /// Which older transaction it has failed for.
+    /// Which transaction it has failed for: an older one, or one that waits for others.
     pub(crate) fn gives_way_to(&self) -> Option<u64> {
         self.gives_way_to
     }
@@ -331,16 +341,16 @@ impl Tx<'_> {
     }
 }
 
-/// Whether nobody has reserved any of these. A task breaks reservations, and whoever is inside of their holders.
+/// Whether nobody has reserved any of these. A task breaks all reservations, and others those of `to_break`.
 #[cold]
-fn are_free(writes: &[Entry], inside_of: &[u64]) -> Result<(), Refusal> {
+fn are_free(writes: &[Entry], to_break: &[u64]) -> Result<(), Refusal> {
     let breaks_all = host::at_home();
     let mut is_counted = true;
     for write in writes {
         let reservation = write.reservation();
         match reservation.of_another(0) {
             None => {}
-            Some(holder) if breaks_all || inside_of.contains(&holder) => {
+            Some(holder) if breaks_all || to_break.contains(&holder) => {
                 reservation.break_of(holder);
                 is_counted = false;
             }
@@ -353,13 +363,12 @@ fn are_free(writes: &[Entry], inside_of: &[u64]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Waits until the transaction with this ticket has ended, unless the caller is inside of it.
+/// Waits until the transaction with this ticket has ended, unless the caller is inside of it, or it waits for others.
 #[cold]
-fn wait_for(ticket: u64, inside_of: &mut Vec<u64>) {
-    if reservations::is_inside_of(ticket) {
-        inside_of.push(ticket);
-    } else {
-        reservations::wait_until_ended(ticket);
+fn wait_for(ticket: u64, to_break: &mut Vec<u64>, site: &'static Location<'static>) {
+    let waits = || reservations::let_go_while(|| reservations::wait_until_ended(ticket, site));
+    if reservations::is_inside_of(ticket) || !waits() {
+        to_break.push(ticket);
     }
 }
 
@@ -403,13 +412,10 @@ impl Tx<'_> {
     /// Says of which variable the value is not what was read, or which is locked. None is, if the body has panicked.
     #[cold]
     fn note_overtaken(&mut self) {
+        // One that is pessimistic has seen later values than of its begin.
         let time = self.time;
-        // One that is pessimistic has told it before; and it has seen later values than of its begin.
-        if self.is_pessimistic() {
-            return;
-        }
-        if let Some((head, version)) = self.log().all().find_map(|head| Some((head, head.newer_than(time)?)))
-        {
+        let found = if self.is_pessimistic() { self.broken() } else { self.log().changed_since(time) };
+        if let Some((head, version)) = found {
             host::note_overtaken(head.site, version);
         }
     }

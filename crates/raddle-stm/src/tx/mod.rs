@@ -91,7 +91,7 @@ pub struct Tx<'t> {
     ticket: u64,
     /// So many reservations of anybody were broken when it was last found that none of its own was.
     breaks: u64,
-    /// It has failed since an older one has reserved what it would.
+    /// It has failed since an older one, or one that waits for others, has reserved what it would.
     gives_way_to: Option<u64>,
     /// Where the program calls.
     site: &'static Location<'static>,

@@ -4,7 +4,7 @@
 //! Never: a version: what is reserved stays as it is.
 
 use super::Tx;
-use super::attempt::wait_until_unlocked;
+use super::attempt::{WAITS_FOR_RESERVED, wait_until_unlocked};
 use crate::algorithm::Algorithm;
 use crate::arena::CLOCK;
 use crate::gate;
@@ -14,7 +14,7 @@ use crate::protocol::commit;
 use crate::reservations::{self, BREAKS};
 use crate::stop::{Stop, Why};
 use crate::value::{ValueKind, Words};
-use crate::variable::HeadRef;
+use crate::variable::{Head, HeadRef};
 
 impl Tx<'_> {
     #[inline(always)]
@@ -46,6 +46,7 @@ impl Tx<'_> {
     pub(super) fn reserve(&mut self, head: HeadRef) -> Result<(), Stop> {
         // SAFETY: the caller has a handle.
         let reservation = &unsafe { head.as_ref() }.reservation;
+        let mut waits = 0;
         loop {
             if self.is_overtaken() || (gate::is_sealed() && !gate::is_holder()) {
                 return Err(self.stop(Why::Conflict));
@@ -57,18 +58,29 @@ impl Tx<'_> {
                     }
                     return Ok(());
                 }
-                Err(other) if self.ticket < other => reservations::wait_until_ended(other),
-                Err(older) => {
-                    if host::notes() {
-                        // SAFETY: as above.
-                        host::note_overtaken(unsafe { head.as_ref() }.site, 0);
+                Err(other) if self.ticket < other && (waits < WAITS_FOR_RESERVED || self.has_token) => {
+                    waits += 1;
+                    if !reservations::wait_until_ended(other, self.site) {
+                        return Err(self.fail_for(Some(other), head));
                     }
-                    self.gives_way_to = Some(older);
-                    return Err(self.stop(Why::Conflict));
                 }
+                // A younger one, as all before it: the next are not to begin.
+                Err(other) if self.ticket < other => return Err(self.fail_for(None, head)),
+                Err(older) => return Err(self.fail_for(Some(older), head)),
             }
             crate::chaos::point();
         }
+    }
+
+    /// Another has reserved the variable; the next attempt waits until `other` has ended.
+    #[cold]
+    fn fail_for(&mut self, other: Option<u64>, head: HeadRef) -> Stop {
+        if host::notes() {
+            // SAFETY: the caller has met it.
+            host::note_overtaken(unsafe { head.as_ref() }.site, 0);
+        }
+        self.gives_way_to = other;
+        self.stop(Why::Conflict)
     }
 
     /// Whether somebody who could not wait has written what it has reserved; then what it would read next may not be of
@@ -85,6 +97,14 @@ impl Tx<'_> {
         }
         self.breaks = breaks;
         false
+    }
+
+    /// A variable that somebody has written though it was reserved, and its version: 0 if it is locked.
+    pub(super) fn broken(&mut self) -> Option<(&Head, u64)> {
+        // SAFETY: variables that a transaction has met are there as long as it runs.
+        let mut reserved = self.log().reserved.iter().map(|head| unsafe { head.as_ref() });
+        let head = reserved.find(|head| head.reservation.is_broken())?;
+        Some((head, head.newer_than(0).unwrap_or(0)))
     }
 
     /// All is anybody's again. By an attempt that ends.

@@ -328,3 +328,33 @@ fn tasks_do_not_reserve_and_come_through() {
         assert_eq!(counter.load(), 5 * 50);
     });
 }
+
+/// What is dropped then is no wait for others.
+#[test]
+fn who_rolls_a_part_back_keeps_what_it_has_reserved() {
+    let (x, text) = (TVar::new(1), TVar::new(String::new()));
+    let mut runs = 0;
+    std::thread::scope(|scope| {
+        Algorithm::Pessimistic.atomically(|tx| {
+            runs += 1;
+            let n = tx.read(&x)?;
+            if runs == 1 {
+                scope.spawn(|| x.store(10));
+            }
+            for _ in 0..20 {
+                std::thread::sleep(Duration::from_millis(1));
+                tx.or_else(
+                    |tx| {
+                        tx.write(&text, "rolled back".to_owned())?;
+                        tx.on_abort(|| std::thread::sleep(Duration::from_millis(1)));
+                        tx.retry()
+                    },
+                    |_| Ok(()),
+                )?;
+                assert_eq!(tx.read(&x)?, n);
+            }
+            Ok(())
+        });
+    });
+    assert_eq!((runs, x.load()), (1, 10));
+}

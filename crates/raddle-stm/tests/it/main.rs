@@ -8,6 +8,7 @@ mod ends;
 mod hooks;
 mod once;
 mod progress;
+mod reservations;
 mod waits;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]

@@ -36,6 +36,8 @@ pub struct Condvar {
 }
 
 const WAIT: CallOn<Condvar> = CallOn::new("Condvar::wait", WaitReason::Wait);
+const TRANSACTION: CallOn<Condvar> =
+    CallOn::new("atomically for another transaction's end", WaitReason::Wait);
 
 impl Subject for Condvar {
     const KIND: &'static str = "condition variable";
@@ -82,19 +84,41 @@ impl Condvar {
         self.wait_inner(guard, None).0
     }
 
+    /// As [`wait`](Self::wait), of a transaction at `site` that waits until another has ended: so reports say.
+    ///
+    /// # Errors
+    /// As that.
+    #[doc(hidden)]
+    pub fn wait_in_transaction<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        site: &'static Location<'static>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        self.wait_at(guard, None, const { &TRANSACTION }, site).0
+    }
+
     #[track_caller]
     fn wait_inner<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         until: Option<Instant>,
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
+        self.wait_at(guard, until, const { &WAIT }, Location::caller())
+    }
+
+    fn wait_at<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        until: Option<Instant>,
+        call: &'static CallOn<Condvar>,
+        site: &'static Location<'static>,
+    ) -> (LockResult<MutexGuard<'a, T>>, bool) {
         counted_point("Condvar::wait");
-        refuse_to_wait_in_task(WAIT.name());
-        let site = Location::caller();
+        refuse_to_wait_in_task(call.name());
         let (guard, notified) = guard.without_lock(site, |mutex| {
-            let wait = Wait::on(const { &WAIT }, self, site);
+            let wait = Wait::on(call, self, site);
             let _shown = wait.show();
-            let sleeper = Timed::until(WAIT.call(), until);
+            let sleeper = Timed::until(call.call(), until);
             self.word.wait(sleeper, || mutex.unlock(false))
         });
         if !notified && region::is_cancelled_now() {

@@ -132,7 +132,7 @@ fn transactions(text: &mut String, analysis: &Analysis) {
         let _ = writeln!(text, "{count:>9} x  at a variable made at {site}");
     }
     for (by, whom, count) in pairs.iter().take(ROWS) {
-        let by = by.as_deref().unwrap_or("one that had it locked or reserved");
+        let by = by.as_deref().unwrap_or("one that kept it, or is not recorded,");
         let _ = writeln!(text, "{count:>9} x  {by} overtook {whom}");
     }
 }

@@ -1,7 +1,7 @@
 //! What is recorded of a run, read back: it adds up, agrees with what is always counted, and outlives its program.
 
 use raddle::csp::{self, Builder};
-use raddle::stm::{TVar, atomically};
+use raddle::stm::{Algorithm, TVar, atomically};
 use raddle::trace::{Level, Mark};
 use raddle::{Balance, Runtime};
 use raddle_trace::StopReason;
@@ -83,6 +83,39 @@ fn who_overtook_a_transaction_is_told_with_the_variable() {
     assert_eq!((found.committed, found.overtaken), (1, 1), "{found:?}");
     assert_eq!(found.pairs, [(Some("mover".to_owned()), "audit".to_owned(), 1)]);
     assert!(found.hottest[0].0.contains(file!().rsplit('/').next().unwrap()), "{found:?}");
+}
+
+/// By a transaction in its own body. And a commit of an OS thread is in no trace.
+#[test]
+fn who_had_what_it_reserved_written_is_told_with_the_variable() {
+    let (_, analysis) = traced("broken", Balance::Steal, || {
+        let (x, y) = (TVar::new(0), TVar::new(0));
+        let audit = Builder::new().name("audit".to_owned()).spawn(move || {
+            let mut runs = 0;
+            Algorithm::Pessimistic.atomically(|tx| {
+                runs += 1;
+                let there = tx.read(&x)?;
+                if runs == 1 {
+                    x.store(1);
+                }
+                tx.write(&y, there)
+            });
+            let mut is_first = true;
+            Algorithm::Norec.atomically(|tx| {
+                let there = tx.read(&x)?;
+                if std::mem::take(&mut is_first) {
+                    std::thread::scope(|scope| drop(scope.spawn(|| x.store(2))));
+                }
+                tx.write(&y, there)
+            });
+            assert_eq!((runs, y.load()), (2, 2));
+        });
+        audit.expect("there is memory").join().expect("it does not panic");
+    });
+    let found = &analysis.transactions;
+    assert_eq!((found.committed, found.overtaken), (3, 2), "{found:?}");
+    let audit = || "audit".to_owned();
+    assert_eq!(found.pairs, [(None, audit(), 1), (Some(audit()), audit(), 1)]);
 }
 
 /// Threads in pairs that talk, sleep and end.

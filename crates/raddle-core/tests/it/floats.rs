@@ -163,6 +163,8 @@ fn a_call_that_blocks_finds_the_spares() {
         let makes = is_made.clone();
         let calls = csp::spawn(move || {
             blocking(move || {
+                // It may have been made by a worker of another test, that had them set.
+                set(false);
                 makes.store(true, Ordering::Relaxed);
                 waits.recv().unwrap();
                 assert_set(false);

@@ -95,11 +95,11 @@ pub(crate) fn leave(ticket: u64) {
     host::shield(|| {
         let mut running = lock();
         let at = running.iter().position(|one| one.ticket == ticket).expect("it has entered");
-        let ended = running.swap_remove(at);
+        // Its forks are anybody's again when all know that it has ended.
+        let _ended = running.swap_remove(at);
         RESERVING.count.store(running.len(), Ordering::Relaxed);
         drop(running);
         RESERVING.ended.notify_all();
-        drop(ended);
     });
 }
 

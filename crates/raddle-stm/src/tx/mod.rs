@@ -178,20 +178,7 @@ impl<'t> Tx<'t> {
     pub fn walk<T, R>(
         &mut self,
         from: &TVar<T>,
-        step: impl for<'a> FnMut(&'a TVar<T>, &'a T) -> ControlFlow<R, &'a TVar<T>>,
-    ) -> Result<R, Stop>
-    where
-        T: Send + Sync + 'static,
-    {
-        self.follow(from, step)
-    }
-
-    /// As [`walk`](Self::walk): by the addresses alone.
-    #[inline]
-    fn follow<T, R>(
-        &mut self,
-        from: &TVar<T>,
-        mut step: impl for<'a> FnMut(&'a TVar<T>, &'a T) -> WalkStep<'a, T, R>,
+        mut step: impl for<'a> FnMut(&'a TVar<T>, &'a T) -> ControlFlow<R, &'a TVar<T>>,
     ) -> Result<R, Stop>
     where
         T: Send + Sync + 'static,

@@ -94,7 +94,7 @@ impl sealed::Walks for Tx<'_> {
     where
         T: Send + Sync + 'static,
     {
-        self.follow(from, step)
+        Tx::walk(self, from, step)
     }
 }
 
@@ -109,7 +109,7 @@ impl sealed::Walks for ReadTx<'_, '_> {
     where
         T: Send + Sync + 'static,
     {
-        self.0.follow(from, step)
+        self.0.walk(from, step)
     }
 }
 

@@ -456,7 +456,7 @@ static void transactions()
         tx.write(other, tx.read(other) + 1);
         return tx.read(other);
     });
-    CHECK(kept == 6);
+    CHECK(kept == 8);
     raddle::atomically([&](raddle::tx &tx) {
         tx.irrevocable();
         once++;

@@ -106,6 +106,7 @@ impl Condvar {
         self.wait_at(guard, until, const { &WAIT }, Location::caller())
     }
 
+    #[track_caller]
     fn wait_at<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

@@ -58,8 +58,8 @@ impl WakeWord {
         let is_poked = || self.number.load(Ordering::Acquire) != seen; // pairs with the same
         // PERF: what others write again and again, such as a queue, is looked at more seldom than what is one's own:
         // one who looks all the time takes one task at a time, for which both wait (`lab openmp`, task).
-        let looks = Cell::new(0);
-        let over = || is_poked() || looks.replace(looks.get() + 1) % SELDOM == 0 && done();
+        let looks = Cell::new(0u32);
+        let over = || is_poked() || looks.replace(looks.get() + 1).is_multiple_of(SELDOM) && done();
         if over() || team::spin_until(spin, over) {
             return;
         }
@@ -169,7 +169,7 @@ impl Sleepers {
     /// Whether there is a queue with tasks.
     #[inline]
     pub(crate) fn has_tasks(&self) -> bool {
-        self.0.load(Ordering::Acquire) % SLEEPER > 0 // pairs with the release in `fill`
+        !self.0.load(Ordering::Acquire).is_multiple_of(SLEEPER) // pairs with the release in `fill`
     }
 
     /// Whether anybody sleeps: by who has brought a task, behind the queue's lock.

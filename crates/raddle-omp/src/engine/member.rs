@@ -9,7 +9,7 @@ use crate::wait::WakeWord;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr::{from_ref, null, with_exposed_provenance};
+use std::ptr::{from_ref, null, null_mut, with_exposed_provenance};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -105,6 +105,13 @@ impl Member {
     pub(crate) fn team(&self) -> &'static Team {
         // SAFETY: teams are never freed, and a member that runs has one.
         unsafe { &*self.team.get() }
+    }
+
+    /// By the master of its team, between regions: its thread ends.
+    pub(crate) fn end(&self) {
+        self.next_team.store(null_mut(), Ordering::Relaxed);
+        self.job.fetch_add(1, Ordering::Release); // pairs with the acquire in `start::serve`
+        self.event.poke();
     }
 
     /// Which team of a league it is in, of how many: what its master is in.

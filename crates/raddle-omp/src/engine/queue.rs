@@ -1,5 +1,5 @@
 //! Owns: `Queues`: the tasks of a team that can run, one queue for each member, and one for those with priorities.
-//! May use: `wait`.
+//! May use: `icv`, `wait`.
 //! Never: a wait while a queue is locked.
 //!
 //! A queue is short and its lock is held for nanoseconds. The owner takes the youngest, others the oldest.
@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// So many wait in one queue: then who makes a task runs it at once.
+/// So many wait in one queue: then who makes a task runs it at once, unless `KMP_ENABLE_TASK_THROTTLING=0`.
 pub(crate) const FULL: usize = 256;
 
 #[repr(align(64))]
@@ -136,7 +136,7 @@ impl Queues {
     /// Whether there is so much to do that one more is not worth a queue.
     #[inline]
     pub(crate) fn is_full(&self, tid: u32) -> bool {
-        self.each[tid as usize].guess() >= FULL
+        self.each[tid as usize].guess() >= FULL && crate::icv::settings().is_throttled
     }
 
     /// Changes whenever a task comes; for who spins, and looks again.

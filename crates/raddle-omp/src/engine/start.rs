@@ -127,8 +127,9 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
         if member.job.load(Ordering::Acquire) != jobs {
             jobs = jobs.wrapping_add(1);
             // SAFETY: teams are never freed.
-            let team: &'static crate::engine::team::Team =
-                unsafe { &*member.next_team.load(Ordering::Relaxed) };
+            let team = unsafe { member.next_team.load(Ordering::Relaxed).as_ref() };
+            // None if its master has no more use for it.
+            let Some(team): Option<&'static crate::engine::team::Team> = team else { return null_mut() };
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
             crate::engine::fork::run(team, member);

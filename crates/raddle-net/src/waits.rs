@@ -20,7 +20,7 @@ pub(crate) type NetCall = CallOn<Waited>;
 
 /// The call of this name.
 pub(crate) const fn call(name: &'static str) -> NetCall {
-    CallOn::new(name, WaitReason::Wait)
+    CallOn::new(name, WaitReason::Descriptor)
 }
 
 /// What is waited for: it lies in the frame of the one who does.

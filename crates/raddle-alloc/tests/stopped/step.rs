@@ -247,7 +247,7 @@ struct Walk {
 fn walk(victim: i32, (every, patience): (usize, usize), write: i32, read: i32, script: &str) -> Walk {
     /// Longer than any loop around an exchange.
     const LET: usize = 100;
-    const LET_EACH: usize = 1000;
+    const LET_EACH: usize = 128;
     let mut walk = Walk::default();
     let mut free_until = 0;
     loop {

@@ -2,7 +2,8 @@
 //! May use: `mode`.
 //! Never: a clock of its own, or a message: what it is told decides, so that a test can tell it anything.
 //!
-//! An *iteration* is the time between two starts of one plan, the first that is started. All ranks start their plans
+//! An *iteration* is the time between two starts of one plan, the first that is started; four at a time are measured,
+//! since a program may start it several times in what it calls an iteration, and not wait alike each time. All ranks start their plans
 //! in one order, so they try the same mode at a time without a word about it, though each chooses for itself.
 //!
 //! Inline comes first: what is waited for there is what could be hidden. If that is less than a hundredth, nothing else
@@ -14,9 +15,12 @@
 use crate::mode::Mode;
 use std::time::Duration;
 
-/// How many iterations are measured of a mode, after one that is not; and when it is looked at again.
-const FIRST_TRIAL: usize = 5;
-const LATER_TRIAL: usize = 3;
+/// So many iterations are measured together; so many after a change are not measured.
+const TOGETHER: u32 = 4;
+const SKIPPED: u32 = 2;
+/// How often that is measured of a mode, and when it is looked at again.
+const FIRST_TRIAL: usize = 3;
+const LATER_TRIAL: usize = 2;
 /// The least time between two looks, in iterations; doubled when a look changes nothing, so often.
 const INTERVAL_MIN: u64 = 100;
 const INTERVAL_DOUBLINGS: u32 = 6;
@@ -28,8 +32,8 @@ const HYSTERESIS: f64 = 0.05;
 const NOTHING: f64 = 0.01;
 /// From so many processors on, a mode that takes one may pay.
 const PROCESSORS_MIN: usize = 4;
-/// So many iterations are looked at for a change of the program's ways.
-const STRETCH: usize = 32;
+/// So many measurements are looked at for a change of the program's ways.
+const STRETCH: usize = 8;
 const CHANGE: f64 = 0.25;
 /// So many starts of others without one of the plan that sets the pace: it is not used any more.
 const LOST: u32 = 256;
@@ -60,12 +64,13 @@ pub struct AutoReport {
     pub trials: Vec<Trial>,
 }
 
-/// What is known of an iteration when it ends.
+/// What is known of iterations when they have ended: of several ones the sums, and the longest gap.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sample {
-    pub(crate) period_ns: u64,
-    pub(crate) waited_ns: u64,
-    pub(crate) gap_ns: u64,
+struct Sample {
+    count: u32,
+    period_ns: u64,
+    waited_ns: u64,
+    gap_ns: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -85,8 +90,10 @@ pub(crate) struct Auto {
     waited_ns: u64,
     acting: Mode,
     phase: Phase,
-    /// One after a change is not measured.
-    skip: bool,
+    /// How many more are not measured.
+    skip: u32,
+    /// Those that are measured together.
+    together: Sample,
     samples: Vec<Sample>,
     trials: Vec<Trial>,
     chosen: Option<Trial>,
@@ -108,7 +115,8 @@ impl Auto {
             waited_ns: 0,
             acting: Mode::Inline,
             phase: Phase::Trying,
-            skip: true,
+            skip: SKIPPED,
+            together: Sample::default(),
             samples: Vec::new(),
             trials: Vec::new(),
             chosen: None,
@@ -136,11 +144,19 @@ impl Auto {
             Some((pace, begun)) if pace == plan => {
                 self.others = 0;
                 self.pace = Some((plan, now));
-                let sample = Sample {
-                    period_ns: now.saturating_sub(begun),
-                    waited_ns: std::mem::take(&mut self.waited_ns),
-                    gap_ns: gap_ns(),
-                };
+                let (waited, gap) = (std::mem::take(&mut self.waited_ns), gap_ns());
+                if self.skip > 0 {
+                    self.skip -= 1;
+                    return None;
+                }
+                self.together.count += 1;
+                self.together.period_ns += now.saturating_sub(begun);
+                self.together.waited_ns += waited;
+                self.together.gap_ns = self.together.gap_ns.max(gap);
+                if self.together.count < TOGETHER {
+                    return None;
+                }
+                let sample = std::mem::take(&mut self.together);
                 let next = self.ended(sample)?;
                 self.acting = next;
                 Some(next)
@@ -151,18 +167,16 @@ impl Auto {
             }
             _ => {
                 // The iteration that was begun by another plan has no end.
-                (self.pace, self.others, self.waited_ns, self.skip) = (Some((plan, now)), 0, 0, true);
+                (self.pace, self.others, self.waited_ns, self.skip) = (Some((plan, now)), 0, 0, SKIPPED);
+                self.together = Sample::default();
                 self.samples.clear();
                 None
             }
         }
     }
 
-    /// An iteration has ended.
+    /// Iterations have ended that were measured together.
     fn ended(&mut self, sample: Sample) -> Option<Mode> {
-        if std::mem::take(&mut self.skip) {
-            return None;
-        }
         self.samples.push(sample);
         match self.phase {
             Phase::Trying => {
@@ -175,7 +189,7 @@ impl Auto {
                 self.try_next()
             }
             Phase::Settled { left } => {
-                let left = left.saturating_sub(1);
+                let left = left.saturating_sub(u64::from(TOGETHER));
                 self.phase = Phase::Settled { left };
                 let is_full = self.samples.len() == STRETCH;
                 if left != 0 && !is_full {
@@ -205,7 +219,7 @@ impl Auto {
         let next = self.candidates().into_iter().find(|mode| self.tried(*mode).is_none());
         let next = next.filter(|_| !self.has_nothing_to_hide());
         self.samples.clear();
-        self.skip = true;
+        self.skip = SKIPPED;
         if let Some(mode) = next {
             self.phase = Phase::Trying;
             return Some(mode);
@@ -248,7 +262,8 @@ impl Auto {
         self.confirmed = if is_another { 0 } else { (self.confirmed + 1).min(INTERVAL_DOUBLINGS) };
         let least = of(best).max(1e-9);
         let lost: f64 = self.trials.iter().map(|trial| of(trial) / least - 1.0).sum();
-        let earned = (lost * (LATER_TRIAL as f64 + 1.0) / SHARE) as u64;
+        let trial = f64::from(SKIPPED) + f64::from(TOGETHER) * LATER_TRIAL as f64;
+        let earned = (lost * trial / SHARE) as u64;
         self.phase = Phase::Settled { left: earned.max(INTERVAL_MIN << self.confirmed) };
         self.chosen = Some(choice);
         self.report.choices += 1;
@@ -301,12 +316,13 @@ fn trial(mode: Mode, samples: &mut Vec<Sample>) -> Trial {
     let middle = |of: fn(&Sample) -> u64| {
         let mut all: Vec<u64> = samples.iter().map(of).collect();
         all.sort_unstable();
-        Duration::from_nanos(all[all.len() / 2])
+        // Of two the lesser: what disturbs adds.
+        Duration::from_nanos(all[(all.len() - 1) / 2])
     };
     let trial = Trial {
         mode,
-        iteration: middle(|sample| sample.period_ns),
-        waited: middle(|sample| sample.waited_ns),
+        iteration: middle(|sample| sample.period_ns / u64::from(sample.count)),
+        waited: middle(|sample| sample.waited_ns / u64::from(sample.count)),
         longest_gap: middle(|sample| sample.gap_ns),
     };
     samples.clear();
@@ -327,6 +343,7 @@ mod tests {
         /// How much longer it computes with a processor less, in hundredths.
         rho: u64,
         seen: Vec<Mode>,
+        half: bool,
     }
 
     const MS: u64 = 1_000_000;
@@ -334,7 +351,16 @@ mod tests {
     impl Told {
         fn new(compute: u64, wire: u64) -> Told {
             let auto = Auto::new(None, 2, 2 * MS);
-            Told { auto, now: 0, compute: compute * MS, wire: wire * MS, gap: MS, rho: 100, seen: Vec::new() }
+            Told {
+                auto,
+                now: 0,
+                compute: compute * MS,
+                wire: wire * MS,
+                gap: MS,
+                rho: 100,
+                seen: Vec::new(),
+                half: false,
+            }
         }
 
         fn run(&mut self, iterations: usize) -> Mode {
@@ -349,7 +375,9 @@ mod tests {
                 };
                 let is_dedicated = matches!(self.auto.acting, Mode::Dedicated { .. });
                 let compute = if is_dedicated { self.compute * self.rho / 100 } else { self.compute };
-                let waits = self.wire.saturating_sub(hides);
+                // A program whose halves do not wait alike: in one it waits for both.
+                self.half = !self.half;
+                let waits = if self.half { 2 * self.wire.saturating_sub(hides) } else { 0 };
                 self.auto.waited(waits);
                 self.now += compute + waits;
             }
@@ -369,7 +397,7 @@ mod tests {
     #[test]
     fn large_messages_go_to_the_workers() {
         let mut told = Told::new(20, 17);
-        assert_eq!(told.run(20), Mode::Shared);
+        assert_eq!(told.run(40), Mode::Shared);
         let reason = told.auto.report().reason;
         assert!(
             reason.starts_with("shared: 20.00 ms an iteration; inline 37.00, of which 17.00"),
@@ -388,7 +416,7 @@ mod tests {
     fn tasks_without_boundaries_get_a_watchdog() {
         let mut told = Told::new(20, 17);
         told.gap = 10 * MS;
-        assert_eq!(told.run(30), Mode::Watched);
+        assert_eq!(told.run(60), Mode::Watched);
     }
 
     #[test]
@@ -396,7 +424,7 @@ mod tests {
         let mut told = Told::new(20, 25);
         told.auto.processors = 8;
         told.rho = 140;
-        assert_eq!(told.run(30), Mode::Shared);
+        assert_eq!(told.run(60), Mode::Shared);
         let ratio = told.auto.report().kernel_ratio().expect("it was tried");
         assert!((ratio - 1.4).abs() < 1e-9, "{ratio}");
         assert!(told.auto.report().reason.contains("computes 1.400 times as long"));
@@ -407,9 +435,9 @@ mod tests {
         let mut told = Told::new(20, 0);
         assert_eq!(told.run(500), Mode::Inline);
         (told.compute, told.wire) = (30 * MS, 20 * MS);
-        assert_eq!(told.run(60), Mode::Shared);
+        assert_eq!(told.run(100), Mode::Shared);
         (told.compute, told.wire) = (3 * MS, 0);
-        told.run(60);
+        told.run(100);
         let report = told.auto.report();
         assert!(report.choices >= 3, "{report:?}");
     }

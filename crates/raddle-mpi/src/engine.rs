@@ -62,6 +62,8 @@ struct Underway {
     pending: usize,
     poller: Option<Arc<Poller>>,
     pipes: Option<Pipes>,
+    /// What tasks await, and when that is late.
+    awaited: Vec<(u64, Weak<Post>)>,
     is_over: bool,
 }
 
@@ -74,6 +76,8 @@ pub(crate) struct Engine {
     /// As much as `state.pending`.
     outstanding: AtomicUsize,
     waiting: AtomicUsize,
+    /// How many calls are awaited.
+    pub(crate) awaited: AtomicUsize,
     mode: AtomicU8,
     core: AtomicI32,
     /// Whether `auto` is there.
@@ -117,6 +121,7 @@ impl Engine {
             state: Mutex::new(Underway { pipes: link.map(Pipes::new), ..Underway::default() }),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            awaited: AtomicUsize::new(0),
             mode: AtomicU8::new(0),
             core: AtomicI32::new(-1),
             is_auto: AtomicBool::new(false),
@@ -243,12 +248,15 @@ impl Engine {
             return Duration::from_nanos(due.saturating_sub(self.now()).max(1000));
         }
         self.poll();
-        let someone_waits = self.waiting.load(Ordering::Relaxed) != 0;
-        if someone_waits { IDLE } else { Duration::from_nanos(self.gap_ns.load(Ordering::Relaxed)) }
+        if self.has_waiters() { IDLE } else { Duration::from_nanos(self.gap_ns.load(Ordering::Relaxed)) }
+    }
+
+    fn has_waiters(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) != 0 || self.awaited.load(Ordering::Relaxed) != 0
     }
 
     fn is_due(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) != 0 || self.now() >= self.next_ns.load(Ordering::Relaxed)
+        self.has_waiters() || self.now() >= self.next_ns.load(Ordering::Relaxed)
     }
 
     /// A point in a long task.
@@ -437,8 +445,11 @@ impl Engine {
         state.pending -= finished.len();
         self.outstanding.store(state.pending, Ordering::Relaxed);
         let poller = state.poller.clone();
+        let overdue = if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began) };
         self.note_poll(began, !finished.is_empty(), is_keeper);
         drop(state);
+        // They say themselves what is late.
+        overdue.iter().for_each(|post| post.wake());
         let (count, now) = (finished.len(), self.now());
         for (post, index, told) in finished {
             post.complete(index, told, now);
@@ -545,8 +556,34 @@ impl Engine {
         }
     }
 
+    /// A task awaits a post: it is woken when that is done, or late.
+    pub(crate) fn await_with(&self, post: &Arc<Post>, rest: Duration) {
+        self.awaited.fetch_add(1, Ordering::Relaxed);
+        let rest = u64::try_from(rest.as_nanos()).unwrap_or(u64::MAX);
+        let until = self.now().saturating_add(rest);
+        let mut state = lock(&self.state);
+        state.awaited.retain(|(_, post)| post.strong_count() > 0);
+        state.awaited.push((until, Arc::downgrade(post)));
+        drop(state);
+        self.ring(0);
+    }
+
+    /// Under the lock: those that are late now.
+    fn overdue(&self, state: &mut Underway, now: u64) -> Vec<Arc<Post>> {
+        let mut overdue = Vec::new();
+        state.awaited.retain(|(until, post)| {
+            let Some(post) = post.upgrade().filter(|post| !post.is_done()) else { return false };
+            if *until <= now {
+                overdue.push(post);
+                return false;
+            }
+            true
+        });
+        overdue
+    }
+
     /// What has not come, and what has come instead.
-    fn late(&self, post: &Post, waited: Duration) -> NetError {
+    pub(crate) fn late(&self, post: &Post, waited: Duration) -> NetError {
         self.is_broken.store(true, Ordering::Relaxed);
         let pending = post.pending();
         let mut strays = Vec::new();

@@ -224,7 +224,7 @@ impl Net {
         self.gather("a gather", bytes)
     }
 
-    fn address(&self, peer: usize, tag: u16) -> Result<Address, NetError> {
+    pub(crate) fn address(&self, peer: usize, tag: u16) -> Result<Address, NetError> {
         if peer >= self.size() || peer == self.rank() {
             let text = format!("rank {} has no peer {peer} of {} ranks", self.rank(), self.size());
             return Err(NetError::Misuse(text));
@@ -422,6 +422,8 @@ fn check_size(size: usize, library: &str) -> Result<(), NetError> {
 fn look_after(engine: &Engine) {
     let former = raddle_syscall::affinity().ok();
     let (number, mut naps) = (raddle_syscall::thread_number(), 0_u32);
+    // What MPI's beginning has taken is not the proxy's.
+    let before = raddle_syscall::processor_time(number).unwrap_or_default();
     let (mut pinned, mut since) = (None, Instant::now());
     loop {
         // Acquire pairs with the release in `Engine::ring`.
@@ -436,9 +438,13 @@ fn look_after(engine: &Engine) {
             pinned = core;
         }
         naps = (naps + 1) % NAPS;
-        let sleeps = !engine.is_outstanding() || matches!(mode, Mode::Inline | Mode::Shared);
+        // What is awaited in mode `Inline` nobody else would look after.
+        let is_awaited = mode == Mode::Inline && engine.awaited.load(Ordering::Relaxed) != 0;
+        let is_anothers = matches!(mode, Mode::Inline | Mode::Shared) && !is_awaited;
+        let sleeps = !engine.is_outstanding() || is_anothers;
         if sleeps || naps == 0 {
-            engine.note_keeper(raddle_syscall::processor_time(number).unwrap_or_default());
+            let used = raddle_syscall::processor_time(number).unwrap_or_default();
+            engine.note_keeper(used.saturating_sub(before));
         }
         if sleeps {
             raddle_syscall::futex_wait(&engine.doorbell, seen, None);

@@ -15,6 +15,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
 const ALIGN: usize = 64;
 
@@ -207,6 +208,8 @@ pub(crate) struct Post {
     /// How many are under way: at this word one waits.
     pub(crate) left: AtomicU32,
     results: Mutex<Vec<Option<Result<usize, NetError>>>>,
+    /// The task that awaits it.
+    waker: Mutex<Option<Waker>>,
     /// When it was posted, and when its last message was done, on the engine's clock.
     pub(crate) posted_ns: AtomicU64,
     pub(crate) done_ns: AtomicU64,
@@ -222,6 +225,7 @@ impl Post {
             is_persistent,
             left: AtomicU32::new(0),
             results: Mutex::new(Vec::new()),
+            waker: Mutex::new(None),
             posted_ns: AtomicU64::new(0),
             done_ns: AtomicU64::new(0),
         }
@@ -252,6 +256,20 @@ impl Post {
         // Release pairs with the acquire of who waits: it sees what the message has brought.
         if self.left.fetch_sub(1, Ordering::Release) == 1 {
             futex::wake(&raw const self.left, u32::MAX, futex::ANY);
+            self.wake();
+        }
+    }
+
+    /// Whom to wake when all of it is done; he asks again whether it is after that.
+    pub(crate) fn wake_by(&self, waker: &Waker) {
+        *lock(&self.waker) = Some(waker.clone());
+    }
+
+    /// Wakes who awaits it.
+    pub(crate) fn wake(&self) {
+        let waker = lock(&self.waker).take();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 

@@ -47,6 +47,7 @@ fn as_a_rank() {
         "halted chain" => plans::broken_chain("-STOP"),
         "late root" => plans::late_root(),
         "auto" => plans::auto(),
+        "calls" => plans::calls(),
         other => panic!("no case {other}"),
     });
 }
@@ -367,5 +368,17 @@ fn auto_says_what_it_has_chosen_and_why() {
             ended.expect(&format!("rank {rank} is done"));
         }
         ended.expect("ms an iteration");
+    });
+}
+
+#[test]
+fn tasks_await_messages_in_every_mode_and_a_late_one_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "calls").run();
+        // Something was late: the net ends the job.
+        ended.expect_ill();
+        ended.expect("rank 1: a receive from rank 0: receive from rank 0, tag 4, 8 bytes: MPI_ERR_TRUNCATE");
+        ended.expect(", inline: a receive from rank");
+        ended.expect("is not done after");
     });
 }

@@ -4,7 +4,7 @@
 
 use super::{BRIEF, start};
 use raddle_mpi::{
-    BlockPlan, Cart, DistArray, EmulatedLink, Leg, Mode, Net, NetConfig, NetError, Reach, Region,
+    BlockPlan, Cart, DistArray, EmulatedLink, Leg, Mode, Net, NetConfig, NetError, Reach, Region, Request,
 };
 use std::time::{Duration, Instant};
 
@@ -252,20 +252,20 @@ pub(crate) fn auto() {
     assert!(net.auto_report().is_none());
     net.set_mode(Mode::Auto { core: None }).expect("a mode");
     assert_eq!((net.mode(), net.acting()), (Mode::Auto { core: None }, Mode::Inline));
-    iterate(&net, &mut halo, &mut u, 30, true);
+    iterate(&net, &mut halo, &mut u, 50, true);
     let report = net.auto_report().expect("it is auto");
     println!("rank {} large: {}: {}", net.rank(), report.acting, report.reason);
     net.barrier().expect("all");
     // Without a boundary there is the watchdog.
     net.set_mode(Mode::Auto { core: None }).expect("a mode");
-    iterate(&net, &mut halo, &mut u, 30, false);
+    iterate(&net, &mut halo, &mut u, 50, false);
     let report = net.auto_report().expect("it is auto");
     println!("rank {} dull: {}: {}", net.rank(), report.acting, report.reason);
     net.barrier().expect("all");
     net.set_mode(Mode::Auto { core: None }).expect("a mode");
     let mut small = DistArray::<f64>::new("small", &cart, [8, 8, 4]).expect("an array");
     let mut halo = net.plan_halo(&small).expect("a plan");
-    iterate(&net, &mut halo, &mut small, 30, true);
+    iterate(&net, &mut halo, &mut small, 50, true);
     let report = net.auto_report().expect("it is auto");
     println!("rank {} small: {}: {}", net.rank(), report.acting, report.reason);
     // What is under way while the mode changes comes to its end.
@@ -275,4 +275,42 @@ pub(crate) fn auto() {
         exchange.wait().expect("an exchange");
     }
     println!("rank {} is done", net.rank());
+}
+
+/// Messages that tasks await, in every mode; a late one, one that is dropped, one that is waited for.
+pub(crate) fn calls() {
+    let mut net = start();
+    let (rank, peer) = (net.rank(), 1 - net.rank());
+    for mode in MODES {
+        net.set_mode(mode).expect("a mode");
+        for size in [0, 10, 300_000] {
+            let came = raddle::task::block_on(async {
+                let out = net.call(Request::send(peer, 1, vec![rank as u8 + 1; size])).expect("a send");
+                let came = net.call(Request::receive(peer, 1, size + 5)).expect("a receive").await;
+                assert_eq!(out.await, Ok(Vec::new()), "{mode:?}");
+                came
+            });
+            assert_eq!(came, Ok(vec![peer as u8 + 1; size]), "{mode:?}");
+            let out = net.call(Request::send(peer, 2, vec![7; size])).expect("a send");
+            let came = net.call(Request::receive(peer, 2, size)).expect("a receive").wait();
+            assert_eq!((came, out.wait()), (Ok(vec![7; size]), Ok(Vec::new())), "{mode:?}");
+        }
+        // It goes, and is received, though nobody awaits it.
+        drop(net.call(Request::send(peer, 3, [1, 2, 3])).expect("a send"));
+        drop(net.call(Request::receive(peer, 3, 3)).expect("a receive"));
+        net.barrier().expect("all");
+    }
+    assert!(matches!(net.call(Request::send(2, 1, [])), Err(NetError::Misuse(_))));
+    let long = net.call(if rank == 0 { Request::send(1, 4, [0; 9]) } else { Request::receive(0, 4, 8) });
+    let told = raddle::task::block_on(long.expect("a call"));
+    if rank == 1 {
+        println!("rank 1: {}", told.expect_err("it is longer"));
+    }
+    net.barrier().expect("all");
+    for mode in [Mode::Inline, Mode::Shared] {
+        net.set_mode(mode).expect("a mode");
+        net.set_deadline(BRIEF);
+        let late = raddle::task::block_on(net.call(Request::receive(peer, 5, 8)).expect("a receive"));
+        println!("rank {rank}, {mode}: {}", late.expect_err("nobody sends it"));
+    }
 }

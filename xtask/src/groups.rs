@@ -301,7 +301,7 @@ const GROUPS: &[Group] = &[
         needs: &[],
         steps: &["cargo package --quiet --offline --allow-dirty --no-verify --workspace \
                   --exclude ledger --exclude raddle-measure --exclude raytrace --exclude redblack3d \
-                  --exclude warehouse --exclude xtask --target-dir target/package"],
+                  --exclude summa --exclude warehouse --exclude xtask --target-dir target/package"],
     },
     Group {
         name: "openmp",

@@ -1,13 +1,16 @@
-//! Owns: the solver: sweeps, exchanges of faces in one of four models, and what they have taken.
-//! May use: `raddle`, `raddle-mpi`.
+//! Owns: the solver: sweeps, exchanges of faces in one of six models, and what they have taken.
+//! May use: `clap`, `raddle`, `raddle-mpi`.
 //! Never: a result that depends on the model, on the number of ranks, or on that of workers.
 //!
 //! Poisson's equation with seven points and zero at the border. A sweep changes the cells of one colour, from those of
 //! the other one; so the result is the same bit by bit however the cells are shared out, and so are the residual, which
 //! is a maximum, and the checksum, which is a sum of whole numbers.
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use raddle_mpi::{
-    Cart, Colour, ColourPlane, Counters, DistArray, Exchange, Mode, Net, NetError, PlanReport, Seven,
+    AutoReport, Cart, Colour, ColourPlane, Counters, DistArray, Exchange, Mode, Net, NetError, PlanReport,
+    Seven,
 };
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -21,8 +24,63 @@ pub enum Model {
     Async,
     /// As `Async`, and the workers look after them between two planes.
     Shared,
+    /// As `Shared`, and an OS thread looks when nobody has for long.
+    Watched,
     /// As `Async`, and an OS thread does nothing but look after them.
     Dedicated,
+    /// As `Async`, and who looks is found by trying.
+    Auto,
+}
+
+impl Model {
+    /// All of them.
+    pub const ALL: [Model; 6] =
+        [Model::Sync, Model::Async, Model::Shared, Model::Watched, Model::Dedicated, Model::Auto];
+
+    /// As the command line names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Sync => "sync",
+            Model::Async => "async",
+            Model::Shared => "shared",
+            Model::Watched => "watched",
+            Model::Dedicated => "dedicated",
+            Model::Auto => "auto",
+        }
+    }
+
+    /// Who looks after messages in it; a dedicated proxy on that processor.
+    pub fn mode(self, core: Option<usize>) -> Mode {
+        match self {
+            Model::Sync | Model::Async => Mode::Inline,
+            Model::Shared => Mode::Shared,
+            Model::Watched => Mode::Watched,
+            Model::Dedicated => Mode::Dedicated { core },
+            Model::Auto => Mode::Auto { core },
+        }
+    }
+}
+
+/// A model, on a command line.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelName(pub Model);
+
+impl ValueEnum for ModelName {
+    fn value_variants<'a>() -> &'a [ModelName] {
+        const ALL: [ModelName; Model::ALL.len()] = [
+            ModelName(Model::ALL[0]),
+            ModelName(Model::ALL[1]),
+            ModelName(Model::ALL[2]),
+            ModelName(Model::ALL[3]),
+            ModelName(Model::ALL[4]),
+            ModelName(Model::ALL[5]),
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
 }
 
 /// What is to be computed.
@@ -42,6 +100,21 @@ pub struct Setup {
     pub by_workers: bool,
 }
 
+/// What iterations have taken, of any program that has plans.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The time of each iteration, shortest first.
+    pub times: Vec<Duration>,
+    /// What the exchanges have taken.
+    pub report: PlanReport,
+    /// What this rank sends in an exchange.
+    pub bytes: usize,
+    /// What the proxy has done.
+    pub counters: Counters,
+    /// Who has looked after messages, in words.
+    pub mode: String,
+}
+
 /// What came out, on this rank.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -51,14 +124,8 @@ pub struct Outcome {
     pub checksum: u64,
     /// Ranks along each axis.
     pub ranks: [usize; 3],
-    /// The time of each iteration, shortest first.
-    pub times: Vec<Duration>,
-    /// What the exchanges have taken.
-    pub report: PlanReport,
-    /// What this rank sends in an exchange.
-    pub bytes: usize,
-    /// What the proxy has done.
-    pub counters: Counters,
+    /// What it has taken.
+    pub taken: Taken,
 }
 
 const OMEGA: f64 = 1.5;
@@ -118,11 +185,7 @@ fn sweep(net: &Net, source: &Humps, planes: Vec<ColourPlane<'_, f64>>, by_worker
 /// What exchanges answer.
 pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
     let cart = setup.ranks.map_or_else(|| Cart::fitting(net, setup.size), |ranks| Cart::new(net, ranks))?;
-    net.set_mode(match setup.model {
-        Model::Sync | Model::Async => Mode::Inline,
-        Model::Shared => Mode::Shared,
-        Model::Dedicated => Mode::Dedicated { core: setup.core },
-    })?;
+    net.set_mode(setup.model.mode(setup.core))?;
     let source = Humps::new(setup.size);
     let mut u = DistArray::new("u", &cart, setup.size)?;
     let mut halo = net.plan_halo(&u)?;
@@ -136,11 +199,10 @@ pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
         }
         times.push(began.elapsed());
     }
-    let (report, bytes) = (halo.report(), halo.bytes());
+    let taken = Taken::new(net, times, halo.report(), halo.bytes());
     let u = halo.start(&mut u)?.wait()?;
     let (residual, checksum) = judge(net, u, &source)?;
-    times.sort_unstable();
-    Ok(Outcome { residual, checksum, ranks: cart.ranks(), times, report, bytes, counters: net.counters() })
+    Ok(Outcome { residual, checksum, ranks: cart.ranks(), taken })
 }
 
 /// Half an iteration.
@@ -186,42 +248,90 @@ pub fn mixed(place: u64, bits: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-impl Outcome {
+impl Taken {
+    /// At the end of the last iteration.
+    pub fn new(net: &Net, mut times: Vec<Duration>, report: PlanReport, bytes: usize) -> Taken {
+        times.sort_unstable();
+        let mode = match net.auto_report() {
+            Some(AutoReport { reason, .. }) if reason.is_empty() => {
+                format!("auto: nothing is chosen yet; {} at the moment", net.acting())
+            }
+            Some(AutoReport { reason, .. }) => format!("auto, {reason}"),
+            None => net.mode().to_string(),
+        };
+        Taken { times, report, bytes, counters: net.counters(), mode }
+    }
+
     /// The median time of an iteration.
     pub fn median(&self) -> Duration {
         self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// A time of all iterations, by each of them, in milliseconds.
+    pub fn each(&self, time: Duration) -> f64 {
+        time.as_secs_f64() * 1e3 / self.times.len().max(1) as f64
+    }
+
+    /// The thesis's prediction for a proxy that takes one of `workers` processors, and for one that takes none, in
+    /// milliseconds an iteration: what is not waited for, longer by the processor that is gone, or the wire's time if
+    /// that is more. It is founded on what is waited for, so it says something only of a run that hides nothing.
+    pub fn predicted(&self, workers: usize) -> (Option<f64>, f64) {
+        let total = self.each(self.times.iter().sum());
+        let wire = self.each(self.report.waited);
+        let longer = (workers > 1).then(|| workers as f64 / (workers - 1) as f64);
+        (longer.map(|longer| ((total - wire) * longer).max(wire)), (total - wire).max(wire))
+    }
+
+    /// The same in words.
+    pub fn prediction(&self, workers: usize) -> String {
+        let (dedicated, shared) = self.predicted(workers);
+        let dedicated =
+            dedicated.map(|time| format!("{time:.2} ms with a worker less, ")).unwrap_or_default();
+        format!("predicted: {dedicated}{shared:.2} ms if workers look between tasks")
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends =
+            (self.times.first().copied().unwrap_or_default(), self.times.last().copied().unwrap_or_default());
+        let (wait, copying) = (self.each(self.report.waited), self.each(self.report.copying));
+        let total = self.each(self.times.iter().sum());
+        writeln!(
+            f,
+            "an iteration takes {:.2} ms (median; {:.2} to {:.2}), of which computing {:.2}, waiting {wait:.2}, \
+             copying {copying:.2}",
+            milliseconds(self.median()),
+            milliseconds(ends.0),
+            milliseconds(ends.1),
+            (total - wait - copying).max(0.0),
+        )?;
+        writeln!(
+            f,
+            "messages of {} bytes are under way {:.2} ms an iteration, {:.0} % of it hidden",
+            self.bytes,
+            self.each(self.report.under_way),
+            100.0 * self.report.hidden(),
+        )?;
+        let Counters { polls, empty, longest_gap, processor, .. } = self.counters;
+        writeln!(
+            f,
+            "the proxy looked {polls} times, {empty} for nothing; the longest gap was {:.2} ms; it has had a processor \
+             for {:.2} ms an iteration",
+            milliseconds(longest_gap),
+            self.each(processor),
+        )?;
+        writeln!(f, "mode {}", self.mode)
     }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let each = |time: Duration| time.as_secs_f64() * 1e3 / self.times.len().max(1) as f64;
-        let (wait, under_way) = (each(self.report.waited), each(self.report.under_way));
-        let hidden = if under_way > 0.0 { 100.0 * (1.0 - wait / under_way).max(0.0) } else { 0.0 };
-        let ends =
-            (self.times.first().copied().unwrap_or_default(), self.times.last().copied().unwrap_or_default());
-        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-        writeln!(
-            f,
-            "an iteration takes {:.2} ms (median; {:.2} to {:.2}), of which waiting {wait:.2}, copying faces {:.2}",
-            milliseconds(self.median()),
-            milliseconds(ends.0),
-            milliseconds(ends.1),
-            each(self.report.copying),
-        )?;
-        writeln!(
-            f,
-            "messages of {} bytes are under way {under_way:.2} ms an iteration, {hidden:.0} % of it hidden",
-            self.bytes
-        )?;
-        writeln!(
-            f,
-            "the proxy looked {} times, {} for nothing, {:.2} ms an iteration; the longest gap was {:.2} ms",
-            self.counters.polls,
-            self.counters.empty,
-            each(self.counters.polling),
-            milliseconds(self.counters.longest_gap)
-        )?;
+        write!(f, "{}", self.taken)?;
         writeln!(
             f,
             "residual {:016x} ({:e}), checksum {:016x}",

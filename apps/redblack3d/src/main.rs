@@ -6,10 +6,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use raddle::Runtime;
-use raddle_mpi::{Net, NetConfig, NetError};
-use redblack3d::{Model, Setup, run};
+use raddle_mpi::{EmulatedLink, Net, NetConfig, NetError};
+use redblack3d::{Model, ModelName, Setup, run};
 
 /// Stacks of processes: MPI runs on them.
 const STACK_BYTES: usize = 256 << 10;
@@ -28,7 +28,7 @@ struct CommandLine {
     #[arg(long, default_value_t = 20)]
     iterations: usize,
     /// When faces move
-    #[arg(long, value_enum, default_value_t = ModelName::Shared)]
+    #[arg(long, value_enum, default_value_t = ModelName(Model::Shared))]
     model: ModelName,
     /// Ranks along each axis; by default those with the smallest faces
     #[arg(long, value_parser = three)]
@@ -39,17 +39,12 @@ struct CommandLine {
     /// Seconds after which a message is late
     #[arg(long, default_value_t = 30)]
     deadline: u64,
+    /// Hold messages back as a link of so many megabits a second would: what is measured then is a model's answer
+    #[arg(long, value_name = "MEGABITS")]
+    emulate: Option<f64>,
     /// On rank 1, make another array than the others do: a fault, which is named
     #[arg(long, hide = true)]
     disagree: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ModelName {
-    Sync,
-    Async,
-    Shared,
-    Dedicated,
 }
 
 fn three(text: &str) -> Result<[usize; 3], String> {
@@ -60,20 +55,17 @@ fn three(text: &str) -> Result<[usize; 3], String> {
 
 impl CommandLine {
     fn setup(&self, by_workers: bool) -> Setup {
-        let model = match self.model {
-            ModelName::Sync => Model::Sync,
-            ModelName::Async => Model::Async,
-            ModelName::Shared => Model::Shared,
-            ModelName::Dedicated => Model::Dedicated,
-        };
+        let model = self.model.0;
         let (size, iterations, ranks, core) = (self.size, self.iterations, self.ranks, self.core);
         Setup { size, iterations, model, ranks, core, by_workers }
     }
 }
 
-fn solve(line: &CommandLine, by_workers: bool) -> Result<(), NetError> {
-    let net = Net::start(NetConfig::default().deadline(Duration::from_secs(line.deadline)))?;
-    let mut setup = line.setup(by_workers);
+fn solve(line: &CommandLine, workers: usize) -> Result<(), NetError> {
+    let mut config = NetConfig::default().deadline(Duration::from_secs(line.deadline));
+    config.link = line.emulate.map(EmulatedLink::megabits);
+    let net = Net::start(config)?;
+    let mut setup = line.setup(workers > 1);
     if line.disagree && net.rank() == 1 {
         setup.size[0] += 1;
     }
@@ -86,7 +78,13 @@ fn solve(line: &CommandLine, by_workers: bool) -> Result<(), NetError> {
             net.library(),
             setup.model
         );
+        if let Some(rate) = line.emulate {
+            println!("EMULATED: messages take the time that a link of {rate} Mbit/s would");
+        }
         print!("{outcome}");
+        if matches!(setup.model, Model::Sync | Model::Async) {
+            println!("{}", outcome.taken.prediction(workers));
+        }
     }
     Ok(())
 }
@@ -100,8 +98,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let by_workers = runtime.workers() > 1;
-    match runtime.run(move || solve(&line, by_workers)) {
+    let workers = runtime.workers();
+    match runtime.run(move || solve(&line, workers)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("redblack3d: {error}");

@@ -61,6 +61,8 @@ fn results_are_equal_over_models_ranks_and_workers() {
             (2, 1, &["--model", "async"]),
             (2, 2, &["--model", "shared"]),
             (2, 1, &["--model", "dedicated"]),
+            (2, 1, &["--model", "watched"]),
+            (2, 2, &["--model", "auto", "--emulate", "100"]),
             (2, 1, &["--model", "shared", "--ranks", "1x1x2"]),
             (4, 1, &["--model", "shared", "--ranks", "2x2x1"]),
         ] {

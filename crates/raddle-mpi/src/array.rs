@@ -71,6 +71,22 @@ impl<T: Element> DistArray<T> {
         self.cells[self.place(at)]
     }
 
+    /// One of this rank's cells, or of the ghosts around them, by its place in the whole array; those before its first
+    /// cell are at -1.
+    ///
+    /// # Panics
+    /// If it is neither.
+    pub fn get_with_ghosts(&self, at: [isize; 3]) -> T {
+        let inside = [0, 1, 2].map(|axis| {
+            let from = at[axis].checked_add(1).and_then(|at| at.checked_sub_unsigned(self.own[axis].start));
+            from.and_then(|from| usize::try_from(from).ok()).filter(|from| *from < self.own[axis].len() + 2)
+        });
+        let [Some(x), Some(y), Some(z)] = inside else {
+            panic!("`{}`: cell {at:?} is neither of this rank nor beside it: {:?}", self.name, self.own)
+        };
+        self.cells[self.linear([x, y, z])]
+    }
+
     /// Sets one of this rank's cells.
     ///
     /// # Panics

@@ -51,7 +51,36 @@ impl Cart {
         let mut at = self.at;
         at[axis] = if after { at[axis] + 1 } else { at[axis].checked_sub(1)? };
         let is_there = at[axis] < self.ranks[axis];
-        is_there.then(|| at[0] + self.ranks[0] * (at[1] + self.ranks[1] * at[2]))
+        is_there.then(|| self.rank_at(at))
+    }
+
+    /// The neighbour a step away along each axis that is not 0.
+    pub(crate) fn beside(&self, side: [isize; 3]) -> Option<usize> {
+        let mut at = [0; 3];
+        for axis in 0..3 {
+            at[axis] = self.at[axis].checked_add_signed(side[axis]).filter(|at| *at < self.ranks[axis])?;
+        }
+        Some(self.rank_at(at))
+    }
+
+    fn rank_at(&self, at: [usize; 3]) -> usize {
+        at[0] + self.ranks[0] * (at[1] + self.ranks[1] * at[2])
+    }
+
+    /// Where the caller's rank is along each axis.
+    pub fn at(&self) -> [usize; 3] {
+        self.at
+    }
+
+    /// The ranks along an axis, through the caller's: a row of the grid, or a column.
+    pub fn line(&self, axis: usize) -> Vec<usize> {
+        let mut at = self.at;
+        (0..self.ranks[axis])
+            .map(|place| {
+                at[axis] = place;
+                self.rank_at(at)
+            })
+            .collect()
     }
 
     /// The caller's part of `size` cells along an axis; parts differ by at most one cell.

@@ -1,13 +1,16 @@
 //! Owns: the proxy: what is under way, the lock under which MPI is called, and who looks after it.
-//! May use: `error`, `gate`, `post`, `shim`, `raddle-core`, `raddle-syscall`.
+//! May use: `auto`, `error`, `gate`, `link`, `mode`, `post`, `shim`, `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: a switch of stacks, or a wait, while the lock is held.
 //!
 //! Any OS thread may poll, one at a time (`MPI_THREAD_SERIALIZED`). Who does depends on the [`Mode`]. Polls that come
 //! too soon after one that has found nothing are left out: the gap begins with 200 us, doubles after each poll that
 //! finds nothing, up to 2 ms, and halves when something is done. While somebody waits, nothing is left out.
 
+use crate::auto::{Auto, AutoReport};
 use crate::error::{Late, NetError};
 use crate::gate::lock;
+use crate::link::{EmulatedLink, Pipes};
+use crate::mode::{Counters, Mode};
 use crate::post::Post;
 use crate::shim::{Direction, MpiRefusal, Shim};
 use raddle_core::door::futex::{self, WaitOptions};
@@ -17,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 const GAP_MIN_NS: u64 = 200_000;
-const GAP_MAX_NS: u64 = 2_000_000;
+pub(crate) const GAP_MAX_NS: u64 = 2_000_000;
 /// How soon an idle worker looks again while somebody waits.
 const IDLE: Duration = Duration::from_micros(20);
 /// A wait looks itself after so long, whoever else is to look.
@@ -25,64 +28,61 @@ const DISTRUST: Duration = Duration::from_millis(100);
 /// In mode `Inline`: so many looks without a pause, and then how long to pause, up to the tenth of a millisecond.
 const LOOKS: u32 = 20;
 
-/// Who looks after what is under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Who waits, while it waits: nothing of a large message moves before.
-    #[default]
-    Inline,
-    /// The workers of the runtime, between two tasks, when they are idle, and at [`Net::point`](crate::Net::point).
-    Shared,
-    /// An OS thread that does nothing else; it sleeps while nothing is under way.
-    Dedicated {
-        /// The processor that it stays on.
-        core: Option<usize>,
-    },
-}
-
-/// What the proxy has done since the net began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// How often somebody looked.
-    pub polls: u64,
-    /// How often for nothing.
-    pub empty: u64,
-    /// The longest time between two looks while something was under way.
-    pub longest_gap: Duration,
-    /// The time that all looks took.
-    pub polling: Duration,
-}
-
 #[derive(Default)]
 struct Tally {
     polls: AtomicU64,
     empty: AtomicU64,
     longest_gap_ns: AtomicU64,
+    /// The same since mode `Auto` has asked last.
+    gap_of_late_ns: AtomicU64,
     polling_ns: AtomicU64,
+    /// As much of that was not the keeper's.
+    by_others_ns: AtomicU64,
+    /// The processor time of the keeper.
+    keeper_ns: AtomicU64,
 }
+
+/// What came of a message.
+type TransferResult = Result<usize, MpiRefusal>;
 
 /// A message under way.
 struct ActiveRequest {
     word: u64,
     index: usize,
     post: Arc<Post>,
+    /// What an emulated link has yet to move of it, and what MPI has said of it meanwhile.
+    left: f64,
+    told: Option<TransferResult>,
 }
 
 #[derive(Default)]
 struct Underway {
     active: Vec<ActiveRequest>,
+    /// Those that are active, and those that wait for one of them.
+    pending: usize,
     poller: Option<Arc<Poller>>,
+    pipes: Option<Pipes>,
+    /// What tasks await, and when that is late.
+    awaited: Vec<(u64, Weak<Post>)>,
     is_over: bool,
 }
+
+/// Messages that are done, and what came of each.
+type Finished = Vec<(Arc<Post>, usize, TransferResult)>;
 
 pub(crate) struct Engine {
     pub(crate) shim: Shim,
     state: Mutex<Underway>,
-    /// As many as `state.active` has.
+    /// As much as `state.pending`.
     outstanding: AtomicUsize,
     waiting: AtomicUsize,
+    /// How many calls are awaited.
+    pub(crate) awaited: AtomicUsize,
     mode: AtomicU8,
     core: AtomicI32,
+    /// Whether `auto` is there.
+    is_auto: AtomicBool,
+    auto: Mutex<Option<Auto>>,
     gap_ns: AtomicU64,
     next_ns: AtomicU64,
     last_ns: AtomicU64,
@@ -92,6 +92,17 @@ pub(crate) struct Engine {
     pub(crate) doorbell: AtomicU32,
     /// Something came too late: the job cannot end in good order any more.
     pub(crate) is_broken: AtomicBool,
+}
+
+/// The modes in which workers look, and in which the keeper does; 0 is `Inline`.
+const SHARED: u8 = 1;
+const DEDICATED: u8 = 2;
+const WATCHED: u8 = 3;
+
+/// How many processors are in a set.
+fn count(set: &libc::cpu_set_t) -> usize {
+    // SAFETY: it only reads the set.
+    usize::try_from(unsafe { libc::CPU_COUNT(set) }).unwrap_or(1)
 }
 
 /// One who waits, as long as it does; a cancellation may unwind it.
@@ -104,14 +115,17 @@ impl Drop for Waiting<'_> {
 }
 
 impl Engine {
-    pub(crate) fn new(shim: Shim) -> Engine {
+    pub(crate) fn new(shim: Shim, link: Option<EmulatedLink>) -> Engine {
         Engine {
             shim,
-            state: Mutex::default(),
+            state: Mutex::new(Underway { pipes: link.map(Pipes::new), ..Underway::default() }),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            awaited: AtomicUsize::new(0),
             mode: AtomicU8::new(0),
             core: AtomicI32::new(-1),
+            is_auto: AtomicBool::new(false),
+            auto: Mutex::default(),
             gap_ns: AtomicU64::new(GAP_MIN_NS),
             next_ns: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
@@ -126,10 +140,22 @@ impl Engine {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
+    /// The one that was asked for.
     pub(crate) fn mode(&self) -> Mode {
+        if self.is_auto.load(Ordering::Relaxed)
+            && let Some(auto) = &*lock(&self.auto)
+        {
+            return auto.mode();
+        }
+        self.acting()
+    }
+
+    /// The one that acts: never `Auto`.
+    pub(crate) fn acting(&self) -> Mode {
         match self.mode.load(Ordering::Relaxed) {
             0 => Mode::Inline,
-            1 => Mode::Shared,
+            SHARED => Mode::Shared,
+            WATCHED => Mode::Watched,
             _ => Mode::Dedicated { core: usize::try_from(self.core.load(Ordering::Relaxed)).ok() },
         }
     }
@@ -140,8 +166,22 @@ impl Engine {
 
     /// From now on these look after what is under way.
     pub(crate) fn set_mode(self: &Arc<Engine>, mode: Mode) -> Result<(), NetError> {
+        let (acting, auto) = match mode {
+            Mode::Auto { core } => {
+                let processors = raddle_syscall::affinity().map_or(1, |set| count(&set));
+                (Mode::Inline, Some(Auto::new(core, processors, GAP_MAX_NS)))
+            }
+            mode => (mode, None),
+        };
+        // It is said before the change who may make the next one.
+        self.is_auto.store(auto.is_some(), Ordering::Relaxed);
+        *lock(&self.auto) = auto;
+        self.act(acting)
+    }
+
+    fn act(self: &Arc<Engine>, mode: Mode) -> Result<(), NetError> {
         let poller = match mode {
-            Mode::Shared => Some(Arc::new(self.poller()?)),
+            Mode::Shared | Mode::Watched => Some(Arc::new(self.poller()?)),
             _ => None,
         };
         if let Mode::Dedicated { core } = mode {
@@ -151,13 +191,14 @@ impl Engine {
         }
         let mut state = lock(&self.state);
         if let Some(poller) = &poller {
-            poller.begin(state.active.len());
+            poller.begin(state.pending);
         }
         let former = std::mem::replace(&mut state.poller, poller);
         let number = match mode {
-            Mode::Inline => 0,
-            Mode::Shared => 1,
-            Mode::Dedicated { .. } => 2,
+            Mode::Shared => SHARED,
+            Mode::Watched => WATCHED,
+            Mode::Dedicated { .. } => DEDICATED,
+            Mode::Inline | Mode::Auto { .. } => 0,
         };
         self.mode.store(number, Ordering::Relaxed);
         drop(state);
@@ -165,6 +206,31 @@ impl Engine {
         drop(former);
         self.ring(0);
         Ok(())
+    }
+
+    /// A plan is about to be started: in mode `Auto` that ends an iteration, and may change who looks.
+    pub(crate) fn pace(self: &Arc<Engine>, post: &Arc<Post>) -> Result<(), NetError> {
+        if !self.is_auto.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let gap = || self.tally.gap_of_late_ns.swap(0, Ordering::Relaxed);
+        let plan = Arc::as_ptr(post).addr();
+        let next = lock(&self.auto).as_mut().and_then(|auto| auto.begins(plan, self.now(), gap));
+        // The lock is free again: a change may wait.
+        next.map_or(Ok(()), |mode| self.act(mode))
+    }
+
+    /// Somebody has waited for a plan.
+    pub(crate) fn note_wait(&self, waited: Duration) {
+        if self.is_auto.load(Ordering::Relaxed)
+            && let Some(auto) = &mut *lock(&self.auto)
+        {
+            auto.waited(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
+        }
+    }
+
+    pub(crate) fn auto_report(&self) -> Option<AutoReport> {
+        lock(&self.auto).as_ref().map(Auto::report)
     }
 
     fn poller(self: &Arc<Engine>) -> Result<Poller, NetError> {
@@ -182,18 +248,22 @@ impl Engine {
             return Duration::from_nanos(due.saturating_sub(self.now()).max(1000));
         }
         self.poll();
-        let someone_waits = self.waiting.load(Ordering::Relaxed) != 0;
-        if someone_waits { IDLE } else { Duration::from_nanos(self.gap_ns.load(Ordering::Relaxed)) }
+        if self.has_waiters() { IDLE } else { Duration::from_nanos(self.gap_ns.load(Ordering::Relaxed)) }
+    }
+
+    fn has_waiters(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) != 0 || self.awaited.load(Ordering::Relaxed) != 0
     }
 
     fn is_due(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) != 0 || self.now() >= self.next_ns.load(Ordering::Relaxed)
+        self.has_waiters() || self.now() >= self.next_ns.load(Ordering::Relaxed)
     }
 
     /// A point in a long task.
     #[inline]
     pub(crate) fn point(&self) {
-        if self.is_outstanding() && self.mode.load(Ordering::Relaxed) == 1 && self.is_due() {
+        let is_shared = || matches!(self.mode.load(Ordering::Relaxed), SHARED | WATCHED);
+        if self.is_outstanding() && is_shared() && self.is_due() {
             self.poll();
         }
     }
@@ -213,34 +283,72 @@ impl Engine {
         if state.is_over {
             return Err(NetError::Over);
         }
-        if !post.begin(self.now()) {
+        let now = self.now();
+        if !post.begin(now) {
             let text = format!("{} is still under way: its exchange was leaked", post.what);
             return Err(NetError::Misuse(text));
         }
-        if state.active.is_empty() {
-            self.last_ns.store(self.now(), Ordering::Relaxed);
-        }
-        let before = state.active.len();
-        for index in 0..post.transfers.len() {
-            match self.launch(post, index) {
-                Ok(word) => state.active.push(ActiveRequest { word, index, post: post.clone() }),
-                Err(refusal) => refused.push((index, refusal)),
+        if state.pending == 0 {
+            self.last_ns.store(now, Ordering::Relaxed);
+            if let Some(pipes) = &mut state.pipes {
+                pipes.begin(now);
             }
         }
-        self.outstanding.store(state.active.len(), Ordering::Relaxed);
+        let before = state.pending;
+        state.pending += post.transfers.len();
+        for index in (0..post.transfers.len()).filter(|index| post.transfers[*index].after.is_none()) {
+            self.begin(&mut state, post, index, &mut refused);
+        }
+        state.pending -= refused.len();
+        self.outstanding.store(state.pending, Ordering::Relaxed);
         self.gap_ns.store(GAP_MIN_NS, Ordering::Relaxed);
         self.next_ns.store(self.now() + GAP_MIN_NS, Ordering::Relaxed);
         if let Some(poller) = &state.poller {
-            poller.begin(state.active.len() - before);
+            poller.begin(state.pending - before);
         }
         drop(state);
-        for (index, refusal) in refused {
-            post.complete(index, Err(refusal), self.now());
+        for (post, index, told) in refused {
+            post.complete(index, told, self.now());
         }
-        if matches!(self.mode(), Mode::Dedicated { .. }) {
+        if matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED) {
             self.ring(0);
         }
         Ok(())
+    }
+
+    /// Under the lock: a message is under way, or it and all that wait for it are refused.
+    fn begin(&self, state: &mut Underway, post: &Arc<Post>, index: usize, refused: &mut Finished) {
+        match self.launch(post, index) {
+            Ok(word) => {
+                let left = post.transfers[index].buffer.len() as f64;
+                state.active.push(ActiveRequest { word, index, post: post.clone(), left, told: None });
+            }
+            Err(refusal) => {
+                refused.push((post.clone(), index, Err(refusal.clone())));
+                self.follow(state, post, index, &Err(refusal), refused);
+            }
+        }
+    }
+
+    /// Under the lock: begins what has waited for a message that is done.
+    fn follow(
+        &self,
+        state: &mut Underway,
+        post: &Arc<Post>,
+        index: usize,
+        told: &TransferResult,
+        finished: &mut Finished,
+    ) {
+        let waits = |other: &usize| post.transfers[*other].after == Some(index);
+        for other in (0..post.transfers.len()).filter(waits) {
+            match told {
+                Ok(_) => self.begin(state, post, other, finished),
+                Err(refusal) => {
+                    finished.push((post.clone(), other, Err(refusal.clone())));
+                    self.follow(state, post, other, told, finished);
+                }
+            }
+        }
     }
 
     /// Under the lock: has MPI begin one message.
@@ -295,6 +403,10 @@ impl Engine {
 
     /// Looks after what is under way, if nobody else does at the moment; whether anything was done.
     pub(crate) fn poll(&self) -> bool {
+        self.poll_as(false)
+    }
+
+    pub(crate) fn poll_as(&self, is_keeper: bool) -> bool {
         let mut state: MutexGuard<'_, Underway> = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
@@ -304,22 +416,43 @@ impl Engine {
             return false;
         }
         let began = self.now();
-        let mut done = Vec::new();
-        let mut index = 0;
-        while index < state.active.len() {
-            match self.shim.test(&mut state.active[index].word) {
-                Ok(None) => index += 1,
-                Ok(Some(bytes)) => done.push((state.active.swap_remove(index), Ok(bytes))),
-                Err(refusal) => done.push((state.active.swap_remove(index), Err(refusal))),
-            }
+        let mut finished = Vec::new();
+        if let Some(pipes) = &mut state.pipes {
+            pipes.look(began);
         }
-        self.outstanding.store(state.active.len(), Ordering::Relaxed);
+        let (mut index, mut end) = (0, state.active.len());
+        // What is handed on is handed on in the order in which the next rank expects it, whatever comes first here.
+        let mut held: Vec<usize> = Vec::new();
+        while index < end {
+            let ActiveRequest { post, index: which, .. } = &state.active[index];
+            let is_in = post.hands_on && post.transfers[*which].direction == Direction::In;
+            let post = Arc::as_ptr(post).addr();
+            let is_held = is_in && held.contains(&post);
+            let told = if is_held { None } else { self.look(&mut state, index, began) };
+            let Some(told) = told else {
+                if is_in && !is_held {
+                    held.push(post);
+                }
+                index += 1;
+                continue;
+            };
+            // In their order: MPI and a link serve the first one first.
+            let entry = state.active.remove(index);
+            end -= 1;
+            self.follow(&mut state, &entry.post, entry.index, &told, &mut finished);
+            finished.push((entry.post, entry.index, told));
+        }
+        state.pending -= finished.len();
+        self.outstanding.store(state.pending, Ordering::Relaxed);
         let poller = state.poller.clone();
-        self.note_poll(began, !done.is_empty());
+        let overdue = if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began) };
+        self.note_poll(began, !finished.is_empty(), is_keeper);
         drop(state);
-        let (count, now) = (done.len(), self.now());
-        for (entry, result) in done {
-            entry.post.complete(entry.index, result, now);
+        // They say themselves what is late.
+        overdue.iter().for_each(|post| post.wake());
+        let (count, now) = (finished.len(), self.now());
+        for (post, index, told) in finished {
+            post.complete(index, told, now);
         }
         if let Some(poller) = poller {
             poller.end(count);
@@ -327,13 +460,50 @@ impl Engine {
         count != 0
     }
 
+    /// Under the lock: what came of a message, if it is done.
+    fn look(&self, state: &mut Underway, index: usize, now: u64) -> Option<TransferResult> {
+        let Underway { active, pipes, .. } = state;
+        let entry = &mut active[index];
+        if entry.told.is_none() {
+            entry.told = match self.shim.test(&mut entry.word) {
+                Ok(None) => None,
+                Ok(Some(bytes)) => Some(Ok(bytes)),
+                Err(refusal) => Some(Err(refusal)),
+            };
+        }
+        if let Some(pipes) = pipes {
+            let age = now.saturating_sub(entry.post.posted_ns.load(Ordering::Relaxed));
+            let direction = entry.post.transfers[entry.index].direction;
+            if !pipes.moves(direction, &mut entry.left, age) && !matches!(entry.told, Some(Err(_))) {
+                return None;
+            }
+        }
+        entry.told.take()
+    }
+
+    /// For how long nobody has looked at what is under way.
+    pub(crate) fn since_last(&self) -> Duration {
+        Duration::from_nanos(self.now().saturating_sub(self.last_ns.load(Ordering::Relaxed)))
+    }
+
+    /// The processor time that the keeper has used.
+    pub(crate) fn note_keeper(&self, used: Duration) {
+        let used = u64::try_from(used.as_nanos()).unwrap_or(u64::MAX);
+        self.tally.keeper_ns.store(used, Ordering::Relaxed);
+    }
+
     /// Under the lock.
-    fn note_poll(&self, began: u64, progress: bool) {
+    fn note_poll(&self, began: u64, progress: bool, is_keeper: bool) {
         let (relaxed, now) = (Ordering::Relaxed, self.now());
         self.tally.polls.fetch_add(1, relaxed);
         self.tally.empty.fetch_add(u64::from(!progress), relaxed);
-        self.tally.longest_gap_ns.fetch_max(began.saturating_sub(self.last_ns.swap(now, relaxed)), relaxed);
+        let since = began.saturating_sub(self.last_ns.swap(now, relaxed));
+        self.tally.longest_gap_ns.fetch_max(since, relaxed);
+        self.tally.gap_of_late_ns.fetch_max(since, relaxed);
         self.tally.polling_ns.fetch_add(now - began, relaxed);
+        if !is_keeper {
+            self.tally.by_others_ns.fetch_add(now - began, relaxed);
+        }
         let gap = self.gap_ns.load(relaxed);
         let gap = if progress { gap / 2 } else { gap * 2 }.clamp(GAP_MIN_NS, GAP_MAX_NS);
         self.gap_ns.store(gap, relaxed);
@@ -347,6 +517,7 @@ impl Engine {
             empty: of(&self.tally.empty),
             longest_gap: Duration::from_nanos(of(&self.tally.longest_gap_ns)),
             polling: Duration::from_nanos(of(&self.tally.polling_ns)),
+            processor: Duration::from_nanos(of(&self.tally.by_others_ns) + of(&self.tally.keeper_ns)),
         }
     }
 
@@ -356,7 +527,7 @@ impl Engine {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(self);
         loop {
-            let is_inline = self.mode() == Mode::Inline;
+            let is_inline = self.mode.load(Ordering::Relaxed) == 0;
             if is_inline {
                 self.poll();
             }
@@ -385,8 +556,34 @@ impl Engine {
         }
     }
 
+    /// A task awaits a post: it is woken when that is done, or late.
+    pub(crate) fn await_with(&self, post: &Arc<Post>, rest: Duration) {
+        self.awaited.fetch_add(1, Ordering::Relaxed);
+        let rest = u64::try_from(rest.as_nanos()).unwrap_or(u64::MAX);
+        let until = self.now().saturating_add(rest);
+        let mut state = lock(&self.state);
+        state.awaited.retain(|(_, post)| post.strong_count() > 0);
+        state.awaited.push((until, Arc::downgrade(post)));
+        drop(state);
+        self.ring(0);
+    }
+
+    /// Under the lock: those that are late now.
+    fn overdue(&self, state: &mut Underway, now: u64) -> Vec<Arc<Post>> {
+        let mut overdue = Vec::new();
+        state.awaited.retain(|(until, post)| {
+            let Some(post) = post.upgrade().filter(|post| !post.is_done()) else { return false };
+            if *until <= now {
+                overdue.push(post);
+                return false;
+            }
+            true
+        });
+        overdue
+    }
+
     /// What has not come, and what has come instead.
-    fn late(&self, post: &Post, waited: Duration) -> NetError {
+    pub(crate) fn late(&self, post: &Post, waited: Duration) -> NetError {
         self.is_broken.store(true, Ordering::Relaxed);
         let pending = post.pending();
         let mut strays = Vec::new();

@@ -1,4 +1,4 @@
-// Owns: messages between ranks of MPI, and halos of distributed arrays, that move while the ranks compute.
+// Owns: messages between ranks of MPI, and plans of them - halos, regions, blocks - that move while the ranks compute.
 // May use: nothing.
 // Never: a network layer of its own; a call of MPI without the one lock.
 
@@ -40,22 +40,37 @@
 //! A call that posts or polls runs on the caller's stack. MPI libraries are not frugal: give processes that call a
 //! [`Net`] 256 KiB or more (`raddle::csp::Builder::stack_size`). The first process of `#[raddle::main]` has 8 MiB.
 
+mod agree;
 mod array;
+mod auto;
+mod blocks;
+mod call;
 mod cart;
+mod copy;
 mod engine;
 mod error;
 mod gate;
 pub mod install;
+mod link;
+mod mode;
+mod moves;
 mod net;
 mod plan;
 mod post;
+mod regions;
 mod shim;
 mod sweep;
 
 pub use array::DistArray;
+pub use auto::{AutoReport, Trial};
+pub use blocks::{ArrivedBlock, BlockFlight, BlockPlan};
+pub use call::{NetCall, Request};
 pub use cart::Cart;
-pub use engine::{Counters, Mode};
 pub use error::{Late, NetError};
+pub use link::EmulatedLink;
+pub use mode::{Counters, Mode};
+pub use moves::PlanReport;
 pub use net::{Net, NetConfig};
-pub use plan::{Exchange, HaloPlan, PlanReport};
+pub use plan::{Exchange, HaloPlan, Reach};
+pub use regions::{Leg, Region, RegionExchange, RegionPlan};
 pub use sweep::{Colour, ColourPlane, Element, Seven};

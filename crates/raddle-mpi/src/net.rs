@@ -1,11 +1,14 @@
 //! Owns: `Net`: the ranks, plain messages between them, and the OS thread that begins and ends MPI.
-//! May use: `engine`, `error`, `gate`, `install`, `post`, `shim`, `libc`, `raddle-syscall`.
+//! May use: `auto`, `engine`, `error`, `gate`, `install`, `link`, `mode`, `post`, `shim`, `libc`, `raddle-syscall`.
 //! Never: a wait without a deadline.
 
-use crate::engine::{Counters, Engine, Mode};
+use crate::auto::AutoReport;
+use crate::engine::{Engine, GAP_MAX_NS};
 use crate::error::{Late, NetError};
 use crate::gate::{Arrival, after};
 use crate::install;
+use crate::link::EmulatedLink;
+use crate::mode::{Counters, Mode};
 use crate::post::{Post, Transfer};
 use crate::shim::{Address, MpiRefusal, Shim};
 use std::env;
@@ -20,6 +23,10 @@ const LATE_CODE: i32 = 70;
 /// How long a dedicated proxy looks without a pause, and how long it pauses then.
 const SPIN: Duration = Duration::from_micros(20);
 const NAP: Duration = Duration::from_micros(50);
+/// After so many looks a proxy that does not sleep says what it has used.
+const NAPS: u32 = 100;
+/// A watchdog looks when nobody has for so long.
+const WATCH: Duration = Duration::from_nanos(GAP_MAX_NS);
 /// Tags of what ranks tell each other.
 const COLLECTIVE_TAGS: u32 = 8000;
 pub(crate) const PLAN_TAGS: c_int = 16_000;
@@ -35,19 +42,26 @@ static IS_OPEN: AtomicBool = AtomicBool::new(false);
 pub struct NetConfig {
     /// What has not come after so long is [late](NetError::Late).
     pub deadline: Duration,
+    /// A link that is emulated; none by default.
+    pub link: Option<EmulatedLink>,
 }
 
 impl Default for NetConfig {
-    /// 30 seconds.
+    /// 30 seconds, and MPI's own way of moving messages.
     fn default() -> Self {
-        NetConfig { deadline: Duration::from_secs(30) }
+        NetConfig { deadline: Duration::from_secs(30), link: None }
     }
 }
 
 impl NetConfig {
     /// With another deadline.
     pub fn deadline(self, deadline: Duration) -> NetConfig {
-        NetConfig { deadline }
+        NetConfig { deadline, ..self }
+    }
+
+    /// With messages held back as that link would.
+    pub fn link(self, link: EmulatedLink) -> NetConfig {
+        NetConfig { link: Some(link), ..self }
     }
 }
 
@@ -87,7 +101,7 @@ impl Net {
             let text = "MPI is already in use in this program, or at its end: there is one net in a program";
             return Err(NetError::Misuse(text.to_owned()));
         }
-        let engine = Arc::new(Engine::new(shim));
+        let engine = Arc::new(Engine::new(shim, config.link));
         let (opened, ended) = (Arc::new(Arrival::new()), Arc::new(Arrival::new()));
         let keeper = (engine.clone(), opened.clone(), ended.clone());
         let thread = std::thread::Builder::new().name("raddle-mpi".to_owned());
@@ -128,9 +142,19 @@ impl Net {
         &self.facts.library
     }
 
-    /// Who looks after what is under way.
+    /// Who looks after what is under way, as it was set.
     pub fn mode(&self) -> Mode {
         self.engine.mode()
+    }
+
+    /// Who does at the moment: in mode [`Auto`](Mode::Auto) what that tries, or has chosen.
+    pub fn acting(&self) -> Mode {
+        self.engine.acting()
+    }
+
+    /// What mode [`Auto`](Mode::Auto) has chosen, and why; none in another mode.
+    pub fn auto_report(&self) -> Option<AutoReport> {
+        self.engine.auto_report()
     }
 
     /// Changes who looks after what is under way; at any time.
@@ -200,7 +224,7 @@ impl Net {
         self.gather("a gather", bytes)
     }
 
-    fn address(&self, peer: usize, tag: u16) -> Result<Address, NetError> {
+    pub(crate) fn address(&self, peer: usize, tag: u16) -> Result<Address, NetError> {
         if peer >= self.size() || peer == self.rank() {
             let text = format!("rank {} has no peer {peer} of {} ranks", self.rank(), self.size());
             return Err(NetError::Misuse(text));
@@ -342,7 +366,7 @@ fn watch_exit() {
     });
 }
 
-/// The OS thread that begins MPI, polls in mode `Dedicated`, and ends MPI.
+/// The OS thread that begins MPI, polls in the modes `Dedicated` and `Watched`, and ends MPI.
 fn keep(engine: &Engine, opened: &Arrival<Result<Facts, NetError>>, ended: &Arrival<()>) {
     let facts = match begin(&engine.shim) {
         Ok(facts) => facts,
@@ -397,6 +421,9 @@ fn check_size(size: usize, library: &str) -> Result<(), NetError> {
 
 fn look_after(engine: &Engine) {
     let former = raddle_syscall::affinity().ok();
+    let (number, mut naps) = (raddle_syscall::thread_number(), 0_u32);
+    // What MPI's beginning has taken is not the proxy's.
+    let before = raddle_syscall::processor_time(number).unwrap_or_default();
     let (mut pinned, mut since) = (None, Instant::now());
     loop {
         // Acquire pairs with the release in `Engine::ring`.
@@ -404,15 +431,32 @@ fn look_after(engine: &Engine) {
         if seen & 1 != 0 {
             return;
         }
-        let core = if let Mode::Dedicated { core } = engine.mode() { core } else { None };
+        let mode = engine.acting();
+        let core = if let Mode::Dedicated { core } = mode { core } else { None };
         if core != pinned {
             pin(core, former.as_ref());
             pinned = core;
         }
-        if !matches!(engine.mode(), Mode::Dedicated { .. }) || !engine.is_outstanding() {
+        naps = (naps + 1) % NAPS;
+        // What is awaited in mode `Inline` nobody else would look after.
+        let is_awaited = mode == Mode::Inline && engine.awaited.load(Ordering::Relaxed) != 0;
+        let is_anothers = matches!(mode, Mode::Inline | Mode::Shared) && !is_awaited;
+        let sleeps = !engine.is_outstanding() || is_anothers;
+        if sleeps || naps == 0 {
+            let used = raddle_syscall::processor_time(number).unwrap_or_default();
+            engine.note_keeper(used.saturating_sub(before));
+        }
+        if sleeps {
             raddle_syscall::futex_wait(&engine.doorbell, seen, None);
             since = Instant::now();
-        } else if engine.poll() {
+        } else if mode == Mode::Watched {
+            let rest = WATCH.saturating_sub(engine.since_last());
+            if rest.is_zero() {
+                engine.poll_as(true);
+            }
+            // If somebody else looks just now, it is soon enough to see to that later.
+            raddle_syscall::futex_wait(&engine.doorbell, seen, Some(rest.max(WATCH / 4)));
+        } else if engine.poll_as(true) {
             since = Instant::now();
         } else if since.elapsed() > SPIN {
             raddle_syscall::sleep(NAP);

@@ -1,49 +1,42 @@
 //! Owns: `HaloPlan`: which faces go where, agreed on by both sides once, and moved many times.
-//! May use: `array`, `engine`, `error`, `net`, `post`, `shim`, `sweep`.
+//! May use: `agree`, `array`, `copy`, `error`, `moves`, `net`, `post`, `shim`, `sweep`.
 //! Never: an access to a message's memory while it is under way.
 
+use crate::agree::{Note, PlanKind};
 use crate::array::DistArray;
-use crate::engine::Engine;
+use crate::copy::{pack, unpack};
 use crate::error::NetError;
-use crate::net::{Net, PLAN_TAGS, fill};
+use crate::moves::{Moves, PlanReport};
+use crate::net::Net;
 use crate::post::{Post, Transfer};
 use crate::shim::Direction;
 use crate::sweep::{Colour, ColourPlane, Element};
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// What two neighbours tell each other of a face.
-const NOTE_BYTES: usize = 256;
-/// What every MPI has of tags, by six for each plan.
-const PLANS_MAX: u32 = 32_767 / 6;
+const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// The faces that an array's ranks give each other, with a persistent request for each.
+/// Which ghosts a halo brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those beyond faces: of six neighbours at most. Those of edges and corners stay as they are.
+    #[default]
+    Faces = 1,
+    /// Those beyond faces and edges: of 18 neighbours at most.
+    Edges = 2,
+    /// All: of 26 neighbours at most.
+    Corners = 3,
+}
+
+/// The parts that an array's ranks give each other, with a persistent request for each.
 pub struct HaloPlan<T> {
-    engine: Arc<Engine>,
-    deadline: Duration,
-    post: Arc<Post>,
+    moves: Moves,
     /// What is sent, and where what is received goes, in the order of the post's messages.
     regions: Vec<[Range<usize>; 3]>,
     array: (String, [Range<usize>; 3]),
-    report: PlanReport,
     element: PhantomData<T>,
-}
-
-/// What a plan's exchanges have taken, on this rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlanReport {
-    /// How many there were.
-    pub exchanges: u64,
-    /// The time in which somebody waited for them.
-    pub waited: Duration,
-    /// From their beginnings until their last messages were found to be done.
-    pub under_way: Duration,
-    /// Copying faces to where MPI takes them, and from where it puts them.
-    pub copying: Duration,
 }
 
 /// An exchange that is under way.
@@ -111,108 +104,108 @@ impl Net {
     /// [`NetError::Disagree`] on all ranks if two neighbours do not expect the same of each other; [`NetError::Late`]
     /// and others.
     pub fn plan_halo<T: Element>(&self, array: &DistArray<T>) -> Result<HaloPlan<T>, NetError> {
-        let number = self.plans.fetch_add(1, Ordering::Relaxed);
-        if number >= PLANS_MAX {
-            return Err(NetError::Misuse(format!("{PLANS_MAX} plans have used up the tags")));
-        }
-        let (mut transfers, mut regions, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-        for (axis, after) in (0..6).map(|side| (side / 2, side % 2 == 1)) {
-            let Some(peer) = array.cart().neighbour(axis, after) else { continue };
-            let bytes =
-                face(array, axis, after, 0).iter().map(Range::len).product::<usize>() * size_of::<T>();
-            let label = format!(
-                "`{}`, face {}{}",
-                array.name(),
-                ["x", "y", "z"][axis],
-                ["-", "+"][usize::from(after)]
-            );
-            // Numbered by the side of the sender.
-            let tag = |after: bool| {
-                c_int::try_from(number * 6).expect("below 32768")
-                    + c_int::try_from(2 * axis).expect("below 6")
-                    + c_int::from(after)
-            };
-            let [out, back] = [self.private(peer, tag(after), 2), self.private(peer, tag(!after), 2)];
-            transfers.push(Transfer::new(Direction::In, back, bytes, label.clone())?);
-            regions.push(face(array, axis, after, 1));
-            transfers.push(Transfer::new(Direction::Out, out, bytes, label.clone())?);
-            regions.push(face(array, axis, after, 0));
-            let extent = [(axis + 1) % 3, (axis + 2) % 3].map(|axis| array.own()[axis].clone());
-            // Where the two parts meet. The name comes last: it may be longer than there is room.
-            let cut = if after { array.own()[axis].end } else { array.own()[axis].start };
-            let note = format!(
-                "{bytes} bytes of {}, cells {extent:?} of {:?} at {} {cut}, `{}`",
-                T::NAME,
-                array.size(),
-                ["x", "y", "z"][axis],
-                array.name(),
-            );
-            notes.push((peer, label, note));
-        }
-        self.agree(number, &notes)?;
-        let post = Arc::new(Post::new(format!("the exchange of `{}`", array.name()), transfers, true));
-        self.engine.prepare(&post)?;
+        self.plan_halo_of(array, Reach::Faces)
+    }
+
+    /// As [`plan_halo`](Self::plan_halo), of edges and corners, too: for stencils that look along diagonals.
+    ///
+    /// # Errors
+    /// As `plan_halo`.
+    pub fn plan_halo_of<T: Element>(
+        &self,
+        array: &DistArray<T>,
+        reach: Reach,
+    ) -> Result<HaloPlan<T>, NetError> {
+        let number = self.plan_number()?;
+        let (transfers, regions) = self.agree(number, PlanKind::Halo, self.halo(array, reach, number))?;
+        let post = Post::new(format!("the exchange of `{}`", array.name()), transfers, true);
         Ok(HaloPlan {
-            engine: self.engine.clone(),
-            deadline: self.deadline,
-            post,
+            moves: Moves::new(self, vec![post])?,
             regions,
             array: (array.name().to_owned(), array.own()),
-            report: PlanReport::default(),
             element: PhantomData,
         })
     }
 
-    /// Compares notes with the neighbours; then all ranks hear whether all agree.
-    fn agree(&self, number: u32, notes: &[(usize, String, String)]) -> Result<(), NetError> {
-        let tag = PLAN_TAGS + c_int::try_from(number).expect("below 16000");
-        let mut transfers = Vec::new();
-        for (peer, _, note) in notes {
-            let mut bytes = note.clone().into_bytes();
-            bytes.resize(NOTE_BYTES, 0);
-            transfers.push(Transfer::into(self.private(*peer, tag, 1), NOTE_BYTES)?);
-            transfers.push(Transfer::out(self.private(*peer, tag, 1), &bytes)?);
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn halo<T: Element>(
+        &self,
+        array: &DistArray<T>,
+        reach: Reach,
+        number: u32,
+    ) -> Result<((Vec<Transfer>, Vec<[Range<usize>; 3]>), Vec<Note>), NetError> {
+        let (mut transfers, mut regions, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        // Two ranks are neighbours in one direction only: so one tag will do.
+        let tag = c_int::try_from(number).expect("below 16000");
+        for side in sides(reach) {
+            let Some(peer) = array.cart().beside(side) else { continue };
+            let bytes = part(array, side, 0).iter().map(Range::len).product::<usize>() * size_of::<T>();
+            let label = label(array.name(), side);
+            let address = self.private(peer, tag, 2);
+            transfers.push(Transfer::new(Direction::In, address, bytes, label.clone())?);
+            regions.push(part(array, side, 1));
+            transfers.push(Transfer::new(Direction::Out, address, bytes, label.clone())?);
+            regions.push(part(array, side, 0));
+            let text = note(array, side, bytes);
+            notes.push(Note { peer, label, text });
         }
-        let post = self.run(format!("the comparison of plan {number}"), transfers)?;
-        let mut wrong = String::new();
-        for (index, (peer, label, note)) in notes.iter().enumerate() {
-            let mut theirs = [0; NOTE_BYTES];
-            fill(&post, 2 * index, &mut theirs)?;
-            let mut ours = note.clone().into_bytes();
-            ours.resize(NOTE_BYTES, 0);
-            if theirs[..] != ours[..] && wrong.is_empty() {
-                let theirs = String::from_utf8_lossy(&theirs);
-                let theirs = theirs.trim_end_matches('\0');
-                wrong = format!("{label}: rank {} has {note}; rank {peer} has {theirs}", self.rank());
-            }
-        }
-        let all = self.all_gather(&[u8::from(!wrong.is_empty())])?;
-        let who: Vec<usize> = (0..all.len()).filter(|rank| all[*rank] != 0).collect();
-        match (who.is_empty(), wrong.is_empty()) {
-            (true, _) => Ok(()),
-            (false, true) => Err(NetError::Disagree(format!("ranks {who:?} do not agree on plan {number}"))),
-            (false, false) => Err(NetError::Disagree(wrong)),
-        }
+        Ok(((transfers, regions), notes))
     }
 }
 
-/// The cells of a face, or (`beyond` 1) the ghosts beyond it.
-fn face<T: Element>(array: &DistArray<T>, axis: usize, after: bool, beyond: usize) -> [Range<usize>; 3] {
+/// The directions of neighbours, one step at most along each axis: faces first, then edges, then corners.
+fn sides(reach: Reach) -> Vec<[isize; 3]> {
+    let step = |digit: usize| [0, -1, 1][digit % 3];
+    let all = (1..27).map(|number| [step(number), step(number / 3), step(number / 9)]);
+    let mut sides: Vec<[isize; 3]> = all.filter(|side| steps(side) <= reach as usize).collect();
+    sides.sort_by_key(steps);
+    sides
+}
+
+fn steps(side: &[isize; 3]) -> usize {
+    side.iter().filter(|step| **step != 0).count()
+}
+
+fn label(name: &str, side: [isize; 3]) -> String {
+    let kind = ["", "face", "edge", "corner"][steps(&side)];
+    let named = |axis: usize| match side[axis] {
+        0 => String::new(),
+        step => format!("{}{}", AXES[axis], if step > 0 { "+" } else { "-" }),
+    };
+    format!("`{name}`, {kind} {}", (0..3).map(named).collect::<String>())
+}
+
+/// What both neighbours know of what lies between them.
+fn note<T: Element>(array: &DistArray<T>, side: [isize; 3], bytes: usize) -> String {
+    let first = side.iter().position(|step| *step != 0).unwrap_or(0);
+    let along = [(first + 1) % 3, (first + 2) % 3];
+    let extent: Vec<_> =
+        along.into_iter().filter(|axis| side[*axis] == 0).map(|axis| array.own()[axis].clone()).collect();
+    // Where the two parts meet. The name comes last: it may be longer than there is room.
+    let cut = |axis: usize| if side[axis] > 0 { array.own()[axis].end } else { array.own()[axis].start };
+    let cuts: Vec<String> =
+        (0..3).filter(|axis| side[*axis] != 0).map(|axis| format!("{} {}", AXES[axis], cut(axis))).collect();
+    format!(
+        "{bytes} bytes of {}, cells {extent:?} of {:?} at {}, `{}`",
+        T::NAME,
+        array.size(),
+        cuts.join(", "),
+        array.name(),
+    )
+}
+
+/// The cells on a side, or (`beyond` 1) the ghosts beyond it.
+fn part<T: Element>(array: &DistArray<T>, side: [isize; 3], beyond: usize) -> [Range<usize>; 3] {
     let mut cells = array.inside();
-    let at = if after { cells[axis].end - 1 + beyond } else { 1 - beyond };
-    cells[axis] = at..at + 1;
-    cells
-}
-
-/// The rows of a box, as ranges of the array's cells.
-fn rows<T: Element>(array: &DistArray<T>, [x, y, z]: &[Range<usize>; 3]) -> Vec<Range<usize>> {
-    let [_, south, below] = array.strides();
-    let mut rows = Vec::with_capacity(y.len() * z.len());
-    for plane in z.clone() {
-        let starts = y.clone().map(|row| x.start + row * south + plane * below);
-        rows.extend(starts.map(|start| start..start + x.len()));
+    for (range, step) in cells.iter_mut().zip(side) {
+        let at = match step {
+            0 => continue,
+            step if step > 0 => range.end - 1 + beyond,
+            _ => 1 - beyond,
+        };
+        *range = at..at + 1;
     }
-    rows
+    cells
 }
 
 impl<T: Element> HaloPlan<T> {
@@ -221,55 +214,30 @@ impl<T: Element> HaloPlan<T> {
     /// # Errors
     /// [`NetError::Misuse`] if it is another part; [`NetError::Over`].
     pub fn start<'a>(&'a mut self, array: &'a mut DistArray<T>) -> Result<Exchange<'a, T>, NetError> {
-        if array.own() != self.array.1 || !self.post.is_done() {
+        if array.own() != self.array.1 || !self.moves.is_free() {
             let text = format!("the plan is for `{}`, cells {:?}, and free", self.array.0, self.array.1);
             return Err(NetError::Misuse(text));
         }
         let began = Instant::now();
-        for (transfer, region) in self.post.transfers.iter().zip(&self.regions) {
+        for (transfer, region) in self.moves.post().transfers.iter().zip(&self.regions) {
             if transfer.direction == Direction::Out {
                 // SAFETY: it is not under way; the plan, which the caller alone has, starts it.
-                let bytes = unsafe { transfer.buffer.bytes_mut() };
-                let mut at = 0;
-                for row in rows(array, region) {
-                    let from = as_bytes(&array.cells()[row]);
-                    bytes[at..at + from.len()].copy_from_slice(from);
-                    at += from.len();
-                }
+                pack(array, region, [1; 3], unsafe { transfer.buffer.cells_mut() });
             }
         }
-        self.report.copying += began.elapsed();
-        self.engine.start(&self.post)?;
+        self.moves.report.copying += began.elapsed();
+        self.moves.start(0)?;
         Ok(Exchange { plan: self, array: Some(array) })
     }
 
     /// What its exchanges have taken.
     pub fn report(&self) -> PlanReport {
-        self.report
+        self.moves.report
     }
 
     /// How many bytes this rank sends in an exchange.
     pub fn bytes(&self) -> usize {
-        let out = self.post.transfers.iter().filter(|transfer| transfer.direction == Direction::Out);
-        out.map(|transfer| transfer.buffer.len()).sum()
-    }
-
-    /// Waits for what was started.
-    fn finish(&mut self) -> Result<(), NetError> {
-        let began = Instant::now();
-        let result = self.engine.wait(&self.post, self.deadline);
-        self.report.exchanges += 1;
-        self.report.waited += began.elapsed();
-        let span = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
-        let under_way = span(&self.post.done_ns).saturating_sub(span(&self.post.posted_ns));
-        self.report.under_way += Duration::from_nanos(under_way);
-        result
-    }
-}
-
-impl<T> Drop for HaloPlan<T> {
-    fn drop(&mut self) {
-        self.engine.forget(&self.post);
+        self.moves.bytes_out()
     }
 }
 
@@ -285,22 +253,21 @@ impl<'a, T: Element> Exchange<'a, T> {
     /// [`NetError::Late`] with the faces that have not come; [`NetError::Mpi`].
     pub fn wait(mut self) -> Result<&'a mut DistArray<T>, NetError> {
         let array = self.array.take().expect("there until it ends");
-        self.plan.finish()?;
+        let plan = self.plan_mut();
+        plan.moves.finish()?;
         let began = Instant::now();
-        for (transfer, region) in self.plan.post.transfers.iter().zip(&self.plan.regions) {
+        for (transfer, region) in plan.moves.post().transfers.iter().zip(&plan.regions) {
             if transfer.direction == Direction::In {
                 // SAFETY: it is done, and the plan, which the caller alone has, would start it again.
-                let bytes = unsafe { transfer.buffer.bytes() };
-                let mut at = 0;
-                for row in rows(array, region) {
-                    let to = as_bytes_mut(&mut array.cells_mut()[row]);
-                    to.copy_from_slice(&bytes[at..at + to.len()]);
-                    at += to.len();
-                }
+                unpack(array, region, [1; 3], unsafe { transfer.buffer.cells() });
             }
         }
-        self.plan.report.copying += began.elapsed();
+        plan.moves.report.copying += began.elapsed();
         Ok(array)
+    }
+
+    fn plan_mut(&mut self) -> &mut HaloPlan<T> {
+        self.plan
     }
 }
 
@@ -308,17 +275,41 @@ impl<T: Element> Drop for Exchange<'_, T> {
     fn drop(&mut self) {
         if self.array.is_some() {
             // Who wants to know waits by `wait`; the net remembers that something was late.
-            let _unseen = self.plan.finish();
+            let _unseen = self.plan.moves.finish();
         }
     }
 }
 
-fn as_bytes<T: Element>(cells: &[T]) -> &[u8] {
-    // SAFETY: numbers have no padding.
-    unsafe { std::slice::from_raw_parts(cells.as_ptr().cast(), size_of_val(cells)) }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cart::Cart;
 
-fn as_bytes_mut<T: Element>(cells: &mut [T]) -> &mut [u8] {
-    // SAFETY: numbers have no padding, and every pattern of bits is one.
-    unsafe { std::slice::from_raw_parts_mut(cells.as_mut_ptr().cast(), size_of_val(cells)) }
+    #[test]
+    fn sides_are_six_faces_twelve_edges_eight_corners() {
+        let count = |reach| sides(reach).len();
+        assert_eq!([count(Reach::Faces), count(Reach::Edges), count(Reach::Corners)], [6, 18, 26]);
+        assert_eq!(label("u", [0, 0, 1]), "`u`, face z+");
+        assert_eq!(label("u", [-1, 1, 0]), "`u`, edge x-y+");
+    }
+
+    #[test]
+    fn both_sides_of_every_boundary_say_the_same() {
+        let ranks = [2, 2, 3];
+        let array = |rank| {
+            let cart = Cart::of(rank, 12, ranks).expect("a grid");
+            DistArray::<f64>::new("u", &cart, [5, 7, 9]).expect("an array")
+        };
+        for rank in 0..12 {
+            for side in sides(Reach::Corners) {
+                let own = array(rank);
+                let Some(peer) = own.cart().beside(side) else { continue };
+                let (other, back) = (array(peer), side.map(|step| -step));
+                assert_eq!(other.cart().beside(back), Some(rank));
+                let bytes = |array, side| part(array, side, 0).iter().map(Range::len).product::<usize>();
+                assert_eq!(bytes(&own, side), bytes(&other, back));
+                assert_eq!(note(&own, side, 8), note(&other, back, 8));
+            }
+        }
+    }
 }

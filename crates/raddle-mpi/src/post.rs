@@ -1,5 +1,5 @@
 //! Owns: `Post`: messages that are posted together, with their memory and what came of them.
-//! May use: `error`, `gate`, `shim`, `raddle-core`.
+//! May use: `error`, `gate`, `shim`, `sweep`, `raddle-core`.
 //! Never: a call of MPI.
 //!
 //! The memory of a message is the post's own, and whatever is under way keeps its post alive: so a wait that is given
@@ -8,44 +8,78 @@
 use crate::error::NetError;
 use crate::gate::lock;
 use crate::shim::{Address, Direction, MpiRefusal};
+use crate::sweep::Element;
 use raddle_core::door::futex;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_int;
-use std::sync::Mutex;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
 const ALIGN: usize = 64;
 
-/// Memory that MPI reads or writes.
-pub(crate) struct Buffer {
+/// MessageMemory that MPI reads or writes.
+struct MessageMemory {
     base: *mut u8,
     bytes: usize,
 }
 
 // SAFETY: it is plain memory; who may access it when is said by the functions that do.
-unsafe impl Send for Buffer {}
+unsafe impl Send for MessageMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Buffer {}
+unsafe impl Sync for MessageMemory {}
+
+impl MessageMemory {
+    fn layout(bytes: usize) -> Layout {
+        Layout::from_size_align(bytes.max(1), ALIGN)
+            .expect("a message of less than half of the address space")
+    }
+}
+
+impl Drop for MessageMemory {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with that layout, and what is under way keeps its post.
+        unsafe { dealloc(self.base, MessageMemory::layout(self.bytes)) };
+    }
+}
+
+/// A part of memory that MPI reads or writes; what several messages carry may be one.
+#[derive(Clone)]
+pub(crate) struct Buffer {
+    memory: Arc<MessageMemory>,
+    start: usize,
+    bytes: usize,
+}
 
 impl Buffer {
+    /// Zeros.
     pub(crate) fn new(bytes: usize) -> Buffer {
-        let layout = Buffer::layout(bytes);
+        let layout = MessageMemory::layout(bytes);
         // SAFETY: the layout is not empty.
         let base = unsafe { alloc_zeroed(layout) };
         if base.is_null() {
             handle_alloc_error(layout);
         }
-        Buffer { base, bytes }
+        Buffer { memory: Arc::new(MessageMemory { base, bytes }), start: 0, bytes }
     }
 
-    fn layout(bytes: usize) -> Layout {
-        Layout::from_size_align(bytes.max(1), ALIGN)
-            .expect("a message of less than half of the address space")
+    /// A part of it.
+    ///
+    /// # Panics
+    /// If it has no such part.
+    pub(crate) fn part(&self, range: Range<usize>) -> Buffer {
+        assert!(range.start <= range.end && range.end <= self.bytes, "a part of a message");
+        Buffer { memory: self.memory.clone(), start: self.start + range.start, bytes: range.len() }
+    }
+
+    fn base(&self) -> *mut u8 {
+        self.memory.base.wrapping_add(self.start)
     }
 
     /// For MPI: where it is, and how long.
     pub(crate) fn room(&self) -> (*mut u8, c_int) {
-        (self.base, c_int::try_from(self.bytes).expect("the size was looked at when the post was made"))
+        (self.base(), c_int::try_from(self.bytes).expect("the size was looked at when the post was made"))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -55,27 +89,50 @@ impl Buffer {
     /// What is in it.
     ///
     /// # Safety
-    /// Nobody writes it meanwhile: its message is not under way, and nobody has [`bytes_mut`](Self::bytes_mut).
+    /// Nobody writes it meanwhile: no message that comes into any of it is under way, and nobody has
+    /// [`bytes_mut`](Self::bytes_mut) of any of it.
     pub(crate) unsafe fn bytes(&self) -> &[u8] {
         // SAFETY: it is initialised memory of that length; the caller's promise.
-        unsafe { std::slice::from_raw_parts(self.base, self.bytes) }
+        unsafe { std::slice::from_raw_parts(self.base(), self.bytes) }
     }
 
     /// To fill it.
     ///
     /// # Safety
-    /// Nobody else accesses it meanwhile: its message is not under way, and the caller alone may start it.
+    /// Nobody else accesses it meanwhile: no message of any of it is under way, and the caller alone may start one.
     #[expect(clippy::mut_from_ref, reason = "the caller vouches for it, as in a cell")]
     pub(crate) unsafe fn bytes_mut(&self) -> &mut [u8] {
         // SAFETY: it is initialised memory of that length; the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(self.base, self.bytes) }
+        unsafe { std::slice::from_raw_parts_mut(self.base(), self.bytes) }
     }
-}
 
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: it was allocated with that layout, and what is under way keeps its post.
-        unsafe { dealloc(self.base, Buffer::layout(self.bytes)) };
+    /// What is in it, as numbers.
+    ///
+    /// # Safety
+    /// As for [`bytes`](Self::bytes).
+    ///
+    /// # Panics
+    /// If it does not begin where a number may.
+    pub(crate) unsafe fn cells<T: Element>(&self) -> &[T] {
+        let base: *const T = self.base().cast();
+        assert!(base.is_aligned(), "numbers begin where they may");
+        // SAFETY: it is initialised memory of that length, every pattern of bits is a number; the caller's promise.
+        unsafe { std::slice::from_raw_parts(base, self.bytes / size_of::<T>()) }
+    }
+
+    /// To fill it with numbers.
+    ///
+    /// # Safety
+    /// As for [`bytes_mut`](Self::bytes_mut).
+    ///
+    /// # Panics
+    /// If it does not begin where a number may.
+    #[expect(clippy::mut_from_ref, reason = "as above")]
+    pub(crate) unsafe fn cells_mut<T: Element>(&self) -> &mut [T] {
+        let base: *mut T = self.base().cast();
+        assert!(base.is_aligned(), "numbers begin where they may");
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(base, self.bytes / size_of::<T>()) }
     }
 }
 
@@ -88,6 +145,8 @@ pub(crate) struct Transfer {
     pub(crate) label: String,
     /// The persistent request; accessed under the engine's lock.
     pub(crate) request: AtomicU64,
+    /// It begins when that one of its post is done, which comes before it.
+    pub(crate) after: Option<usize>,
 }
 
 impl Transfer {
@@ -97,10 +156,20 @@ impl Transfer {
         bytes: usize,
         label: String,
     ) -> Result<Transfer, NetError> {
+        Ok(Transfer::over(direction, address, Transfer::memory(bytes)?, label))
+    }
+
+    /// MessageMemory for a message.
+    pub(crate) fn memory(bytes: usize) -> Result<Buffer, NetError> {
         if c_int::try_from(bytes).is_err() {
             return Err(NetError::Misuse(format!("a message of {bytes} bytes: MPI takes less than 2^31")));
         }
-        Ok(Transfer { direction, address, buffer: Buffer::new(bytes), label, request: AtomicU64::new(0) })
+        Ok(Buffer::new(bytes))
+    }
+
+    /// A message of memory that others may carry, too.
+    pub(crate) fn over(direction: Direction, address: Address, buffer: Buffer, label: String) -> Transfer {
+        Transfer { direction, address, buffer, label, request: AtomicU64::new(0), after: None }
     }
 
     /// A plain message out, with what it carries.
@@ -134,9 +203,13 @@ pub(crate) struct Post {
     pub(crate) what: String,
     pub(crate) transfers: Box<[Transfer]>,
     pub(crate) is_persistent: bool,
+    /// Some of its messages begin when others are done.
+    pub(crate) hands_on: bool,
     /// How many are under way: at this word one waits.
     pub(crate) left: AtomicU32,
     results: Mutex<Vec<Option<Result<usize, NetError>>>>,
+    /// The task that awaits it.
+    waker: Mutex<Option<Waker>>,
     /// When it was posted, and when its last message was done, on the engine's clock.
     pub(crate) posted_ns: AtomicU64,
     pub(crate) done_ns: AtomicU64,
@@ -144,12 +217,15 @@ pub(crate) struct Post {
 
 impl Post {
     pub(crate) fn new(what: String, transfers: Vec<Transfer>, is_persistent: bool) -> Post {
+        let hands_on = transfers.iter().any(|transfer| transfer.after.is_some());
         Post {
             what,
+            hands_on,
             transfers: transfers.into(),
             is_persistent,
             left: AtomicU32::new(0),
             results: Mutex::new(Vec::new()),
+            waker: Mutex::new(None),
             posted_ns: AtomicU64::new(0),
             done_ns: AtomicU64::new(0),
         }
@@ -180,6 +256,20 @@ impl Post {
         // Release pairs with the acquire of who waits: it sees what the message has brought.
         if self.left.fetch_sub(1, Ordering::Release) == 1 {
             futex::wake(&raw const self.left, u32::MAX, futex::ANY);
+            self.wake();
+        }
+    }
+
+    /// Whom to wake when all of it is done; he asks again whether it is after that.
+    pub(crate) fn wake_by(&self, waker: &Waker) {
+        *lock(&self.waker) = Some(waker.clone());
+    }
+
+    /// Wakes who awaits it.
+    pub(crate) fn wake(&self) {
+        let waker = lock(&self.waker).take();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 

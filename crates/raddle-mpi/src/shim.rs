@@ -69,6 +69,7 @@ pub(crate) enum Direction {
 }
 
 /// An error's class by its name, and the library's text.
+#[derive(Clone)]
 pub(crate) struct MpiRefusal {
     pub(crate) class: String,
     pub(crate) text: String,

@@ -6,6 +6,8 @@
 //! `TEST_MPI`, without which nothing is done: `mpirun` is not everywhere.
 #![allow(clippy::print_stdout, reason = "a rank talks to the test that has started it")]
 
+#[path = "cases/plans.rs"]
+mod plans;
 mod support;
 
 use raddle::Runtime;
@@ -38,6 +40,14 @@ fn as_a_rank() {
         "refused" => refused(),
         "careless" => careless(),
         "crossed" => crossed(),
+        "corners" => plans::corners(),
+        "regions" => plans::regions(),
+        "blocks" => plans::blocks(),
+        "broken chain" => plans::broken_chain("-KILL"),
+        "halted chain" => plans::broken_chain("-STOP"),
+        "late root" => plans::late_root(),
+        "auto" => plans::auto(),
+        "calls" => plans::calls(),
         other => panic!("no case {other}"),
     });
 }
@@ -45,7 +55,15 @@ fn as_a_rank() {
 fn messages() {
     let net = start();
     let (rank, peer) = (net.rank(), 1 - net.rank());
-    for mode in [Mode::Inline, Mode::Shared, Mode::Dedicated { core: None }, Mode::Shared, Mode::Inline] {
+    for mode in [
+        Mode::Inline,
+        Mode::Shared,
+        Mode::Dedicated { core: None },
+        Mode::Watched,
+        Mode::Auto { core: None },
+        Mode::Shared,
+        Mode::Inline,
+    ] {
         net.set_mode(mode).expect("a mode");
         for size in [0, 1, 1000, 300_000] {
             let out: Vec<u8> = (0..size).map(|at| (at * 7 + rank) as u8).collect();
@@ -275,5 +293,92 @@ fn the_shim_of_another_mpi_than_mpiruns_is_refused() {
         let ended = Job::new(mpi, "refused").with_the_other().run();
         ended.expect_well();
         ended.expect("but this program was started by the mpirun of");
+    });
+}
+
+/// A rank of a job of so many, which does what `case` names, under every MPI; each comes to its end.
+fn all_do(ranks: usize, case: &str, expected: &[&str]) {
+    each_mpi(|mpi| {
+        let ended = Job::ranks(mpi, ranks, case).run();
+        ended.expect_well();
+        (0..ranks).for_each(|rank| ended.expect(&format!("rank {rank} is done")));
+        expected.iter().for_each(|text| ended.expect(text));
+    });
+}
+
+#[test]
+fn edges_and_corners_come_in_every_mode() {
+    all_do(8, "corners", &[]);
+}
+
+#[test]
+fn regions_go_where_a_program_says_and_disagreements_are_named() {
+    let expected = [
+        "rank 0: plan 3: rank 0 has 1 messages with rank 1, which has 0 with it",
+        "rank 1: plan 3: rank 0 has 1 messages with rank 1, which has 0 with it",
+        "sent to rank 1: rank 0 has 16 bytes of f64 from rank 0 to rank 1, `u`; rank 1 has 24 bytes of f64",
+        "rank 1: plan 5: rank 0 makes a halo, rank 1 a shift",
+    ];
+    all_do(2, "regions", &expected);
+}
+
+#[test]
+fn blocks_are_broadcast_shifted_and_gathered_in_every_mode() {
+    let expected = [
+        "`wrong`, broadcast: rank 4 has 64 bytes of u64 along [3, 4, 5] in 1 messages, `wrong`; rank 5 has 72",
+        "rank 0: ranks [3, 4, 5] do not agree on plan",
+    ];
+    all_do(6, "blocks", &expected);
+}
+
+#[test]
+fn a_chain_whose_middle_is_killed_ends_the_job() {
+    each_mpi(|mpi| Job::ranks(mpi, 3, "broken chain").run().expect_ill());
+}
+
+#[test]
+fn a_chain_whose_middle_is_stopped_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::ranks(mpi, 3, "halted chain").run();
+        ended.expect_ill();
+        ended.expect("a receive from rank 1 is not done");
+    });
+}
+
+#[test]
+fn a_broadcast_that_does_not_begin_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "late root").run();
+        ended.expect_ill();
+        ended.expect("rank 1: the broadcast of `panel` from rank 0 is not done after");
+        ended.expect("outstanding: `panel`, from rank 0, part 0: receive from rank 0, tag 0, 8000 bytes");
+    });
+}
+
+#[test]
+fn auto_says_what_it_has_chosen_and_why() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "auto").run();
+        ended.expect_well();
+        // Which one is best is a matter of what else the machine does.
+        for rank in 0..2 {
+            for kind in ["large", "dull", "small"] {
+                ended.expect(&format!("rank {rank} {kind}: "));
+            }
+            ended.expect(&format!("rank {rank} is done"));
+        }
+        ended.expect("ms an iteration");
+    });
+}
+
+#[test]
+fn tasks_await_messages_in_every_mode_and_a_late_one_is_named() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "calls").run();
+        // Something was late: the net ends the job.
+        ended.expect_ill();
+        ended.expect("rank 1: a receive from rank 0: receive from rank 0, tag 4, 8 bytes: MPI_ERR_TRUNCATE");
+        ended.expect(", inline: a receive from rank");
+        ended.expect("is not done after");
     });
 }

@@ -50,9 +50,15 @@ impl Job {
     /// Two ranks of this test program, whose test `as_a_rank` is to do what `case` names.
     #[allow(dead_code, reason = "not every program that shares this starts itself")]
     pub(crate) fn new(mpi: Flavour, case: &str) -> Job {
+        Job::ranks(mpi, 2, case)
+    }
+
+    /// The same, of so many ranks.
+    #[allow(dead_code, reason = "as below")]
+    pub(crate) fn ranks(mpi: Flavour, ranks: usize, case: &str) -> Job {
         let program = env::current_exe().expect("its path");
         let line = ["--exact", "as_a_rank", "--nocapture", "--test-threads", "1"];
-        Job::of(mpi, 2, program, &line).with("TEST_MPI_CASE", case)
+        Job::of(mpi, ranks, program, &line).with("TEST_MPI_CASE", case)
     }
 
     /// So many ranks of a program.
@@ -163,5 +169,12 @@ impl Ended {
 
     pub(crate) fn expect(&self, text: &str) {
         assert!(self.said.contains(text), "`{text}` is not in:\n{}", self.said);
+    }
+
+    /// The first line that has this text, from there on.
+    #[allow(dead_code, reason = "as above")]
+    pub(crate) fn line(&self, text: &str) -> String {
+        let line = self.said.lines().find_map(|line| line.find(text).map(|at| line[at..].to_owned()));
+        line.unwrap_or_else(|| panic!("`{text}` is not in:\n{}", self.said))
     }
 }

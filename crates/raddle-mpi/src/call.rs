@@ -1,0 +1,128 @@
+//! Owns: `NetCall`: a message by itself, to be awaited by a task, or waited for by a process or an OS thread.
+//! May use: `engine`, `error`, `net`, `post`, `shim`.
+//! Never: a call of MPI when it is asked whether it is done; whoever looks after what is under way wakes it.
+
+use crate::engine::Engine;
+use crate::error::NetError;
+use crate::net::{Net, fill};
+use crate::post::{Post, Transfer};
+use crate::shim::Direction;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// A message that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    peer: usize,
+    tag: u16,
+    direction: Direction,
+    bytes: Vec<u8>,
+}
+
+impl Request {
+    /// These bytes to that rank.
+    pub fn send(peer: usize, tag: u16, bytes: impl Into<Vec<u8>>) -> Request {
+        Request { peer, tag, direction: Direction::Out, bytes: bytes.into() }
+    }
+
+    /// A message of that rank, of at most so many bytes.
+    pub fn receive(peer: usize, tag: u16, room: usize) -> Request {
+        Request { peer, tag, direction: Direction::In, bytes: vec![0; room] }
+    }
+}
+
+/// A message under way. As a future it gives what has come, or nothing for one that was sent.
+///
+/// ```no_run
+/// use raddle_mpi::{Net, NetError, Request};
+///
+/// async fn answer(net: &Net) -> Result<(), NetError> {
+///     let question = net.call(Request::receive(1, 7, 1000))?.await?;
+///     net.call(Request::send(1, 8, question))?.await.map(drop)
+/// }
+/// ```
+///
+/// While one is awaited in mode [`Inline`](crate::Mode::Inline), in which nobody else would look, the net's own OS
+/// thread does. Dropped, it is not taken back: what is sent goes, and what was to be received is received and dropped.
+#[must_use = "a message that nobody waits for may fail unseen"]
+pub struct NetCall {
+    engine: Arc<Engine>,
+    post: Arc<Post>,
+    began: Instant,
+    deadline: Duration,
+    /// Whether the engine knows that it is awaited.
+    is_awaited: bool,
+}
+
+impl Net {
+    /// Begins to send or receive a message; what has not come within the net's deadline, counted from now, is late.
+    ///
+    /// # Errors
+    /// [`NetError::Misuse`] for a peer or tag that there is not; [`NetError::Over`].
+    pub fn call(&self, request: Request) -> Result<NetCall, NetError> {
+        let Request { peer, tag, direction, bytes } = request;
+        let address = self.address(peer, tag)?;
+        let (what, transfer) = match direction {
+            Direction::Out => (format!("a send to rank {peer}"), Transfer::out(address, &bytes)?),
+            Direction::In => (format!("a receive from rank {peer}"), Transfer::into(address, bytes.len())?),
+        };
+        let post = Arc::new(Post::new(what, vec![transfer], false));
+        self.engine.start(&post)?;
+        let (engine, deadline) = (self.engine.clone(), self.deadline);
+        Ok(NetCall { engine, post, began: Instant::now(), deadline, is_awaited: false })
+    }
+}
+
+impl NetCall {
+    /// Waits for it; parks the caller, a process or an OS thread. Returns what has come.
+    ///
+    /// # Errors
+    /// [`NetError::Late`], [`NetError::Mpi`].
+    pub fn wait(self) -> Result<Vec<u8>, NetError> {
+        self.engine.wait(&self.post, self.deadline.saturating_sub(self.began.elapsed()))?;
+        self.came()
+    }
+
+    fn came(&self) -> Result<Vec<u8>, NetError> {
+        let transfer = &self.post.transfers[0];
+        let room = if transfer.direction == Direction::In { transfer.buffer.len() } else { 0 };
+        let mut bytes = vec![0; room];
+        let size = fill(&self.post, 0, &mut bytes)?;
+        bytes.truncate(size);
+        Ok(bytes)
+    }
+}
+
+impl Future for NetCall {
+    type Output = Result<Vec<u8>, NetError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = &mut *self;
+        if !call.post.is_done() {
+            call.post.wake_by(context.waker());
+        }
+        // Asked after the waker is there: who ends it in between sees the one, or is seen by the other.
+        if call.post.is_done() {
+            return Poll::Ready(call.came());
+        }
+        let waited = call.began.elapsed();
+        if waited >= call.deadline {
+            return Poll::Ready(Err(call.engine.late(&call.post, waited)));
+        }
+        if !std::mem::replace(&mut call.is_awaited, true) {
+            call.engine.await_with(&call.post, call.deadline - waited);
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for NetCall {
+    fn drop(&mut self) {
+        if self.is_awaited {
+            self.engine.awaited.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -219,23 +219,41 @@ fn what_pessimistic_transactions_see_is_of_one_order() {
 
 #[test]
 fn what_transactions_of_all_kinds_see_is_of_one_order() {
-    check(&[Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic], (4, 4, 400), 16..22);
+    check(ALL, (4, 4, 400), 16..22);
 }
 
-/// No pauses: the processor's own order.
-#[test]
-fn what_a_hundred_thousand_transactions_see_is_of_one_order() {
+const ALL: &[Algorithm] = &[Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic];
+
+/// A hundred thousand transactions of two threads. No pauses: the processor's own order.
+fn check_quick(kinds: &'static [Algorithm], seed: u64) {
     let world = World::new(4);
     let attempts = on_threads(2, 0, move |thread| {
         let record = ThreadRecord::new(&world, thread);
-        let mut chance = Chance::new(thread as u64 + 1);
+        let mut chance = Chance::new(seed * 64 + thread as u64 + 1);
         for _ in 0..50_000 {
-            let done = atomically_or_err(|tx| record.act(tx, &mut chance));
+            let by = kinds[chance.below(kinds.len())];
+            let done = by.atomically_or_err(|tx| record.act(tx, &mut chance));
             record.end(done.is_ok());
         }
         record.attempts.into_inner()
     });
     let history = attempts.concat();
     assert!(history.len() >= 100_000);
-    judge(&history).expect("it is opaque");
+    if let Err(wrong) = judge(&history) {
+        panic!("seed {seed}: {wrong}");
+    }
+}
+
+#[test]
+fn what_a_hundred_thousand_transactions_see_is_of_one_order() {
+    check_quick(&[Algorithm::Versioned], 0);
+}
+
+/// So many times by `RADDLE_FUZZ_ROUNDS`, 2 else; with 1000 they are a hundred million attempts.
+#[test]
+fn what_a_hundred_thousand_transactions_of_all_kinds_see_is_of_one_order() {
+    let rounds = std::env::var("RADDLE_FUZZ_ROUNDS").map_or(2, |rounds| rounds.parse().expect("a number"));
+    for seed in 1..=rounds {
+        check_quick(ALL, seed);
+    }
 }

@@ -9,8 +9,9 @@
 //! storm if half of it was woken in vain. Nor does a trace tell who found something to do within that time; to wake a
 //! thread for so little is a loss, too.
 //!
-//! Only waits at condition variables and the like count ([`StopReason::Wait`]), or for one descriptor ([`StopReason::Descriptor`]). Who is let out of a barrier or a join
-//! may go on; who is woken at a channel has been given something.
+//! Only waits at condition variables and the like count ([`StopReason::Wait`]), or for one descriptor
+//! ([`StopReason::Descriptor`]). Who is let out of a barrier or a join may go on; who is woken at a channel has been
+//! given something.
 
 use super::labels;
 use crate::event::{Event, StopReason, unpack};

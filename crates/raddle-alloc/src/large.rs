@@ -70,8 +70,8 @@ fn map(size: usize, align: usize) -> Fresh {
     Fresh { block: init(mapping, bytes, lead), zeroed: true }
 }
 
-/// Makes a mapping that was kept one of `bytes`, or a little more, with a block behind `lead`; what has been written of it
-/// stays mapped. `None` if there is no memory: then it has been given back.
+/// Makes a mapping that was kept one of `bytes`, or a little more, with a block behind `lead`; what has been written of
+/// it stays mapped. `None` if there is no memory: then it has been given back.
 fn fitted(mapping: *mut u8, have: usize, bytes: usize, lead: usize) -> Option<*mut u8> {
     if have > bytes + bytes / 4 {
         // SAFETY: it was kept, and is the caller's now.

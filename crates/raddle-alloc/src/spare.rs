@@ -52,8 +52,8 @@ pub(crate) fn keep(mapping: *mut u8, bytes: usize) -> bool {
 }
 
 /// A mapping for a block that needs so many bytes, and its length, which may be less or more: the shortest that is
-/// enough and at most a quarter longer; or the longest that is not enough, if it is at least half as long; or any longer
-/// one.
+/// enough and at most a quarter longer; or the longest that is not enough, if it is at least half as long; or any
+/// longer one.
 pub(crate) fn take(bytes: usize) -> Option<(*mut u8, usize)> {
     let length = |slot: usize| parts(KEPT[slot].load(Ordering::Relaxed)).1;
     // The best is the first by this order; what is no use has none.

@@ -603,6 +603,29 @@ int raddle_future_wait(const raddle_future_t *future, int64_t timeout_ns, uintpt
 /* Destroys a future, ready or not. RADDLE_EBUSY while another polls it. */
 int raddle_future_destroy(raddle_future_t *future);
 
+/* ------------------------------------------------------------------------------------------------ memory */
+
+/* As malloc, calloc, aligned_alloc and realloc, by Raddle's allocator, in which no thread waits for another; null, and
+ * errno is ENOMEM, if there is no memory, or align is no power of two. A realloc to nothing gives a block. Also from a
+ * signal handler. */
+void *raddle_malloc(size_t size);
+void *raddle_calloc(size_t count, size_t size);
+void *raddle_aligned_alloc(size_t align, size_t size);
+void *raddle_realloc(void *block, size_t size);
+/* Gives a block of these functions back, on whatever thread; null is none. Also from a signal handler. */
+void raddle_free(void *block);
+/* Returns how many bytes of such a block may be used; 0 of null. */
+size_t raddle_usable_size(void *block);
+/* Sets options of the allocator, as in "decay=500,limit=4G" (docs/ALLOC.md). RADDLE_ESETTING for another one:
+ * raddle_last_error says what is allowed, and those before it are set. */
+int raddle_memory_options(const char *options);
+/* Lets others have what the caller's heap has, until it allocates or frees again: for a thread that is about to sleep. */
+int raddle_memory_rest(void);
+/* Gives free memory back to the system at once; returns how many bytes. */
+size_t raddle_memory_purge(void);
+/* *text is what the allocator has, as JSON; to be freed by free(). */
+int raddle_memory_stats(char **text);
+
 /* ------------------------------------------------------------------------------------------------ looking on */
 
 typedef struct raddle_mark raddle_mark_t;

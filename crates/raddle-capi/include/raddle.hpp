@@ -20,11 +20,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -1362,6 +1364,29 @@ public:
 
 private:
     raddle_mark_t *mark_;
+};
+
+/// Memory of Raddle's allocator for containers: std::vector<int, raddle::allocator<int>>. Throws std::bad_alloc.
+template <class T> struct allocator {
+    using value_type = T;
+
+    allocator() = default;
+    template <class U> allocator(const allocator<U> &) noexcept {}
+
+    T *allocate(std::size_t count)
+    {
+        if (count > std::size_t(-1) / sizeof(T))
+            throw std::bad_alloc();
+        void *block = alignof(T) > 16 ? raddle_aligned_alloc(alignof(T), count * sizeof(T))
+                                      : raddle_malloc(count * sizeof(T));
+        if (!block)
+            throw std::bad_alloc();
+        return static_cast<T *>(block);
+    }
+
+    void deallocate(T *block, std::size_t) noexcept { raddle_free(block); }
+    template <class U> bool operator==(const allocator<U> &) const noexcept { return true; }
+    template <class U> bool operator!=(const allocator<U> &) const noexcept { return false; }
 };
 
 } // namespace raddle

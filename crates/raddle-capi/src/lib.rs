@@ -24,6 +24,7 @@ mod fork;
 mod handle;
 mod lock;
 mod meet;
+mod memory;
 mod net;
 mod observe;
 mod once;

@@ -139,6 +139,11 @@ fn transactions_hold_and_wait() {
 }
 
 #[test]
+fn memory_is_given_and_taken_back() {
+    check("memory.c", &[]);
+}
+
+#[test]
 fn tasks_and_futures_are_woken() {
     check("later.c", &[]);
 }

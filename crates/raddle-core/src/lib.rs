@@ -78,6 +78,7 @@ pub use runtime::{BuildError, Builder, Runtime};
 #[doc(hidden)]
 pub use worker::choice;
 pub use worker::load::{Load, READY_LENGTHS, READY_NAMES};
+pub use worker::rests::before_sleep;
 
 /// Decisions of the scheduler as values that know no worker, for `raddle lab simulate`: what it simulates is what runs.
 #[doc(hidden)]

@@ -167,6 +167,7 @@ use settings_table;
 
 pub mod task;
 
+pub use raddle_core::before_sleep;
 pub use raddle_core::blocking::blocking;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Queues, Runtime, Stats, Victim,

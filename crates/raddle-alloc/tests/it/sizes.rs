@@ -130,7 +130,7 @@ fn a_block_keeps_its_contents_when_it_grows_and_shrinks() {
     }
 }
 
-/// A mapping that was kept is made longer, shorter, or moved for the next block; what is in use beside it stays as it is.
+/// A mapping that was kept is made longer, shorter, or moved for the next block; what is in use beside it stays.
 #[test]
 fn large_blocks_of_changing_sizes_hold_what_was_written() {
     let mut kept: [(*mut u8, usize); 4] = [(std::ptr::null_mut(), 0); 4];

@@ -197,11 +197,9 @@ pub(crate) fn run(script: &str, every: usize) -> ExitCode {
     let Some(alone) = traced(script, usize::MAX, usize::MAX) else { return ExitCode::SUCCESS };
     if let Some(walk) = traced(script, every, alone.steps * 3 + 1000) {
         let Walk { steps, boundaries, let_through } = walk;
-        println!(
-            "{script}: {} instructions alone, {steps} with others at {boundaries} boundaries; let through {let_through} \
-             times",
-            alone.steps
-        );
+        let alone = alone.steps;
+        print!("{script}: {alone} instructions alone, {steps} with others at {boundaries} boundaries; ");
+        println!("let through {let_through} times");
     }
     ExitCode::SUCCESS
 }

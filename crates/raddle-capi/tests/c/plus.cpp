@@ -533,9 +533,31 @@ static void descriptors()
     CHECK(raddle::dump().find("raddle") != std::string::npos);
 }
 
+struct alignas(64) wide {
+    int word;
+};
+
+static void memory()
+{
+    std::vector<int, raddle::allocator<int>> numbers;
+    for (int number = 0; number < 10000; number++)
+        numbers.push_back(number);
+    CHECK(numbers[9999] == 9999);
+    std::vector<wide, raddle::allocator<wide>> all(10);
+    CHECK(reinterpret_cast<std::uintptr_t>(all.data()) % 64 == 0);
+    bool refused = false;
+    try {
+        raddle::allocator<wide>().allocate(std::size_t(-1) / 32);
+    } catch (const std::bad_alloc &) {
+        refused = true;
+    }
+    CHECK(refused);
+}
+
 int main()
 {
     alarm(240);
+    memory();
     once();
     threads();
     forks();

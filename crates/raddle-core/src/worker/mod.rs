@@ -69,6 +69,7 @@ pub(crate) mod polling;
 pub(crate) mod promote;
 mod queued;
 pub mod recording;
+pub mod rests;
 mod search;
 mod seeded;
 mod seen;

@@ -204,6 +204,7 @@ impl LocalWorker {
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
         let at_most = [looks, until_alarm, ask_again].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::advance(&self.counters.parks, 1);
+        super::rests::rest(at_most);
         let woken = if leaves_den { None } else { self.sleep_in_den(watch, at_most) };
         let woken = woken.unwrap_or_else(|| self.sleep_watched(watch, at_most));
         note_change();

@@ -5,6 +5,7 @@
 //! Each experiment comes from published work: it reported a result, and Raddle is required to do better.
 
 mod granularity;
+mod proxy;
 mod pthreads;
 mod ring;
 mod stm;
@@ -127,6 +128,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     warehouse::EXPERIMENT,
     pthreads::EXPERIMENT,
     stm::EXPERIMENT,
+    proxy::EXPERIMENT,
 ];
 
 /// The number of cores for the workers.

@@ -339,13 +339,16 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "hyper",
-        what: "hyper on tasks, with TLS by rustls and an orderly end",
+        what: "hyper on tasks, with TLS by rustls and an orderly end; the traits of tokio and futures-io",
         needs: &[],
         // Where `rayon` builds: most of it is the same.
         steps: &[
             "cargo test --no-fail-fast --manifest-path examples/hyper/Cargo.toml --target-dir target/rayon",
             "cargo clippy --manifest-path examples/hyper/Cargo.toml --all-targets --target-dir target/rayon \
                   -- -D warnings",
+            // The traits that hyper and others ask for are features, which no other group turns on.
+            "cargo test --no-fail-fast --package raddle-net --all-features --test it traits_of \
+                  --target-dir target/rayon",
         ],
     },
     Group {

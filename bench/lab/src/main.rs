@@ -64,6 +64,8 @@ enum LabCommand {
     Pthreads(LabOptions),
     /// Transactions: by versions, by locks, by the crates stm and fast-stm, by libitm
     Stm(LabOptions),
+    /// Allocators: with threads that are stopped in malloc, by 1 to 64 threads a core, memory
+    Alloc(LabOptions),
     /// RedBlack3D and SUMMA over two ranks of MPI: who moves messages
     Proxy(LabOptions),
     /// All experiments in common rounds, and the simulation
@@ -213,7 +215,8 @@ fn main() -> ExitCode {
         LabCommand::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options, false),
         LabCommand::Pthreads(options) => carry_out(&EXPERIMENTS[4..5], &options, false),
         LabCommand::Stm(options) => carry_out(&EXPERIMENTS[5..6], &options, false),
-        LabCommand::Proxy(options) => carry_out(&EXPERIMENTS[6..7], &options, false),
+        LabCommand::Alloc(options) => carry_out(&EXPERIMENTS[6..7], &options, false),
+        LabCommand::Proxy(options) => carry_out(&EXPERIMENTS[7..8], &options, false),
         LabCommand::All(options) => carry_out(EXPERIMENTS, &options, true),
         LabCommand::Simulate(simulation) => simulation.carry_out(),
         LabCommand::Rivals => Ok(rivals::build()),

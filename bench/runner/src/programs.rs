@@ -84,6 +84,7 @@ impl Tree {
             Built::Cpp(library) => foreign::cpp(workload, of, library),
             Built::C(options) => foreign::c(workload, runtime, options),
             Built::Preloaded(library) => foreign::preloaded(workload, runtime, library),
+            Built::Found(library) => foreign::found(workload, of, library),
         }
     }
 

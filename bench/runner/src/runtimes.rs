@@ -27,6 +27,8 @@ pub enum Built {
     C(&'static [&'static str]),
     /// The program of another runtime in C, run with a library of Raddle's.
     Preloaded(Preloaded),
+    /// The program of another runtime in C, run with a library that is installed.
+    Found(Found),
 }
 
 /// A library of C++: a header to detect it, the Debian package, compiler options.
@@ -73,6 +75,17 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "crossbeam", title: "crossbeam", built: Built::Rust },
     Runtime { name: "pthreads", title: "POSIX threads on Raddle", built: Built::Preloaded(PTHREADS) },
     Runtime { name: "nptl", title: "NPTL", built: Built::C(&[]) },
+    Runtime { name: "alloc", title: "Raddle's allocator", built: Built::Preloaded(ALLOC) },
+    Runtime { name: "mimalloc", title: "mimalloc", built: allocator("libmimalloc.so", "libmimalloc2.0") },
+    Runtime { name: "snmalloc", title: "snmalloc", built: allocator("libsnmallocshim.so", "") },
+    Runtime { name: "rpmalloc", title: "rpmalloc", built: allocator("librpmalloc.so", "") },
+    Runtime { name: "jemalloc", title: "jemalloc", built: allocator("libjemalloc.so", "libjemalloc2") },
+    Runtime {
+        name: "tcmalloc",
+        title: "tcmalloc",
+        built: allocator("libtcmalloc_minimal.so", "libgoogle-perftools4"),
+    },
+    Runtime { name: "glibc", title: "glibc", built: Built::C(&[]) },
 ];
 
 /// The environment variable that tells a program which variant of its runtime it is to use.
@@ -94,6 +107,27 @@ const PTHREADS: Preloaded =
     Preloaded { of: "nptl", command: "pthreads", library: "libraddle_pthread.so", variable: PRELOAD };
 const ITM: Preloaded =
     Preloaded { of: "libitm", command: "itm", library: "libraddle_itm.so", variable: "LD_PRELOAD" };
+
+const ALLOC: Preloaded =
+    Preloaded { of: "glibc", command: "alloc", library: "libraddle_alloc.so", variable: "LD_PRELOAD" };
+
+/// A library that is preloaded where it is found: by the loader, or in a folder that [`ALLOCATORS`] names.
+#[derive(Clone, Copy)]
+pub struct Found {
+    /// The runtime whose program it is.
+    pub of: &'static str,
+    /// What the library's file begins with.
+    pub library: &'static str,
+    /// The Debian package, if there is one.
+    pub package: &'static str,
+}
+
+/// The environment variable with folders that are searched for allocators before the loader's, with colons between.
+pub const ALLOCATORS: &str = "BENCH_ALLOCATORS";
+
+const fn allocator(library: &'static str, package: &'static str) -> Built {
+    Built::Found(Found { of: "glibc", library, package })
+}
 
 /// The environment variable that names the library which a program in C has to be given, or give to what it starts.
 const PRELOAD: &str = "BENCH_PRELOAD";

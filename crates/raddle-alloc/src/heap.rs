@@ -1,5 +1,5 @@
 //! Owns: a thread's heap: its cache of blocks, and the pages that it holds.
-//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`, `protocol::rest`.
+//! May use: `arena`, `class`, `decay`, `hardened`, `page`, `profile`, `protocol::rest`, `system`.
 //! Never: another thread's heap; a wait.
 //!
 //! **The cache** is a list of free blocks for each class, of whatever pages. An allocation takes the first, a free
@@ -24,7 +24,7 @@ use crate::arena::{self, Arena, page_of};
 use crate::class::{CLASSES, size_of_class};
 use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
 use crate::protocol::rest::RestWord;
-use crate::{decay, hardened, profile};
+use crate::{decay, hardened, profile, system};
 
 /// Blocks above this have pages of eight slices.
 const SMALL_BYTES_MAX: usize = 8 << 10;
@@ -168,7 +168,7 @@ impl HeapWork<'_> {
         if !block.is_null() {
             // SAFETY: the cache's blocks are free, and the heap's.
             bin.first.set(unsafe { next_of(block) });
-            bin.count.set(bin.count.get() - 1);
+            bin.count.set(bin.count.get().wrapping_sub(1));
         }
         block
     }
@@ -183,7 +183,7 @@ impl HeapWork<'_> {
         // SAFETY: passed on.
         unsafe { crate::page::set_next(block, bin.first.get()) };
         bin.first.set(block);
-        let count = bin.count.get() + 1;
+        let count = bin.count.get().wrapping_add(1);
         bin.count.set(count);
         count > bin.limit.get()
     }
@@ -309,6 +309,14 @@ impl HeapWork<'_> {
     }
 }
 
+/// A list of free blocks is longer than what was put there.
+#[cold]
+#[inline(never)]
+fn goes_round() -> ! {
+    system::die(&["raddle-alloc: a block was freed twice, or written to after it had been freed; \
+                   RADDLE_ALLOC=hardened=on tells where\n"])
+}
+
 /// What goes back.
 impl HeapWork<'_> {
     /// Gives most of a cache that has grown too long back to its pages, the oldest blocks. The work in the heap is over
@@ -321,6 +329,9 @@ impl HeapWork<'_> {
     pub(crate) extern "C" fn flush(self, class: usize) {
         count(&self.0.counts.flushes, 1);
         let bin = &self.0.bins[class];
+        if bin.count.get() > bin.limit.get() + 1 {
+            goes_round(); // more was taken than there was
+        }
         let keep = cached_most(class) / 4;
         self.purge_if_due();
         if keep == 0 || bin.count.get() <= keep {
@@ -337,8 +348,8 @@ impl HeapWork<'_> {
         let rest = unsafe { next_of(block) };
         // SAFETY: as above.
         unsafe { crate::page::set_next(block, ptr::null_mut()) };
-        bin.count.set(keep);
-        self.give_all(class, rest);
+        let more = bin.count.replace(keep) - keep;
+        self.give_all(class, rest, more);
         self.leave_some(class);
     }
 
@@ -358,16 +369,17 @@ impl HeapWork<'_> {
     fn flush_all(&self, class: usize) {
         let bin = &self.0.bins[class];
         let first = bin.first.replace(ptr::null_mut());
-        bin.count.set(0);
-        self.give_all(class, first);
+        let all = bin.count.replace(0);
+        self.give_all(class, first, all);
     }
 
-    /// Gives blocks back to their pages, one exchange for those of a page that lie near each other in the list.
-    fn give_all(&self, class: usize, mut block: *mut Block) {
+    /// Gives `count` blocks back to their pages, one exchange for those of a page that lie near each other in the list.
+    fn give_all(&self, class: usize, mut block: *mut Block, mut count: u32) {
         const OPEN: usize = 16;
         let mut open: [(*const Page, Chain); OPEN] = [(ptr::null(), Chain::EMPTY); OPEN];
-        // bounded: by the list.
+        // bounded: by the count; a list may go round, if a program has freed a block twice.
         while !block.is_null() {
+            count = count.checked_sub(1).unwrap_or_else(|| goes_round());
             // SAFETY: the blocks are free, and the heap's.
             let next = unsafe { next_of(block) };
             // SAFETY: as above.

@@ -57,9 +57,10 @@ fn map(size: usize, align: usize) -> Fresh {
     let lead = lead(align);
     let bytes = lead + size.next_multiple_of(system::OS_PAGE);
     if align <= ARENA
-        && let Some((mapping, bytes)) = spare::take(bytes)
+        && let Some((mapping, have)) = spare::take(bytes)
+        && let Some(block) = fitted(mapping, have, bytes, lead)
     {
-        return Fresh { block: init(mapping, bytes, lead), zeroed: false };
+        return Fresh { block, zeroed: false };
     }
     // The header has to be at a multiple of an arena's size, the block at one of `align`.
     let mapping = if align > ARENA { spare::map(bytes, align, lead) } else { spare::map(bytes, ARENA, 0) };
@@ -67,6 +68,33 @@ fn map(size: usize, align: usize) -> Fresh {
         return NONE;
     }
     Fresh { block: init(mapping, bytes, lead), zeroed: true }
+}
+
+/// Makes a mapping that was kept one of `bytes`, or a little more, with a block behind `lead`; what has been written of it
+/// stays mapped. `None` if there is no memory: then it has been given back.
+fn fitted(mapping: *mut u8, have: usize, bytes: usize, lead: usize) -> Option<*mut u8> {
+    if have > bytes + bytes / 4 {
+        // SAFETY: it was kept, and is the caller's now.
+        unsafe { system::shrink(mapping, have, bytes) };
+        return Some(init(mapping, bytes, lead));
+    }
+    // SAFETY: as above.
+    if have >= bytes || unsafe { system::grow(mapping, have, bytes) } {
+        return Some(init(mapping, have.max(bytes), lead));
+    }
+    let to = spare::map(bytes, ARENA, 0);
+    // SAFETY: both are the caller's.
+    if !to.is_null() && unsafe { system::move_pages(mapping, have, to) } {
+        return Some(init(to, bytes, lead));
+    }
+    // SAFETY: as above.
+    unsafe { system::unmap(mapping, have) };
+    if !to.is_null() {
+        // The place for what was not moved is gone; see `move_mapping`.
+        // SAFETY: as above.
+        unsafe { system::unmap(to.wrapping_add(have), bytes - have) };
+    }
+    None
 }
 
 fn init(mapping: *mut u8, bytes: usize, lead: usize) -> *mut u8 {

@@ -77,7 +77,7 @@ pub use options::{UnknownOption, configure, refuse};
 #[cfg(not(loom))]
 pub use peer::statistics_of;
 #[cfg(not(loom))]
-pub use stats::{ClassStatistics, Statistics, report, statistics};
+pub use stats::{ClassStatistics, Statistics, report, statistics, tell};
 
 /// The example of the page, which is found where this crate lies in the repository.
 #[cfg(doctest)]

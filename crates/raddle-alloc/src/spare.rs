@@ -51,26 +51,26 @@ pub(crate) fn keep(mapping: *mut u8, bytes: usize) -> bool {
     slot.is_some()
 }
 
-/// A mapping of at least so many bytes and at most a quarter more, and its length: of the shortest that there is, whose
-/// end is unmapped if need be.
+/// A mapping for a block that needs so many bytes, and its length, which may be less or more: the shortest that is
+/// enough and at most a quarter longer; or the longest that is not enough, if it is at least half as long; or any longer
+/// one.
 pub(crate) fn take(bytes: usize) -> Option<(*mut u8, usize)> {
+    let length = |slot: usize| parts(KEPT[slot].load(Ordering::Relaxed)).1;
+    // The best is the first by this order; what is no use has none.
+    let rank = |slot: usize| match length(slot) {
+        have if have >= bytes && have <= bytes + bytes / 4 => Some((0, have - bytes)),
+        have if have < bytes && have >= bytes / 2 => Some((1, bytes - have)),
+        have if have > bytes => Some((2, have - bytes)),
+        _ => None,
+    };
     // bounded: who is second at the best one looks once more.
     for _ in 0..2 {
-        let fits = |slot: &usize| {
-            let word = KEPT[*slot].load(Ordering::Relaxed);
-            word != 0 && parts(word).1 >= bytes
-        };
-        let best = (0..SLOTS).filter(fits).min_by_key(|slot| parts(KEPT[*slot].load(Ordering::Relaxed)).1)?;
+        let (_, best) = (0..SLOTS).filter_map(|slot| Some((rank(slot)?, slot))).min()?;
         let word = KEPT[best].load(Ordering::Relaxed);
-        if word != 0 && parts(word).1 >= bytes && slots::take(&KEPT, best, word) {
+        if word != 0 && slots::take(&KEPT, best, word) {
             let (place, have) = parts(word);
             BYTES.fetch_sub(have, Ordering::Relaxed);
-            if have <= bytes + bytes / 4 {
-                return Some((place, have));
-            }
-            // SAFETY: it was kept, and is the caller's now.
-            unsafe { system::shrink(place, have, bytes) };
-            return Some((place, bytes));
+            return Some((place, have));
         }
     }
     None

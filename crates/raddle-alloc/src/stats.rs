@@ -142,12 +142,17 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// Writes the figures to standard error, if the option `stats` asks for it, and the profile, if that is on.
+/// Writes the figures to standard error, as JSON, without an allocation.
+pub fn tell() {
+    let mut standard = Standard::new();
+    let _always = writeln!(standard, "{}", statistics());
+    standard.flush();
+}
+
+/// As [`tell`], if the option `stats` asks for it; and writes the profile, if that is on.
 pub fn report() {
     if options::reports() {
-        let mut standard = Standard::new();
-        let _always = writeln!(standard, "{}", statistics());
-        standard.flush();
+        tell();
     }
     let _if_it_is_on = profile::write();
 }

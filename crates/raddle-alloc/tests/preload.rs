@@ -80,6 +80,54 @@ fn a_signal_handler_that_interrupted_malloc_allocates() {
 }
 
 #[test]
+fn a_program_allocates_at_bad_moments_and_in_odd_sizes() {
+    let program = compiled("hostile.c");
+    for kind in ["jump", "destructors", "small stack", "odd", "names"] {
+        succeed(preloaded(&program).arg(kind));
+    }
+}
+
+#[test]
+fn a_list_of_free_blocks_that_goes_round_ends_the_program_instead_of_hanging_it() {
+    let output = preloaded(&compiled("hostile.c")).arg("twice").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("a block was freed twice") && !output.status.success(),
+        "{}: {text}",
+        output.status
+    );
+}
+
+/// A program with the rights of another user, which the library is linked to: none would be preloaded.
+#[test]
+fn a_program_with_more_rights_than_its_caller_reads_no_options() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    let libraries = library().parent().expect("a file has a folder");
+    let program = folder().join("alloc-rights");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/hostile.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-w", "-pthread", "-o"]).arg(&program).arg(source).arg("-L").arg(libraries);
+    succeed(compiler.arg("-lraddle_alloc").arg(format!("-Wl,--no-as-needed,-rpath,{}", libraries.display())));
+    let mut command = Command::new(&program);
+    command.arg("rights").env("RADDLE_ALLOC", "speed=11");
+    let refused = command.output().expect("it starts");
+    assert_eq!(refused.status.code(), Some(2), "with no other rights it does");
+    let is_set = chown(&program, Some(65534), None).is_ok()
+        && std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).is_ok();
+    let has_more = is_set && succeeds(Command::new(&program).arg("rights"));
+    if !has_more {
+        eprintln!("only root can give a program other rights, where the file system lets it; left out");
+        return;
+    }
+    let output = command.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.status().expect("it starts").success()
+}
+
+#[test]
 fn at_the_limit_blocks_become_smaller() {
     succeed(preloaded(&compiled("limit.c")).env("RADDLE_ALLOC", "limit=400M"));
 }
@@ -144,6 +192,10 @@ fn statistics_are_told_and_a_wrong_option_is_refused() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("`speed=11` is no option; allowed: decay, limit"), "{text}");
     assert_eq!(output.status.code(), Some(2));
+    let no_text = std::os::unix::ffi::OsStrExt::from_bytes(b"decay=5,\xff");
+    let no_text: &std::ffi::OsStr = no_text;
+    let output = preloaded(Path::new("true")).env("RADDLE_ALLOC", no_text).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -20,6 +20,7 @@
 // | `livelock` | those who only wake each other, or yield |
 // | `stand` | workers that stand, and are to be helped |
 // | `interrupt` | ticks: who spins is taken off its worker, where an adaptor has asked for it |
+// | `closed_code` | where nobody is taken off, in a program of others |
 // | `slow` | slices that take long while others wait |
 // | `call` | in which call of the program a worker sleeps, for traces |
 // | `walks`, `symbol` | in which functions somebody is |
@@ -40,6 +41,7 @@ mod answer;
 mod attach;
 mod bytes;
 mod call;
+mod closed_code;
 mod cycle;
 mod debug;
 mod elf;
@@ -66,6 +68,7 @@ mod watch;
 
 pub use raddle_core::observe::{Dump, OnDeadlock};
 
+pub use closed_code::ClosedCode;
 pub use interrupt::nudge;
 use process_table::How;
 pub use report::DEADLOCK_EXIT_CODE;

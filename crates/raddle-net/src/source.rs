@@ -20,6 +20,7 @@
 //! The lock of the table is held over the fork; those of the parent's sources are not touched.
 
 use crate::den::{self, Added, Edge, NetDen, lock};
+use raddle_core::door::poller::InDen;
 use raddle_core::door::{fork, futex};
 use raddle_core::orphan::generation;
 use raddle_core::runtime::{Shared, with_here};
@@ -29,7 +30,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 use std::task::Waker;
 
 /// Which of the two one waits for.
@@ -71,7 +72,8 @@ struct WaitingTask {
     key: u64,
     direction: Direction,
     waker: Waker,
-    home: Arc<Shared>,
+    /// Dropped when the waker has been called.
+    in_den: InDen,
 }
 
 /// The right to a source, for one descriptor, once it has one. Its number plus one, and above that the generation that
@@ -138,12 +140,12 @@ impl EdgeSource {
             (first, others)
         };
         let woken = first.into_iter().chain(others);
-        for WaitingTask { waker, home, .. } in woken {
+        for WaitingTask { waker, in_den, .. } in woken {
             self.tasks.fetch_sub(1, Ordering::Relaxed);
             // The panic has been printed; the others are woken all the same.
             let _panicked = catch_unwind(AssertUnwindSafe(|| waker.wake()));
             // Not before: its runtime, which need not be the caller's, would find that all wait and nothing comes.
-            home.end_in_den();
+            drop(in_den);
         }
     }
 
@@ -156,9 +158,8 @@ impl EdgeSource {
     ) -> io::Result<bool> {
         // A clone may panic: before anything is outstanding.
         let waker = waker.clone();
-        let home = here(Shared::hold)?;
-        home.begin_in_den();
-        let task = WaitingTask { key, direction, waker, home };
+        let in_den = here(Shared::wait_in_den)?;
+        let task = WaitingTask { key, direction, waker, in_den };
         self.tasks.fetch_add(1, Ordering::Relaxed);
         let before = {
             let mut state = lock(&self.state);
@@ -194,9 +195,8 @@ impl EdgeSource {
     }
 
     fn forget(&self, task: Option<WaitingTask>) {
-        if let Some(task) = task {
+        if task.is_some() {
             self.tasks.fetch_sub(1, Ordering::Relaxed);
-            task.home.end_in_den();
         }
     }
 

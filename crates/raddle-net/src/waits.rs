@@ -5,6 +5,7 @@
 use crate::source::{Direction, EdgeSource, here};
 use raddle_core::door::futex::{WaitOutcome, wait_in};
 use raddle_core::region;
+use raddle_core::runtime::Shared;
 use raddle_core::wait::park::{Caller, caller, yield_now};
 use raddle_core::wait::{CallOn, Subject, WaitReason};
 use std::fmt;
@@ -19,7 +20,7 @@ pub(crate) type NetCall = CallOn<Waited>;
 
 /// The call of this name.
 pub(crate) const fn call(name: &'static str) -> NetCall {
-    CallOn::new(name, WaitReason::Wait)
+    CallOn::new(name, WaitReason::Descriptor)
 }
 
 /// What is waited for: it lies in the frame of the one who does.
@@ -46,23 +47,6 @@ impl Subject for Waited {
     }
 }
 
-/// One more is outstanding at the den of the caller's runtime.
-struct Begun;
-
-impl Begun {
-    fn now() -> io::Result<Begun> {
-        here(raddle_core::runtime::Shared::begin_in_den)?;
-        Ok(Begun)
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        // It could be begun: the runtime is there.
-        let _there = here(raddle_core::runtime::Shared::end_in_den);
-    }
-}
-
 /// Waits until the descriptor may be ready, which it was not after `seen`, or `until` has come. It may return early,
 /// for no reason.
 ///
@@ -82,7 +66,7 @@ pub(crate) fn wait(
     }
     let subject = Waited { descriptor: descriptor.as_raw_fd(), direction };
     let outcome = {
-        let _begun = Begun::now()?;
+        let _outstanding = here(Shared::wait_in_den)?;
         wait_in(source.of(direction).word(), seen, until, (call, &subject, site))
     };
     if outcome == WaitOutcome::Cancelled {

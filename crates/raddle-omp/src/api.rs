@@ -175,21 +175,26 @@ extern "C-unwind" fn omp_get_num_teams() -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn omp_set_num_teams(teams: i32) {
+    // The environment comes first.
+    settings();
     TEAMS.store(teams.max(0), Ordering::Relaxed);
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn omp_get_max_teams() -> i32 {
+    settings();
     TEAMS.load(Ordering::Relaxed)
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn omp_set_teams_thread_limit(limit: i32) {
+    settings();
     TEAMS_LIMIT.store(limit.max(0), Ordering::Relaxed);
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn omp_get_teams_thread_limit() -> i32 {
+    settings();
     TEAMS_LIMIT.load(Ordering::Relaxed)
 }
 
@@ -241,5 +246,9 @@ extern "C-unwind" fn omp_pause_resource(_kind: i32, device: i32) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn omp_pause_resource_all(_kind: i32) -> i32 {
-    if me().team().active.get() > 0 { -1 } else { 0 }
+    if me().team().active.get() > 0 {
+        return -1;
+    }
+    crate::engine::fork::forget_teams(me());
+    0
 }

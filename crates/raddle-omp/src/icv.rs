@@ -42,6 +42,8 @@ pub(crate) struct OmpSettings {
     pub(crate) priority_max: i32,
     pub(crate) is_active_wait: Option<bool>,
     pub(crate) display_affinity: bool,
+    /// Whether there may be too many tasks.
+    pub(crate) is_throttled: bool,
 }
 
 /// Of the device, not of a task.
@@ -236,5 +238,6 @@ fn read() -> OmpSettings {
         priority_max: number("OMP_MAX_TASK_PRIORITY").unwrap_or(0),
         is_active_wait: text("OMP_WAIT_POLICY").map(|text| text.eq_ignore_ascii_case("active")),
         display_affinity: truth("OMP_DISPLAY_AFFINITY").unwrap_or(false),
+        is_throttled: truth("KMP_ENABLE_TASK_THROTTLING").unwrap_or(true),
     }
 }

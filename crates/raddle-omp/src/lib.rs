@@ -35,4 +35,10 @@ mod model;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(loom)))]
 mod report;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(loom)))]
+mod ticks;
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(loom)))]
 mod wait;
+
+// Who looks for hangs and sends ticks, and who records: to be linked is enough.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(loom)))]
+use raddle_recorder as _;

@@ -1,4 +1,5 @@
-//! Owns: loom's models: of `wait::WakeWord` (no poke is lost), and of a team's rounds (one ends it, after all).
+//! Owns: loom's models: of `wait::WakeWord` (no poke is lost), of queues and who sleeps for them, of families of
+//! tasks, and of a team's rounds (one ends it, after all).
 //! May use: `loom`.
 //! Never: the scheduler: a sleep is a condition variable here.
 //!
@@ -37,19 +38,58 @@ struct WakeWord {
     futex: Condition,
 }
 
-/// How many sleep << 16 | how many tasks wait, below a number that no task changes back.
+/// How many sleep << 16 | how many queues are filled.
 #[derive(Default)]
 struct Sleepers(AtomicU32);
 
 const SLEEPER: u32 = 1 << 16;
 
 impl Sleepers {
-    fn waiting(&self) -> u32 {
-        self.0.load(Ordering::Acquire) % SLEEPER // pairs with the release in `came`
+    fn fill(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `wait`
     }
 
-    fn came(&self) -> bool {
-        self.0.fetch_add(1, Ordering::AcqRel) >= SLEEPER // pairs with the addition in `wait`
+    fn drain(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn has_tasks(&self) -> bool {
+        self.0.load(Ordering::Acquire) % SLEEPER > 0 // pairs with the release in `fill`
+    }
+
+    fn has_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= SLEEPER
+    }
+}
+
+/// A queue of tasks, which are numbers.
+#[derive(Default)]
+struct Queue(Mutex<Vec<u32>>);
+
+impl Queue {
+    /// True if anybody sleeps.
+    fn push(&self, sleepers: &Sleepers, task: u32) -> bool {
+        let mut tasks = self.0.lock().unwrap();
+        tasks.push(task);
+        if tasks.len() == 1 {
+            sleepers.fill();
+        }
+        drop(tasks);
+        sleepers.has_any()
+    }
+
+    fn take(&self, sleepers: &Sleepers, fits: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut tasks = self.0.lock().unwrap();
+        let at = tasks.iter().position(|task| fits(*task))?;
+        let task = tasks.remove(at);
+        if tasks.is_empty() {
+            sleepers.drain();
+        }
+        Some(task)
+    }
+
+    fn has_one(&self, fits: impl Fn(u32) -> bool) -> bool {
+        self.0.lock().unwrap().iter().any(|task| fits(*task))
     }
 }
 
@@ -60,7 +100,7 @@ impl WakeWord {
             return;
         }
         self.asleep.store(true, Ordering::Relaxed);
-        sleepers.0.fetch_add(SLEEPER, Ordering::AcqRel); // pairs with the addition in `came`
+        sleepers.0.fetch_add(SLEEPER, Ordering::AcqRel); // pairs with the addition in `fill`
         fence(Ordering::SeqCst); // pairs with the fence in `poke`
         if !done() {
             self.futex.sleep(&self.number, seen);
@@ -105,6 +145,7 @@ fn a_claim_hides_no_other_news() {
     struct Shared {
         word: WakeWord,
         sleepers: Sleepers,
+        queue: Queue,
         is_over: AtomicBool,
     }
     let mut model = loom::model::Builder::new();
@@ -113,7 +154,7 @@ fn a_claim_hides_no_other_news() {
         let shared = Arc::new(Shared::default());
         let (one, two) = (shared.clone(), shared.clone());
         let brings = thread::spawn(move || {
-            if one.sleepers.came() {
+            if one.queue.push(&one.sleepers, 1) {
                 one.word.claim(&one.sleepers);
             }
         });
@@ -124,11 +165,10 @@ fn a_claim_hides_no_other_news() {
         let mut has_task = false;
         let is_over = || shared.is_over.load(Ordering::Relaxed);
         while !(has_task && is_over()) {
-            if !has_task && shared.sleepers.waiting() > 0 {
-                shared.sleepers.0.fetch_sub(1, Ordering::Relaxed);
+            if !has_task && shared.queue.take(&shared.sleepers, |_| true).is_some() {
                 has_task = true;
             } else {
-                let news = || if has_task { is_over() } else { shared.sleepers.waiting() > 0 };
+                let news = || if has_task { is_over() } else { shared.sleepers.has_tasks() };
                 shared.word.wait(&shared.sleepers, news);
             }
         }
@@ -136,6 +176,191 @@ fn a_claim_hides_no_other_news() {
         ends.join().unwrap();
         assert_eq!(shared.sleepers.0.load(Ordering::Relaxed), 0);
     });
+}
+
+/// What somebody sleeps for, and a queue with a task.
+#[derive(Default)]
+struct Sleeping {
+    word: WakeWord,
+    sleepers: Sleepers,
+    queue: Queue,
+}
+
+/// The mistake that a model is to notice.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Mistake {
+    None,
+    /// Who brings a task looks for sleepers before it has the lock.
+    LooksEarly,
+    /// Who sleeps for its descendants looks for them before it is counted.
+    CountsLate,
+    /// What is counted ahead stays so while its task waits for its children.
+    ForgetsOwn,
+    /// What has ended is not settled by who has nothing to run.
+    NeverSettles,
+}
+
+fn push_and_tell(shared: &Sleeping, task: u32, mistake: Mistake) {
+    let early = shared.sleepers.has_any();
+    let late = shared.queue.push(&shared.sleepers, task);
+    if if mistake == Mistake::LooksEarly { early } else { late } {
+        shared.word.claim(&shared.sleepers);
+    }
+}
+
+/// A queue is filled, becomes empty and filled again, or stays filled: who would take any task sleeps only without one.
+fn any_task(mistake: Mistake) {
+    let shared = Arc::new(Sleeping::default());
+    shared.queue.push(&shared.sleepers, 0);
+    let (one, two) = (shared.clone(), shared.clone());
+    let takes = thread::spawn(move || {
+        while one.queue.take(&one.sleepers, |_| true).is_none() {
+            one.word.wait(&Sleepers::default(), || one.sleepers.has_tasks());
+        }
+    });
+    let brings = thread::spawn(move || push_and_tell(&two, 1, mistake));
+    // The taker is awake until it has one, of two: so the other one is for the sleeper.
+    takes.join().unwrap();
+    while shared.queue.take(&shared.sleepers, |_| true).is_none() {
+        shared.word.wait(&shared.sleepers, || shared.sleepers.has_tasks());
+    }
+    brings.join().unwrap();
+    assert_eq!(shared.sleepers.0.load(Ordering::Relaxed), 0);
+}
+
+/// The queue is never empty, of a task that does not fit: who would take the other one alone learns of it.
+fn descendant(mistake: Mistake) {
+    let shared = Arc::new(Sleeping::default());
+    shared.queue.push(&shared.sleepers, 0);
+    let other = shared.clone();
+    let brings = thread::spawn(move || push_and_tell(&other, 1, mistake));
+    let fits = |task| task == 1;
+    while shared.queue.take(&shared.sleepers, fits).is_none() {
+        if mistake == Mistake::CountsLate {
+            let has_one = shared.queue.has_one(fits);
+            shared.word.wait(&shared.sleepers, || has_one);
+        } else {
+            shared.word.wait(&shared.sleepers, || shared.queue.has_one(fits));
+        }
+    }
+    brings.join().unwrap();
+    assert_eq!(shared.sleepers.0.load(Ordering::Relaxed), 1);
+}
+
+/// A task makes two children, counted ahead, and waits for them; another member ends some of them, and counts late.
+fn family(mistake: Mistake) {
+    const REFERENCE: u32 = 1 << 16;
+    const WHOLE: u32 = REFERENCE + 1;
+    const AHEAD: u32 = 3;
+    #[derive(Default)]
+    struct Parent {
+        family: AtomicU32,
+        sleeping: Sleeping,
+        done: AtomicUsize,
+    }
+    let parent = Arc::new(Parent::default());
+    parent.family.store(REFERENCE, Ordering::Relaxed);
+    let other = parent.clone();
+    let helper = thread::spawn(move || {
+        let mut kin = 0;
+        for _ in 0..2 {
+            if other.sleeping.queue.take(&other.sleeping.sleepers, |_| true).is_some() {
+                other.done.fetch_add(1, Ordering::Relaxed);
+                kin += 1;
+            }
+        }
+        if kin > 0 && mistake != Mistake::NeverSettles {
+            // pairs with the acquire of who waits
+            let before = other.family.fetch_sub(kin * WHOLE, Ordering::AcqRel);
+            if before % REFERENCE == kin {
+                fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
+                other.sleeping.word.poke_sleeper();
+            }
+        }
+    });
+    parent.family.fetch_add(WHOLE * AHEAD, Ordering::Relaxed);
+    let mut kin = AHEAD;
+    for task in 0..2 {
+        kin -= 1;
+        push_and_tell(&parent.sleeping, task, Mistake::None);
+    }
+    let children = || parent.family.load(Ordering::Acquire) % REFERENCE; // pairs with the release above
+    loop {
+        if mistake != Mistake::ForgetsOwn {
+            let less = std::mem::take(&mut kin) * WHOLE;
+            // pairs with the release above
+            if parent.family.load(Ordering::Acquire) == REFERENCE + less {
+                parent.family.store(REFERENCE, Ordering::Relaxed);
+            } else if less > 0 {
+                parent.family.fetch_sub(less, Ordering::AcqRel); // pairs with the same
+            }
+        }
+        if children() == 0 {
+            break;
+        }
+        if parent.sleeping.queue.take(&parent.sleeping.sleepers, |_| true).is_some() {
+            parent.done.fetch_add(1, Ordering::Relaxed);
+            kin += 1;
+        } else {
+            let news = || children() == 0 || parent.sleeping.queue.has_one(|_| true);
+            parent.sleeping.word.wait(&parent.sleeping.sleepers, news);
+        }
+    }
+    assert_eq!(parent.done.load(Ordering::Relaxed), 2);
+    helper.join().unwrap();
+    assert_eq!(parent.family.load(Ordering::Relaxed), REFERENCE);
+}
+
+/// The environment variable that has a model make a mistake.
+const VARIABLE: &str = "RADDLE_OMP_MISTAKE";
+
+fn check(what: fn(Mistake)) {
+    let set = std::env::var(VARIABLE).unwrap_or_default();
+    let mistake = MISTAKES.iter().find(|(mistake, _)| format!("{mistake:?}") == set);
+    let mistake = mistake.map_or(Mistake::None, |(mistake, _)| *mistake);
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || what(mistake));
+}
+
+#[test]
+fn who_would_take_any_task_is_told() {
+    check(any_task);
+}
+
+#[test]
+fn who_would_take_a_descendant_is_told() {
+    check(descendant);
+}
+
+#[test]
+fn children_are_counted_ahead_and_late_and_waited_for() {
+    check(family);
+}
+
+/// Each with the model that notices it.
+const MISTAKES: &[(Mistake, &str)] = &[
+    (Mistake::LooksEarly, "who_would_take_a_descendant_is_told"),
+    (Mistake::CountsLate, "who_would_take_a_descendant_is_told"),
+    (Mistake::ForgetsOwn, "children_are_counted_ahead_and_late_and_waited_for"),
+    (Mistake::NeverSettles, "children_are_counted_ahead_and_late_and_waited_for"),
+];
+
+/// In processes of their own: loom does not survive some.
+#[test]
+fn every_mistake_is_noticed() {
+    if std::env::var_os(VARIABLE).is_some() {
+        return;
+    }
+    for (mistake, model) in MISTAKES {
+        let mut program =
+            std::process::Command::new(std::env::current_exe().expect("a test program has a path"));
+        program.args(["--exact", &format!("model::{model}")]).env("RUST_BACKTRACE", "0");
+        let ran = program.env(VARIABLE, format!("{mistake:?}")).output().expect("this program runs");
+        let text = String::from_utf8_lossy(&ran.stdout);
+        assert!(text.contains("running 1 test"), "{model} was not run: {text}");
+        assert!(!ran.status.success(), "{model} does not notice {mistake:?}");
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@
 
 use raddle_core::door::futex::{self, ANY, FutexWord, WaitOptions};
 use raddle_core::door::{team, thread, tick};
+use std::cell::Cell;
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -33,6 +34,9 @@ pub(crate) struct WakeWord {
     /// Where it is counted, while it sleeps and nobody has claimed it.
     asleep: AtomicPtr<Sleepers>,
 }
+
+/// One look of so many.
+const SELDOM: u32 = 8;
 
 impl WakeWord {
     pub(crate) const fn new() -> WakeWord {
@@ -51,7 +55,11 @@ impl WakeWord {
         done: impl Fn() -> bool,
     ) {
         let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
-        let over = || self.number.load(Ordering::Acquire) != seen || done(); // pairs with the same
+        let is_poked = || self.number.load(Ordering::Acquire) != seen; // pairs with the same
+        // PERF: what others write again and again, such as a queue, is looked at more seldom than what is one's own:
+        // one who looks all the time takes one task at a time, for which both wait (`lab openmp`, task).
+        let looks = Cell::new(0u32);
+        let over = || is_poked() || looks.replace(looks.get() + 1).is_multiple_of(SELDOM) && done();
         if over() || team::spin_until(spin, over) {
             return;
         }
@@ -119,17 +127,17 @@ impl WakeWord {
     }
 }
 
-/// How many sleep of a team, how many of its tasks wait in queues, and how many have come: in one word, so that who
-/// brings a task learns by one addition whether anybody has to be woken, and who is about to sleep whether one came.
+/// How many sleep of a team, and how many of its queues hold a task: in one word. Who fills an empty queue learns by one
+/// addition whether anybody has to be woken, and who is about to sleep whether there is a task; who brings a task to
+/// others looks, since that addition was before. `engine::queue` has the argument.
 ///
 /// ```text
-/// number of tasks that have come << 40 | asleep and not claimed << 24 | waiting
+/// asleep and not claimed << 32 | queues with tasks
 /// ```
 #[repr(align(64))]
 pub(crate) struct Sleepers(AtomicU64);
 
-const SLEEPER: u64 = 1 << 24;
-const ARRIVAL: u64 = 1 << 40;
+const SLEEPER: u64 = 1 << 32;
 
 impl Sleepers {
     pub(crate) const fn new() -> Sleepers {
@@ -137,7 +145,7 @@ impl Sleepers {
     }
 
     fn one_more(&self) {
-        // pairs with the addition in `came`: who brings a task after this sees who sleeps, and who brought it before is
+        // pairs with the addition in `fill`: who fills a queue after this sees who sleeps, and who filled it before is
         // seen here
         self.0.fetch_add(SLEEPER, Ordering::AcqRel);
     }
@@ -146,27 +154,28 @@ impl Sleepers {
         self.0.fetch_sub(SLEEPER, Ordering::Relaxed);
     }
 
-    /// A task has come, or (`waiting` 0) has changed its queue; true if anybody sleeps.
+    /// An empty queue has a task now.
     #[inline]
-    pub(crate) fn came(&self, waiting: u64) -> bool {
-        // pairs with the addition in `one_more`
-        (self.0.fetch_add(ARRIVAL + waiting, Ordering::AcqRel) / SLEEPER) & 0xffff != 0
+    pub(crate) fn fill(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `one_more`
     }
 
+    /// A queue has none any more.
     #[inline]
-    pub(crate) fn went(&self) {
+    pub(crate) fn drain(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// How many wait.
+    /// Whether there is a queue with tasks.
     #[inline]
-    pub(crate) fn waiting(&self) -> u64 {
-        self.0.load(Ordering::Acquire) % SLEEPER // pairs with the release in `came`
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.0.load(Ordering::Acquire).is_multiple_of(SLEEPER) // pairs with the release in `fill`
     }
 
-    /// Changes whenever a task comes.
-    pub(crate) fn arrivals(&self) -> u64 {
-        self.0.load(Ordering::Acquire) / ARRIVAL // pairs with the same
+    /// Whether anybody sleeps: by who has brought a task, behind the queue's lock.
+    #[inline]
+    pub(crate) fn has_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= SLEEPER
     }
 }
 

@@ -91,6 +91,23 @@ fn what_stands_around_regions_works() {
 }
 
 #[test]
+fn members_that_spin_without_a_call_are_taken_off_their_worker() {
+    check("spins", &[]);
+}
+
+#[test]
+fn a_region_that_will_never_end_says_why() {
+    library();
+    let binary = compile("gcc", "stuck");
+    let mut command = Command::new("timeout");
+    command.args(["300", "env"]).arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(binary);
+    let output = command.env("RADDLE_WORKERS", "2").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("deadlock") && said.contains("OpenMP"), "{said}");
+}
+
+#[test]
 fn the_environment_is_shown() {
     library();
     let binary = compile("gcc", "regions");

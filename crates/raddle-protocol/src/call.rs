@@ -34,6 +34,8 @@ pub enum WaitReason {
     Barrier,
     /// It waits for a lock, or for what is counted by a semaphore.
     Lock,
+    /// It waits for a descriptor: for what its peer does.
+    Descriptor,
     /// It waits for something else: a condition, a word, the end of an initialisation.
     Wait,
 }

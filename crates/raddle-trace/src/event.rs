@@ -184,11 +184,13 @@ pub enum StopReason {
     MeetToReceive = 16,
     /// It waits for one of several rendezvous channels.
     MeetOne = 17,
+    /// It waits for a descriptor.
+    Descriptor = 18,
 }
 
 impl StopReason {
     /// All of them, by number.
-    pub const ALL: [StopReason; 18] = [
+    pub const ALL: [StopReason; 19] = [
         StopReason::None,
         StopReason::Yield,
         StopReason::Exit,
@@ -207,6 +209,7 @@ impl StopReason {
         StopReason::MeetToSend,
         StopReason::MeetToReceive,
         StopReason::MeetOne,
+        StopReason::Descriptor,
     ];
 
     /// The reason with this number; `Wait` for one of a newer version.
@@ -242,6 +245,7 @@ impl StopReason {
             StopReason::Blocking => "was in a blocking call",
             StopReason::Preempted => "was preempted",
             StopReason::Wait => "waited",
+            StopReason::Descriptor => "waited for a descriptor",
         }
     }
 }

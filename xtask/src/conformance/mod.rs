@@ -33,7 +33,7 @@ pub(crate) struct ConformanceArgs {
     /// The folder `libgomp` of gcc's source
     #[arg(long, value_name = "DIR")]
     libgomp: Option<PathBuf>,
-    /// The folder `tests` of a checkout of OpenMP_VV; clang compiles it
+    /// The folder `tests` of a checkout of OpenMP_VV; clang compiles it, and gcc does
     #[arg(long, value_name = "DIR")]
     openmp_vv: Option<PathBuf>,
     /// The folder `libstdc++-v3/testsuite` of gcc's source, of which `30_threads` is compiled and run
@@ -88,8 +88,9 @@ fn openmp_suites(args: &ConformanceArgs) -> anyhow::Result<bool> {
     }
     if let Some(folder) = &args.openmp_vv {
         let folder = folder.canonicalize()?;
-        let header = folder.join("../ompvv");
-        add("OpenMP_VV", "clang", (vec![folder], vec![header]), 970);
+        let places = || (vec![folder.clone()], vec![folder.join("../ompvv"), folder.clone()]);
+        add("OpenMP_VV by clang", "clang", places(), 970);
+        add("OpenMP_VV by gcc", "gcc", places(), 970);
     }
     if !suites.is_empty() {
         crate::openmp::run(&crate::openmp::OpenmpArgs { output: Some(library.clone()), debug: false })?;

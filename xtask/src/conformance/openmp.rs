@@ -2,7 +2,7 @@
 //! May use: `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
-//! A program passes if it ends with 0 within a minute. What does not build, or does not pass with the compiler's own
+//! A program passes if it ends with 0 within a minute; one that does not end *hangs*, and then the suite has failed. What does not build, or does not pass with the compiler's own
 //! library, counts for nothing. Options and variables that a program asks for in its comments (DejaGnu's, lit's) are
 //! given to it; what lit's tests say of the output is not looked at.
 
@@ -74,7 +74,7 @@ pub(super) fn table(suite: &Suite<'_>) -> anyhow::Result<(String, bool)> {
     }
     ensure!(!programs.is_empty(), "nothing of the suite {} is there", suite.name);
     programs.sort();
-    let (mut built, mut native, mut passed, mut failed) = (0, 0, 0, String::new());
+    let (mut built, mut native, mut passed, mut hung, mut failed) = (0, 0, 0, 0, String::new());
     for program in &programs {
         let wishes = wishes(&fs::read_to_string(program).unwrap_or_default());
         let binary = scratch.join("program");
@@ -82,22 +82,28 @@ pub(super) fn table(suite: &Suite<'_>) -> anyhow::Result<(String, bool)> {
             continue;
         }
         built += 1;
-        if !runs(&binary, &wishes, suite.kind, None)? {
+        if run(&binary, &wishes, suite.kind, None)? != RunEnd::Passes {
             continue;
         }
         native += 1;
-        if runs(&binary, &wishes, suite.kind, Some(suite.library))? {
-            passed += 1;
-        } else {
-            let _ = writeln!(failed, "  fails: {}", program.display());
+        let end = run(&binary, &wishes, suite.kind, Some(suite.library))?;
+        match end {
+            RunEnd::Passes => passed += 1,
+            RunEnd::Fails => {}
+            RunEnd::Hangs => hung += 1,
+        }
+        if end != RunEnd::Passes {
+            let verb = if end == RunEnd::Hangs { "hangs" } else { "fails" };
+            let _ = writeln!(failed, "  {verb}: {}", program.display());
         }
     }
     // Nobody needs it any more.
     let _ = fs::remove_dir_all(&scratch);
     let name = suite.name;
-    let text =
-        format!("{failed}{name}: {built} build, {native} pass natively, {passed} of these with Raddle\n");
-    Ok((text, native > 0 && passed * 1000 >= native * suite.must))
+    let text = format!(
+        "{failed}{name}: {built} build, {native} pass natively, {passed} of these with Raddle, {hung} hang\n"
+    );
+    Ok((text, native > 0 && hung == 0 && passed * 1000 >= native * suite.must))
 }
 
 fn collect(folder: &Path, kind: SuiteKind, into: &mut Vec<PathBuf>) -> anyhow::Result<()> {
@@ -167,7 +173,16 @@ fn compile(suite: &Suite<'_>, program: &Path, wishes: &Wishes, binary: &Path) ->
     Ok(status.success())
 }
 
-fn runs(binary: &Path, wishes: &Wishes, kind: SuiteKind, library: Option<&Path>) -> anyhow::Result<bool> {
+/// How a program has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RunEnd {
+    Passes,
+    Fails,
+    /// It was ended after a minute.
+    Hangs,
+}
+
+fn run(binary: &Path, wishes: &Wishes, kind: SuiteKind, library: Option<&Path>) -> anyhow::Result<RunEnd> {
     let mut command = Command::new("timeout");
     command.arg("60").arg("env");
     if let Some(library) = library {
@@ -175,7 +190,13 @@ fn runs(binary: &Path, wishes: &Wishes, kind: SuiteKind, library: Option<&Path>)
     }
     command.arg(binary).envs(wishes.variables.iter().cloned());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Ok(command.status().context("could not start `timeout`")?.success())
+    const TIMED_OUT: i32 = 124;
+    let status = command.status().context("could not start `timeout`")?;
+    Ok(match status.code() {
+        Some(0) => RunEnd::Passes,
+        Some(TIMED_OUT) => RunEnd::Hangs,
+        _ => RunEnd::Fails,
+    })
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //!
 //! Each experiment comes from published work: it reported a result, and Raddle is required to do better.
 
+mod alloc;
 mod granularity;
 mod proxy;
 mod pthreads;
@@ -128,6 +129,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     warehouse::EXPERIMENT,
     pthreads::EXPERIMENT,
     stm::EXPERIMENT,
+    alloc::EXPERIMENT,
     proxy::EXPERIMENT,
 ];
 
@@ -151,7 +153,7 @@ mod tests {
         for experiment in EXPERIMENTS {
             for size in [Size::Quick, Size::Usual, Size::Full] {
                 let cells = (experiment.cells)(&Settings { workers: vec![1, 2], size, runtimes: vec![] });
-                let is_ours = |cell: &Spec| ["raddle", "pthreads"].contains(&cell.runtime);
+                let is_ours = |cell: &Spec| ["raddle", "pthreads", "alloc"].contains(&cell.runtime);
                 assert!(cells.iter().any(is_ours), "{}", experiment.name);
                 let mut keys: Vec<_> =
                     cells.iter().map(|c| (c.bench, c.runtime, c.workers, c.params.clone())).collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{BuildResult, bench_folder, finish, target_folder, works};
-use crate::runtimes::{Built, Library, Preloaded, Runtime, of};
+use crate::runtimes::{ALLOCATORS, Built, Found, Library, Preloaded, Runtime, of};
 
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
@@ -120,6 +120,47 @@ pub(super) fn c(workload: &str, runtime: &str, options: &[&str]) -> BuildResult 
         cc.args(["-O2", "-pthread"]).args(options).arg("-o").arg(path).arg(format!("{workload}/{runtime}.c"));
     }
     finish(cc, output)
+}
+
+/// The program of another runtime in C, with a library that is installed. The result is a script that starts it.
+pub(super) fn found(workload: &str, runtime: &Runtime, found: Found) -> BuildResult {
+    let Some(library) = library_of(found.library) else {
+        let package = match found.package {
+            "" => String::new(),
+            package => format!(" (Debian package {package})"),
+        };
+        let title = runtime.title;
+        return BuildResult::Missing(format!("{title} is not installed{package}, nor in {ALLOCATORS}"));
+    };
+    let program = match c(workload, found.of, &[]) {
+        BuildResult::Ready(program) => program,
+        missing => return missing,
+    };
+    let start = format!("env LD_PRELOAD='{}' '{}' \"$@\"", library.display(), program.display());
+    let script = target_folder().map(|folder| folder.join(format!("{workload}-{}", runtime.name)));
+    match script.and_then(|script| match executable(&script, &start) {
+        Ok(()) => Ok(script),
+        Err(why) => Err(format!("cannot write {}: {why}", script.display())),
+    }) {
+        Ok(script) => BuildResult::Ready(script),
+        Err(why) => BuildResult::Failed(why),
+    }
+}
+
+/// A library whose file's name begins so: in the folders that are named, or known to the loader.
+fn library_of(name: &str) -> Option<PathBuf> {
+    let named = std::env::var(ALLOCATORS).unwrap_or_default();
+    let in_named = named.split(':').filter(|folder| !folder.is_empty()).find_map(|folder| {
+        let path = Path::new(folder).canonicalize().ok()?.join(name);
+        path.is_file().then_some(path)
+    });
+    in_named.or_else(|| {
+        let known =
+            Command::new("sh").args(["-c", "PATH=$PATH:/sbin:/usr/sbin ldconfig -p"]).output().ok()?;
+        let known = String::from_utf8_lossy(&known.stdout).into_owned();
+        let line = known.lines().find(|line| line.trim_start().starts_with(name))?;
+        line.split(" => ").nth(1).map(PathBuf::from)
+    })
 }
 
 /// The program of another runtime in C, with a library of Raddle's. The result is a script that starts it with as many

@@ -10,6 +10,7 @@
 //! It is unsafe because it exports names.
 
 mod cpp;
+mod glibc;
 mod start;
 
 use raddle_alloc as alloc;

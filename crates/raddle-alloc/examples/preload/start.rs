@@ -8,12 +8,28 @@ use std::ffi::{CStr, c_char, c_int};
 
 /// glibc tells initialisers what it tells `main`.
 extern "C" fn start(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
-    if let Some(text) = variable(environment, c"RADDLE_ALLOC")
-        && let Err(refused) = raddle_alloc::configure(text)
-    {
-        raddle_alloc::refuse(&refused);
+    // Who starts a program that has more rights than they have does not choose for it: an option writes files.
+    // SAFETY: no preconditions.
+    let has_more_rights = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    if let Some(text) = variable(environment, c"RADDLE_ALLOC").filter(|_| !has_more_rights) {
+        configure(text);
     }
     stay();
+}
+
+fn configure(text: &CStr) {
+    let refused = match text.to_str() {
+        Ok(text) => match raddle_alloc::configure(text) {
+            Ok(()) => return,
+            Err(refused) => refused,
+        },
+        Err(error) => {
+            let known = text.to_bytes().get(..error.valid_up_to()).unwrap_or_default();
+            let part = str::from_utf8(known).unwrap_or_default();
+            raddle_alloc::UnknownOption { part, allowed: "options in UTF-8; what follows this is not" }
+        }
+    };
+    raddle_alloc::refuse(&refused)
 }
 
 extern "C" fn end() {
@@ -34,7 +50,7 @@ fn stay() {
 }
 
 /// What the environment has under this name.
-fn variable(environment: *const *const c_char, name: &CStr) -> Option<&'static str> {
+fn variable(environment: *const *const c_char, name: &CStr) -> Option<&'static CStr> {
     let mut place = environment;
     loop {
         // SAFETY: the environment is a list of strings that ends with null.
@@ -43,11 +59,11 @@ fn variable(environment: *const *const c_char, name: &CStr) -> Option<&'static s
             return None;
         }
         // SAFETY: as above; it stays.
-        let entry = unsafe { CStr::from_ptr(entry) }.to_str().ok();
-        if let Some(value) =
-            entry.and_then(|entry| entry.strip_prefix(name.to_str().ok()?)?.strip_prefix('='))
-        {
-            return Some(value);
+        let entry: &'static CStr = unsafe { CStr::from_ptr(entry) };
+        let value =
+            entry.to_bytes_with_nul().strip_prefix(name.to_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        if let Some(value) = value {
+            return CStr::from_bytes_with_nul(value).ok();
         }
         place = place.wrapping_add(1);
     }

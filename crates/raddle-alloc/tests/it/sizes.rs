@@ -129,3 +129,32 @@ fn a_block_keeps_its_contents_when_it_grows_and_shrinks() {
         unsafe { free(block) };
     }
 }
+
+/// A mapping that was kept is made longer, shorter, or moved for the next block; what is in use beside it stays as it is.
+#[test]
+fn large_blocks_of_changing_sizes_hold_what_was_written() {
+    let mut kept: [(*mut u8, usize); 4] = [(std::ptr::null_mut(), 0); 4];
+    let mut seed = 1_usize;
+    for round in 0..200_usize {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (place, size) = (seed >> 60 & 3, (5 << 20) + (seed >> 20) % (30 << 20));
+        let block = if round % 3 == 0 { allocate_zeroed(size) } else { allocate(size) };
+        assert!(!block.is_null());
+        for at in [0, size / 3, size / 2, size - 1] {
+            // SAFETY: within the block.
+            let byte = unsafe { block.wrapping_add(at).replace(place as u8 + 1) };
+            assert!(round % 3 != 0 || byte == 0, "{byte} at {at} of {size}");
+        }
+        let (old, old_size) = std::mem::replace(&mut kept[place], (block, size));
+        if !old.is_null() {
+            for at in [0, old_size / 3, old_size / 2, old_size - 1] {
+                // SAFETY: within the block.
+                assert_eq!(unsafe { old.wrapping_add(at).read() }, place as u8 + 1);
+            }
+        }
+        // SAFETY: ours, or null.
+        unsafe { free(old) };
+    }
+    // SAFETY: ours, or null.
+    kept.iter().for_each(|(block, _)| unsafe { free(*block) });
+}

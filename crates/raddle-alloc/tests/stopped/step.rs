@@ -6,6 +6,10 @@
 //! The parent of the trial traces one thread of its child, by `ptrace`. At a boundary it writes a byte to the child,
 //! whose first thread has peers work, and writes one back: if none comes, somebody waits for the thread that is
 //! stopped.
+//!
+//! A call is lock-free, not wait-free: a thread that is stopped between the load and the exchange of a loop, each time,
+//! with others at work in between, never leaves the loop. The scripts are stepped through once without others, so that
+//! one that takes far more instructions than that is noticed; it is let through such a loop, and this is told.
 
 use super::{park, work};
 use raddle_alloc::{allocate, allocate_aligned, free, leave_heap, purge, reallocate};
@@ -189,6 +193,21 @@ fn hears(read: i32, bytes: &mut [u8]) -> bool {
 pub(crate) fn run(script: &str, every: usize) -> ExitCode {
     let chosen = SCRIPTS.iter().position(|known| known.0 == script).expect("a script");
     CHOSEN.store(chosen, Ordering::Relaxed);
+    // Without others first: what it takes then.
+    let Some(alone) = traced(script, usize::MAX, usize::MAX) else { return ExitCode::SUCCESS };
+    if let Some(walk) = traced(script, every, alone.steps * 3 + 1000) {
+        let Walk { steps, boundaries, let_through } = walk;
+        println!(
+            "{script}: {} instructions alone, {steps} with others at {boundaries} boundaries; let through {let_through} \
+             times",
+            alone.steps
+        );
+    }
+    ExitCode::SUCCESS
+}
+
+/// Steps through the chosen script in a new process; `None` if that cannot be done here.
+fn traced(script: &str, every: usize, patience: usize) -> Option<Walk> {
     let (to, from) = (pipe(), pipe());
     // SAFETY: this program has one thread.
     let process = unsafe { libc::fork() };
@@ -201,7 +220,7 @@ pub(crate) fn run(script: &str, every: usize) -> ExitCode {
     if !trace(libc::PTRACE_SEIZE, victim, 0) {
         eprintln!("{script}: this machine lets nobody trace; left out");
         end(process);
-        return ExitCode::SUCCESS;
+        return None;
     }
     // It waits for a signal, or is about to. It is stopped there first: with the signal it would run, perhaps to its
     // end.
@@ -209,27 +228,46 @@ pub(crate) fn run(script: &str, every: usize) -> ExitCode {
     stopped(victim);
     // SAFETY: the thread is there.
     unsafe { libc::syscall(libc::SYS_tgkill, process, victim, libc::SIGUSR2) };
-    let (steps, boundaries) = steps(victim, every, to[1], from[0], script);
-    println!("{script}: {steps} instructions, {boundaries} boundaries");
+    let walk = walk(victim, (every, patience), to[1], from[0], script);
     end(process);
-    ExitCode::SUCCESS
+    Some(walk)
 }
 
-/// Steps to the end of the script; how many instructions, and at how many of them others worked.
-fn steps(victim: i32, every: usize, write: i32, read: i32, script: &str) -> (usize, usize) {
-    let (mut steps, mut boundaries) = (0, 0);
+/// What a script has taken.
+#[derive(Default)]
+struct Walk {
+    steps: usize,
+    /// At so many instructions others worked.
+    boundaries: usize,
+    /// So often the thread was let run a few instructions, since others kept it in a loop.
+    let_through: usize,
+}
+
+/// Steps to the end of the script.
+fn walk(victim: i32, (every, patience): (usize, usize), write: i32, read: i32, script: &str) -> Walk {
+    /// Longer than any loop around an exchange.
+    const LET: usize = 100;
+    const LET_EACH: usize = 128;
+    let mut walk = Walk::default();
+    let mut free_until = 0;
     loop {
         assert!(trace(libc::PTRACE_SINGLESTEP, victim, 0), "{script}: it cannot be stepped");
-        let status = stopped(victim);
-        if !libc::WIFSTOPPED(status) {
-            return (steps, boundaries);
+        if !libc::WIFSTOPPED(stopped(victim)) {
+            return walk;
         }
-        steps += 1;
-        if steps.is_multiple_of(every) {
-            boundaries += 1;
+        walk.steps += 1;
+        if walk.steps > patience && walk.steps.is_multiple_of(LET_EACH) {
+            free_until = walk.steps + LET;
+            walk.let_through += 1;
+        }
+        if walk.steps >= free_until && walk.steps.is_multiple_of(every) {
+            walk.boundaries += 1;
             let _told = raddle_syscall::write(write, b"x");
             if !hears(read, &mut [0]) {
-                eprintln!("{script}: others wait for a thread that is stopped after {steps} instructions");
+                eprintln!(
+                    "{script}: others wait for a thread that is stopped after {} instructions",
+                    walk.steps
+                );
                 work::exit(1);
             }
         }
@@ -243,4 +281,6 @@ fn end(process: i32) {
     let mut status = 0;
     // SAFETY: it writes the status.
     unsafe { libc::waitpid(process, &raw mut status, libc::__WALL) };
+    // SAFETY: it takes back what `watchdog` has ordered.
+    unsafe { libc::alarm(0) };
 }

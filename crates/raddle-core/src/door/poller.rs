@@ -52,6 +52,8 @@
 pub use crate::worker::polling::{Asking, is_asked_here};
 
 #[doc(hidden)]
+pub use crate::worker::in_den::InDen;
+#[doc(hidden)]
 pub use crate::worker::polling::Den;
 
 use crate::runtime::{BuildError, Shared, with_here};

@@ -104,6 +104,7 @@ fn stop_reason(reason: WaitReason) -> StopReason {
         WaitReason::MeetOne => StopReason::MeetOne,
         WaitReason::Barrier => StopReason::Barrier,
         WaitReason::Lock => StopReason::Lock,
+        WaitReason::Descriptor => StopReason::Descriptor,
         WaitReason::Wait => StopReason::Wait,
     }
 }

@@ -167,6 +167,7 @@ impl LocalWorker {
         }
         if now - self.own().pace.tick_ns.get() >= self.shared().policy.tick_ns() {
             self.own().pace.tick_ns.set(now);
+            self.end_put_by();
             self.look_around(now);
             self.even_out();
         }

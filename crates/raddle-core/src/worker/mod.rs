@@ -35,6 +35,7 @@
 //! | `looks` | what of another's lists is worth a steal |
 //! | `sleep` | when nothing is found |
 //! | `polling` | who is asked for what ends elsewhere |
+//! | `in_den` | who waits for that, and what is spared where one wait follows another |
 //! | `extra` | workers beside the others, while those stand in calls that the scheduler does not know |
 //! | `seeded` | all of this by a seed |
 //! | `seen` | what the watcher may see from outside |
@@ -54,6 +55,7 @@ mod gates;
 mod heap;
 mod here;
 pub mod hooks;
+pub(crate) mod in_den;
 pub mod jobs;
 mod leave;
 pub mod lent;
@@ -135,6 +137,8 @@ pub(crate) struct Published {
     pub(crate) ready: AtomicUsize,
     /// The nanoseconds that they will take, by the mean of the last slices.
     pub(crate) backlog_ns: AtomicU64,
+    /// Waits for the den's that have ended, and are outstanding still.
+    put_by: AtomicUsize,
 }
 
 /// One worker: the half that is everybody's, and in its midst, closed to all but its own OS thread, the other.

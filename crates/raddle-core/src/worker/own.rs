@@ -5,6 +5,7 @@
 use super::boundary::Pace;
 use super::enter::After;
 use super::gates::Gates;
+use super::in_den::PutBy;
 use super::jobs::{Chunks, Slots};
 use super::nested::wait::Innermost;
 use super::promote::Heart;
@@ -41,6 +42,7 @@ pub(super) struct Own {
     pub(super) out_of_turn: Cell<bool>,
     /// It has slept in the den since it was busy.
     pub(super) has_polled: Cell<bool>,
+    pub(super) put_by: PutBy,
     /// In whose wait its loop runs.
     pub(super) nested: Innermost,
     /// It has heard that storage is to retire.
@@ -97,6 +99,7 @@ impl Own {
             ran_dry: Cell::new(false),
             out_of_turn: Cell::new(false),
             has_polled: Cell::new(false),
+            put_by: PutBy::default(),
             nested: Innermost::none(),
             retires: Cell::new(false),
             controls: Cell::new(ControlWords::here()),

@@ -321,17 +321,17 @@ impl Shared {
 
     /// One more waits for what the den tells.
     #[inline]
-    pub fn begin_in_den(&self) {
+    pub(super) fn begin_in_den(&self) {
         if let Some(there) = self.pollers.den.get() {
             there.body.begin(self, 1);
         }
     }
 
-    /// One does not wait any more.
+    /// So many do not wait any more.
     #[inline]
-    pub fn end_in_den(&self) {
+    pub(super) fn end_in_den(&self, count: usize) {
         if let Some(there) = self.pollers.den.get() {
-            there.body.end(self, 1);
+            there.body.end(self, count);
         }
     }
 
@@ -375,7 +375,11 @@ impl Shared {
     /// The pollers with something outstanding: their names, and how much.
     pub fn outstanding(&self) -> Vec<(String, usize)> {
         let list = lock(&self.pollers.list).clone();
-        let all = list.iter().map(|body| (body.name.to_string(), body.outstanding()));
+        let waits = |body: &PollerBody| {
+            let put_by = if body.is_den { self.put_by() } else { 0 };
+            body.outstanding().saturating_sub(put_by)
+        };
+        let all = list.iter().map(|body| (body.name.to_string(), waits(body)));
         all.filter(|(_, count)| *count > 0).collect()
     }
 }
@@ -402,6 +406,7 @@ impl LocalWorker {
     /// if it is the one that asks, or leaves the den to another for a moment: then it has noted so.
     #[inline]
     pub(super) fn ask_when_idle(&self, now: u64, is_fresh: bool, has_left: &mut bool) -> Option<u64> {
+        self.end_put_by();
         let outstanding = &self.shared().pollers.outstanding;
         if !outstanding.any() {
             let _was_keeper = outstanding.let_go(self.index);

@@ -180,6 +180,8 @@ impl LocalWorker {
         begun: usize,
     ) -> (Woken, bool) {
         let shared = self.shared();
+        // What it was asked about may have ended since, or go on elsewhere.
+        self.end_put_by();
         let watch = shared.idle.announce(self.index, was_searcher, lingers, || shared.extras.is_anybody_up());
         let outstanding = &shared.pollers.outstanding;
         let has_begun = || outstanding.any() && outstanding.begun() != begun;

@@ -109,7 +109,7 @@ impl LocalWorker {
     #[cold]
     pub fn note_stop_at(&self, call: &'static WaitCall, object: usize, site: &'static Location<'static>) {
         // Lock convoys and wake storms are told with their lines: a record more for whoever waits there.
-        let is_told = matches!(call.reason(), WaitReason::Lock | WaitReason::Wait);
+        let is_told = matches!(call.reason(), WaitReason::Lock | WaitReason::Wait | WaitReason::Descriptor);
         let site = (is_told || self.traces_at(Level::Sync)).then_some(site);
         self.own().stop.note_stop(call.reason(), object, site);
     }

@@ -65,7 +65,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 51] = [
+const PROGRAMS: [(&str, fn()); 53] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -115,6 +115,8 @@ const PROGRAMS: [(&str, fn()); 51] = [
     ("ping_pong_beside", rounds::ping_pong_beside),
     ("ping_pong_apart", rounds::ping_pong_apart),
     ("yields_for_ever", rounds::yields_for_ever),
+    ("reads_and_yields_for_ever", rounds::reads_and_yields_for_ever),
+    ("after_a_message", outstanding::after_a_message),
     ("ping_pong_and_dump", rounds::ping_pong_and_dump),
     ("not_going_round", rounds::not_going_round),
 ];

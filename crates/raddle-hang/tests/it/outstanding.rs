@@ -6,7 +6,7 @@ use crate::runtime;
 use raddle::csp::{self, Builder};
 use raddle::hang::dump;
 use raddle_core::door::poller::Poller;
-use std::io::{PipeReader, Read as _};
+use std::io::{PipeReader, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
@@ -56,6 +56,34 @@ fn a_program_that_waits_for_what_is_outstanding_is_not_in_a_deadlock() {
     assert!(dump.contains("\n  outstanding at the poller 'network': 3\n"), "{text}");
     assert!(report.contains("process 'receiver' (#"), "{text}");
     assert!(!report.contains("outstanding at"), "{text}");
+}
+
+/// The reader's wait ends, and then all wait for each other.
+pub(super) fn after_a_message() {
+    let (mut client, peer) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut peer = raddle::net::unix::UnixStream::from(peer);
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        client.write_all(b"x").unwrap();
+        client
+    });
+    runtime(2).run(|| {
+        let receiver = Builder::new().name("receiver").spawn(move || {
+            peer.read_exact(&mut [0]).unwrap();
+            eprintln!("{}", dump());
+            csp::park();
+        });
+        receiver.unwrap().join().unwrap();
+    });
+}
+
+#[test]
+fn who_waits_behind_a_wait_for_a_descriptor_is_in_a_deadlock() {
+    let output = in_program("after_a_message", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    assert!(text.contains("process 'receiver' (#"), "{text}");
+    assert!(!text.contains("outstanding at"), "{text}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::{plain, said_until_with, until_input_ends};
 use raddle::csp::{self, Builder, Process};
 use raddle::hang::dump;
 use raddle::sync::{Arc, OnceLock};
+use std::io::{Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -80,6 +81,24 @@ pub(super) fn yields_for_ever() {
         // Another shares the worker.
         csp::park();
     }));
+    until_input_ends();
+}
+
+/// The same after a wait for a descriptor, whose end its worker has put by: nobody of it is idle meanwhile.
+pub(super) fn reads_and_yields_for_ever() {
+    let rt = runtime(1);
+    let (mut client, peer) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut peer = raddle::net::unix::UnixStream::from(peer);
+    let never = Arc::new(AtomicBool::new(false));
+    drop(rt.spawn(move || {
+        named("spinner", move || {
+            peer.read_exact(&mut [0]).unwrap();
+            until_set(&never);
+        });
+        csp::park();
+    }));
+    std::thread::sleep(Duration::from_millis(50));
+    client.write_all(b"x").unwrap();
     until_input_ends();
 }
 
@@ -194,6 +213,17 @@ fn who_only_yields_is_told_after_a_while() {
     if cfg!(target_arch = "x86_64") {
         assert!(text.contains("'spinner' is in it::rounds::until_set"), "{text}");
     }
+}
+
+#[test]
+fn who_has_waited_for_a_descriptor_before_goes_round() {
+    if !SEES_WORKERS {
+        return;
+    }
+    let limit = [("RADDLE_LIVELOCK", "1s")];
+    let text = said_until_with("reads_and_yields_for_ever", &limit, "RADDLE_LIVELOCK=off");
+    let first = text.lines().find(|line| line.starts_with("raddle: going round: for ")).expect(&text);
+    assert!(first.contains("process 'spinner' (#"), "{text}");
 }
 
 #[test]

@@ -214,7 +214,7 @@ fn what_is_readable_is_read_behind_a_short_read() {
 /// What tokio's trait reads comes behind what is filled, and no more of the room than that is taken for initialised.
 #[cfg(feature = "tokio")]
 #[test]
-fn the_trait_of_tokio_fills_what_is_not_filled() {
+fn the_traits_of_tokio_fill_what_is_not_filled() {
     use raddle_net::net::unix::UnixStream;
     use std::io::Write;
     use std::mem::MaybeUninit;
@@ -239,5 +239,45 @@ fn the_trait_of_tokio_fills_what_is_not_filled() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         read(one, listener.accept().unwrap().0);
+    });
+}
+
+/// The traits of `futures-io`: read, write, and a close that is the end to the peer.
+#[cfg(feature = "futures-io")]
+#[test]
+fn the_traits_of_futures_io_read_write_and_close() {
+    use futures_io::{AsyncRead, AsyncWrite};
+    use raddle_net::net::unix::UnixStream;
+    use std::pin::Pin;
+
+    async fn read(stream: &mut (impl AsyncRead + Unpin), bytes: &mut [u8]) -> usize {
+        poll_fn(|context| Pin::new(&mut *stream).poll_read(context, bytes)).await.unwrap()
+    }
+
+    async fn talk(
+        mut one: impl AsyncRead + AsyncWrite + Unpin,
+        mut other: impl AsyncRead + AsyncWrite + Unpin,
+    ) {
+        let mut bytes = [0; 8];
+        let written = poll_fn(|context| Pin::new(&mut one).poll_write(context, b"abc")).await;
+        assert_eq!(written.unwrap(), 3);
+        poll_fn(|context| Pin::new(&mut one).poll_flush(context)).await.unwrap();
+        let count = read(&mut other, &mut bytes).await;
+        assert_eq!(&bytes[..count], b"abc");
+        poll_fn(|context| Pin::new(&mut one).poll_close(context)).await.unwrap();
+        assert_eq!(read(&mut other, &mut bytes).await, 0);
+        let written = poll_fn(|context| Pin::new(&mut other).poll_write(context, b"d")).await;
+        assert_eq!(written.unwrap(), 1);
+        let count = read(&mut one, &mut bytes).await;
+        assert_eq!(&bytes[..count], b"d");
+    }
+
+    everywhere(|| {
+        let (one, other) = UnixStream::pair().unwrap();
+        task::block_on(talk(one, other));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let other = listener.accept().unwrap().0;
+        task::block_on(talk(one, other));
     });
 }

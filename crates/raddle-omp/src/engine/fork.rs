@@ -62,6 +62,19 @@ fn team_for(member: &'static Member, count: u32) -> &'static Team {
     team
 }
 
+/// The caller's teams end, and its next region has new threads.
+pub(crate) fn forget_teams(member: &'static Member) {
+    let busy = |team: &&'static Team| team.is_busy.get();
+    let (kept, idle): (Vec<_>, Vec<_>) = member.hot.take().into_iter().partition(busy);
+    member.hot.replace(kept);
+    // A larger team at a level has had the members of the smaller one before it.
+    idle.iter().flat_map(|team| &team.members).filter(|other| !std::ptr::eq(**other, member)).for_each(
+        |other| {
+            other.end();
+        },
+    );
+}
+
 /// The caller begins a region, and is its first member.
 pub(crate) fn begin(work: RegionWork, wanted: u32, preset: Preset) -> &'static Team {
     let count = count_for(me(), wanted);

@@ -2,13 +2,14 @@
 //! May use: `wait`, `libc`.
 //! Never: being freed; others poke it late.
 
+use crate::engine::here;
 use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
 use crate::wait::WakeWord;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr::{from_ref, null, with_exposed_provenance};
+use std::ptr::{from_ref, null, null_mut, with_exposed_provenance};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -49,6 +50,8 @@ pub(crate) struct Member {
     pub(crate) task: Cell<*const Task>,
     /// What its team's round waits for on its account, beside its arrival: it begins so many tasks, or has ended them.
     pub(crate) credit: Cell<u32>,
+    /// A task that counts so many children more than it has, on this member's account.
+    pub(crate) kin: Cell<(*const Task, u32)>,
     /// Memory for its tasks.
     pub(crate) blocks: BlockStore,
     /// The teams that it is master of, one at each level.
@@ -68,10 +71,6 @@ pub(crate) struct Member {
     pub(crate) privates: RefCell<HashMap<usize, usize>>,
 }
 
-thread_local! {
-    static HERE: Cell<*const Member> = const { Cell::new(null()) };
-}
-
 static NUMBERS: AtomicI32 = AtomicI32::new(0);
 
 impl Member {
@@ -88,6 +87,7 @@ impl Member {
             tid: Cell::new(0),
             task: Cell::new(null()),
             credit: Cell::new(0),
+            kin: Cell::new((null(), 0)),
             blocks: BlockStore::new(),
             hot: RefCell::new(Vec::new()),
             pushed: Cell::new(0),
@@ -105,6 +105,13 @@ impl Member {
     pub(crate) fn team(&self) -> &'static Team {
         // SAFETY: teams are never freed, and a member that runs has one.
         unsafe { &*self.team.get() }
+    }
+
+    /// By the master of its team, between regions: its thread ends.
+    pub(crate) fn end(&self) {
+        self.next_team.store(null_mut(), Ordering::Relaxed);
+        self.job.fetch_add(1, Ordering::Release); // pairs with the acquire in `start::serve`
+        self.event.poke();
     }
 
     /// Which team of a league it is in, of how many: what its master is in.
@@ -132,7 +139,7 @@ impl Member {
 /// Who calls.
 #[inline]
 pub(crate) fn me() -> &'static Member {
-    let here = HERE.get();
+    let here = here::load();
     if here.is_null() {
         return root();
     }
@@ -142,7 +149,7 @@ pub(crate) fn me() -> &'static Member {
 
 /// Whether the caller has had to do with OpenMP yet.
 pub(crate) fn become_here(member: &'static Member) {
-    HERE.set(member);
+    here::store(member);
 }
 
 /// A thread of the program's that comes for the first time.
@@ -181,7 +188,7 @@ impl Drop for Leaves {
 fn leave(member: *const Member) {
     // SAFETY: null, or a member; those are never freed.
     if unsafe { member.as_ref() }.is_some_and(|member| member.team().level == 0) {
-        HERE.set(null());
+        here::store(null());
         LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(member.expose_provenance());
     }
 }

@@ -7,6 +7,7 @@
 
 pub(crate) mod depend;
 pub(crate) mod fork;
+mod here;
 pub(crate) mod member;
 pub(crate) mod queue;
 pub(crate) mod reduction;

@@ -1,8 +1,20 @@
 //! Owns: `Queues`: the tasks of a team that can run, one queue for each member, and one for those with priorities.
-//! May use: `wait`.
+//! May use: `icv`, `wait`.
 //! Never: a wait while a queue is locked.
 //!
 //! A queue is short and its lock is held for nanoseconds. The owner takes the youngest, others the oldest.
+//!
+//! # Whoever sleeps is told
+//! `Sleepers` counts the queues that hold a task; it changes under a queue's lock, when that becomes filled or empty. A
+//! task that comes to others changes nothing that its member and its team share, but for the queue itself.
+//!
+//! - Who would take *any* task counts itself as asleep, and sleeps if no queue is filled. Say it has seen none, and a
+//!   task comes to a queue. The addition by which that queue was filled is later than the look, and so than the count;
+//!   the lock orders it before the coming. So whoever brings the task reads a word that tells of the sleeper.
+//! - Who would take what descends from it, alone, counts itself first, and then looks into all queues, under their
+//!   locks. What comes to a queue later is brought by one who had the lock later, and so reads the count.
+//!
+//! Both are models in `model`.
 
 use crate::engine::task::Task;
 use crate::wait::{Sleepers, breathe};
@@ -11,7 +23,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// So many wait in one queue: then who makes a task runs it at once.
+/// So many wait in one queue: then who makes a task runs it at once, unless `KMP_ENABLE_TASK_THROTTLING=0`.
 pub(crate) const FULL: usize = 256;
 
 #[repr(align(64))]
@@ -19,6 +31,8 @@ struct Queue {
     is_locked: AtomicBool,
     /// How many there were when it was locked last; for who only wants to guess.
     length: AtomicU32,
+    /// Changes whenever a task comes.
+    arrivals: AtomicU32,
     tasks: UnsafeCell<VecDeque<ReadyTask>>,
 }
 
@@ -30,86 +44,122 @@ pub(crate) struct Queues {
     each: Vec<Queue>,
     urgent: Queue,
     pub(crate) sleepers: Sleepers,
-    urgents: AtomicU32,
 }
 
 /// The right to a queue's tasks.
-struct LockedQueue<'q>(&'q Queue);
+struct LockedQueue<'q> {
+    queue: &'q Queue,
+    sleepers: &'q Sleepers,
+    was_filled: bool,
+}
 
 impl Deref for LockedQueue<'_> {
     type Target = VecDeque<ReadyTask>;
 
     fn deref(&self) -> &VecDeque<ReadyTask> {
         // SAFETY: the lock is held.
-        unsafe { &*self.0.tasks.get() }
+        unsafe { &*self.queue.tasks.get() }
     }
 }
 
 impl DerefMut for LockedQueue<'_> {
     fn deref_mut(&mut self) -> &mut VecDeque<ReadyTask> {
         // SAFETY: the lock is held.
-        unsafe { &mut *self.0.tasks.get() }
+        unsafe { &mut *self.queue.tasks.get() }
     }
 }
 
 impl Drop for LockedQueue<'_> {
     fn drop(&mut self) {
-        self.0.length.store(self.len() as u32, Ordering::Relaxed);
-        self.0.is_locked.store(false, Ordering::Release); // pairs with the acquire in `locked`
+        let length = self.len() as u32;
+        match (self.was_filled, length > 0) {
+            (false, true) => self.sleepers.fill(),
+            (true, false) => self.sleepers.drain(),
+            _ => {}
+        }
+        self.queue.length.store(length, Ordering::Relaxed);
+        self.queue.is_locked.store(false, Ordering::Release); // pairs with the acquire in `locked`
     }
 }
 
-/// Whoever has it gives it back without leaving its worker.
-fn locked(queue: &Queue) -> LockedQueue<'_> {
-    let mut times = 0;
-    // pairs with the release in `drop`
-    while queue.is_locked.swap(true, Ordering::Acquire) {
-        while queue.is_locked.load(Ordering::Relaxed) {
-            breathe(&mut times);
+impl LockedQueue<'_> {
+    /// One has come; under the lock.
+    fn note_arrival(&self) {
+        let arrivals = &self.queue.arrivals;
+        arrivals.store(arrivals.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+impl Queue {
+    fn new() -> Queue {
+        Queue {
+            is_locked: AtomicBool::new(false),
+            length: AtomicU32::new(0),
+            arrivals: AtomicU32::new(0),
+            tasks: UnsafeCell::default(),
         }
     }
-    LockedQueue(queue)
+
+    fn guess(&self) -> usize {
+        self.length.load(Ordering::Relaxed) as usize
+    }
 }
 
 impl Queues {
     pub(crate) fn new(count: usize) -> Queues {
-        let queue = || Queue {
-            is_locked: AtomicBool::new(false),
-            length: AtomicU32::new(0),
-            tasks: UnsafeCell::default(),
-        };
         Queues {
-            each: (0..count).map(|_| queue()).collect(),
-            urgent: queue(),
+            each: (0..count).map(|_| Queue::new()).collect(),
+            urgent: Queue::new(),
             sleepers: Sleepers::new(),
-            urgents: AtomicU32::new(0),
         }
+    }
+
+    /// Whoever has it gives it back without leaving its worker.
+    fn locked<'q>(&'q self, queue: &'q Queue) -> LockedQueue<'q> {
+        let mut times = 0;
+        // pairs with the release in `drop`
+        while queue.is_locked.swap(true, Ordering::Acquire) {
+            while queue.is_locked.load(Ordering::Relaxed) {
+                breathe(&mut times);
+            }
+        }
+        let mut locked = LockedQueue { queue, sleepers: &self.sleepers, was_filled: false };
+        locked.was_filled = !locked.is_empty();
+        locked
     }
 
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
-        self.sleepers.waiting() > 0
+        self.sleepers.has_tasks()
     }
 
     /// Whether there is so much to do that one more is not worth a queue.
+    #[inline]
     pub(crate) fn is_full(&self, tid: u32) -> bool {
-        self.each[tid as usize].length.load(Ordering::Relaxed) as usize >= FULL
+        self.each[tid as usize].guess() >= FULL && crate::icv::settings().is_throttled
+    }
+
+    /// Changes whenever a task comes; for who spins, and looks again.
+    pub(crate) fn arrivals(&self) -> u32 {
+        let all = self.each.iter().chain([&self.urgent]);
+        all.fold(0, |sum, queue| sum.wrapping_add(queue.arrivals.load(Ordering::Relaxed)))
     }
 
     /// True if anybody of the team sleeps.
     pub(crate) fn push(&self, tid: u32, task: ReadyTask, priority: i32) -> bool {
-        if priority <= 0 {
-            let mut tasks = locked(&self.each[tid as usize]);
+        let is_urgent = priority > 0;
+        let mut tasks = self.locked(if is_urgent { &self.urgent } else { &self.each[tid as usize] });
+        if is_urgent {
+            // The most urgent stand first, equal ones in the order of their coming.
+            let at = tasks.iter().position(|other| task_of(other).priority.get() < priority);
+            let at = at.unwrap_or(tasks.len());
+            tasks.insert(at, task);
+        } else {
             tasks.push_back(task);
-            return self.sleepers.came(1);
         }
-        let mut tasks = locked(&self.urgent);
-        // The most urgent stand first, equal ones in the order of their coming.
-        let at =
-            tasks.iter().position(|other| task_of(other).priority.get() < priority).unwrap_or(tasks.len());
-        tasks.insert(at, task);
-        self.urgents.fetch_add(1, Ordering::Relaxed);
-        self.sleepers.came(1)
+        tasks.note_arrival();
+        drop(tasks);
+        self.sleepers.has_any()
     }
 
     /// One that `fits`: the most urgent, else the youngest of one's own, else the oldest of another's. Looks at so many
@@ -118,22 +168,26 @@ impl Queues {
         if !self.has_some() {
             return None;
         }
-        if self.urgents.load(Ordering::Relaxed) > 0
+        if self.urgent.guess() > 0
             && let Some(task) = self.first_of(&self.urgent, reach, &fits)
         {
-            self.urgents.fetch_sub(1, Ordering::Relaxed);
             return Some(task);
         }
         let own = &self.each[tid as usize];
-        let mut tasks = locked(own);
+        let mut tasks = self.locked(own);
         if let Some(back) = tasks.iter().rev().take(reach).position(|task| fits(task_of(task))) {
-            self.sleepers.went();
             let at = tasks.len() - 1 - back;
             return tasks.remove(at);
         }
         drop(tasks);
         let count = self.each.len();
         (1..count).find_map(|step| self.first_of(&self.each[(tid as usize + step) % count], reach, &fits))
+    }
+
+    /// Whether there is one that `fits`: looks at all, under their locks.
+    pub(crate) fn has_one(&self, fits: impl Fn(&Task) -> bool) -> bool {
+        let mut all = self.each.iter().chain([&self.urgent]);
+        all.any(|queue| self.locked(queue).iter().any(|task| fits(task_of(task))))
     }
 
     /// Takes some of another's, the oldest, and has the others in one's own queue. What is moved `sleeps` is told of if
@@ -149,45 +203,51 @@ impl Queues {
         if let Some(task) = self.take_own(own, &is_mine) {
             return Some(task);
         }
-        let first = self.take(tid, 1, |_| is_mine())?;
+        if self.urgent.guess() > 0 {
+            return self.take(tid, 1, |_| is_mine());
+        }
         let count = self.each.len();
-        if self.sleepers.waiting() <= 8 {
-            return Some(first);
-        }
         let others = (1..count).map(|step| &self.each[(own + step) % count]);
-        let some: Option<Vec<ReadyTask>> = others.into_iter().find_map(|other| {
-            let mut tasks = locked(other);
+        // At last at one's own, to which others may bring what they let go on.
+        for other in others.chain([&self.each[own]]).filter(|other| other.guess() > 0) {
+            let mut tasks = self.locked(other);
+            if tasks.is_empty() || !is_mine() {
+                continue;
+            }
+            let first = tasks.pop_front();
+            let half = MOST.min(tasks.len().div_ceil(2));
             // The region is still this one, since the first is not over.
-            let half = MOST.min(tasks.len() / 2);
-            (tasks.len() > 8).then(|| tasks.drain(..half).collect())
-        });
-        let Some(some) = some else { return Some(first) };
-        let mut tasks = locked(&self.each[own]);
-        tasks.extend(some);
-        if self.sleepers.came(0) {
-            tasks.iter().for_each(|task| sleeps(task_of(task)));
+            let some: Vec<ReadyTask> = tasks.drain(..half).collect();
+            drop(tasks);
+            if !some.is_empty() {
+                let mut tasks = self.locked(&self.each[own]);
+                tasks.extend(some);
+                tasks.note_arrival();
+                if self.sleepers.has_any() {
+                    tasks.iter().for_each(|task| sleeps(task_of(task)));
+                }
+            }
+            return first;
         }
-        Some(first)
+        None
     }
 
     /// The youngest of one's own, if nothing is urgent.
     #[inline]
     fn take_own(&self, own: usize, is_mine: &impl Fn() -> bool) -> Option<ReadyTask> {
-        if !self.has_some() || self.urgents.load(Ordering::Relaxed) > 0 {
+        if self.each[own].guess() == 0 || self.urgent.guess() > 0 {
             return None;
         }
-        let mut tasks = locked(&self.each[own]);
+        let mut tasks = self.locked(&self.each[own]);
         if tasks.is_empty() || !is_mine() {
             return None;
         }
-        self.sleepers.went();
         tasks.pop_back()
     }
 
     fn first_of(&self, queue: &Queue, reach: usize, fits: &impl Fn(&Task) -> bool) -> Option<ReadyTask> {
-        let mut tasks = locked(queue);
+        let mut tasks = self.locked(queue);
         let at = tasks.iter().take(reach).position(|task| fits(task_of(task)))?;
-        self.sleepers.went();
         tasks.remove(at)
     }
 }

@@ -44,6 +44,16 @@ impl Plan {
         Plan::new(bounds, icv.schedule, icv.chunk.into())
     }
 
+    /// The same, by vectors of so many iterations: chunks are multiples of them.
+    pub(crate) fn in_units(self, unit: i64, threads: u32) -> Plan {
+        let unit = u64::try_from(unit).unwrap_or(1).max(1);
+        let chunk = match self.chunk {
+            0 => self.trip.div_ceil(threads.into()).next_multiple_of(unit),
+            chunk => chunk.saturating_mul(unit),
+        };
+        Plan { chunk, ..self }
+    }
+
     /// The value of the loop's variable at an iteration.
     pub(crate) fn value(&self, iteration: u64) -> u64 {
         self.first.wrapping_add(iteration.wrapping_mul(self.step))
@@ -207,7 +217,9 @@ fn dynamic(shared: &Shared, plan: &Plan) -> Option<(u64, u64)> {
 fn guided(shared: &Shared, plan: &Plan, threads: u32) -> Option<(u64, u64)> {
     let share = |from: u64| {
         let left = plan.trip - from;
-        (left / (2 * u64::from(threads))).max(plan.chunk).min(left)
+        let share = (left / (2 * u64::from(threads))).max(plan.chunk);
+        // In whole chunks, which may be vectors.
+        (share - share % plan.chunk).min(left)
     };
     take(shared, share, plan.trip)
 }

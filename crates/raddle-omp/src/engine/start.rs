@@ -1,5 +1,5 @@
 //! Owns: the threads of teams, their making and their main loop; the thread of the program's `main`; forks.
-//! May use: `abi`, `icv`, `report`, `wait`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `abi`, `icv`, `report`, `ticks`, `wait`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: the end of a thread: teams are kept.
 
 use crate::engine::member::{Member, become_here};
@@ -27,6 +27,7 @@ extern "C" fn in_child() {
 pub(crate) fn begin() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        crate::ticks::install();
         // SAFETY: the function may be called in any child.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         let _ = settings();
@@ -126,8 +127,9 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
         if member.job.load(Ordering::Acquire) != jobs {
             jobs = jobs.wrapping_add(1);
             // SAFETY: teams are never freed.
-            let team: &'static crate::engine::team::Team =
-                unsafe { &*member.next_team.load(Ordering::Relaxed) };
+            let team = unsafe { member.next_team.load(Ordering::Relaxed).as_ref() };
+            // None if its master has no more use for it.
+            let Some(team): Option<&'static crate::engine::team::Team> = team else { return null_mut() };
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
             crate::engine::fork::run(team, member);
@@ -211,6 +213,7 @@ unsafe extern "C-unwind" fn in_thread(number: c_int, words: *mut *mut u8, variab
     // SAFETY: its type.
     let main = unsafe { std::mem::transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed)) };
     let mut arguments = Arguments { main, number, words, variables };
+    crate::ticks::install();
     let builder = builder("main", main_stack_bytes());
     // SAFETY: the arguments stay until it is joined, below.
     match unsafe { builder.spawn(run_main, (&raw mut arguments).cast()) } {

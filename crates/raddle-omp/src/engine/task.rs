@@ -7,9 +7,11 @@
 //! barrier there is nothing that waits, and any task of the team will do.
 
 mod block;
+mod kin;
 mod wait;
 
 pub(crate) use block::BlockStore;
+pub(crate) use kin::settle;
 pub(crate) use wait::{Group, end_group, run_any, wait_for, wait_for_children};
 
 use crate::abi::CFunction;
@@ -205,7 +207,7 @@ impl Task {
     }
 
     pub(crate) fn has_no_children(&self) -> bool {
-        self.family.load(Ordering::Acquire) as u32 == 0 // pairs with the release in `over`
+        self.family.load(Ordering::Acquire) as u32 == 0 // pairs with the release in `kin`
     }
 
     /// Those who run it and what it descends from, in this region. The caller keeps it alive.
@@ -275,12 +277,12 @@ fn at<'t>(task: *const Task) -> &'t Task {
 pub(crate) fn announce(task: *const Task) {
     let task = at(task);
     task.is_announced.set(true);
-    let parent = at(task.parent.get());
-    parent.family.fetch_add(REFERENCE + CHILD, Ordering::Relaxed);
+    let member = me();
+    kin::one_more(member, at(task.parent.get()));
     if let Some(group) = task.group() {
         group.enter();
     }
-    task.team().one_more(me());
+    task.team().one_more(member);
 }
 
 /// Whether it was announced: then it is an untied task that gives itself back, to go on later where it stands.
@@ -368,13 +370,15 @@ pub(crate) fn submit(task: *const Task, uses: &[(usize, UseKind)], run_now: bool
 /// Runs one that was announced, here and now, and ends it.
 pub(crate) fn run(task: *const Task) {
     let member = me();
-    let before = member.task.replace(task);
     let this = at(task);
+    kin::settle_others(member, this.parent.get());
+    let before = member.task.replace(task);
     this.member.store(from_ref(member).cast_mut(), Ordering::Relaxed);
     let (loops, my_loop) = (member.loops.get(), member.my_loop.get());
     if !this.is_cancelled() {
         enter(this);
     }
+    kin::settle_own(member, this);
     member.loops.set(loops);
     member.my_loop.set(my_loop);
     member.task.set(before);
@@ -419,32 +423,21 @@ fn over(task: *const Task) {
     if let Some(group) = this.group() {
         group.leave();
     }
-    // The parent may be gone when it is told.
-    let runner = parent.member.load(Ordering::Relaxed);
+    let member = me();
     // pairs with the release of children that are freed
     let is_alone = this.family.load(Ordering::Acquire) == REFERENCE && this.layout.is_some();
-    let less = if is_alone {
+    if is_alone {
         free(task);
-        REFERENCE + CHILD
+    }
+    if is_alone && !is_awaited {
+        kin::one_less(member, parent);
     } else {
-        CHILD
-    };
-    // pairs with the acquire of who waits, and with itself: who frees it sees what all did
-    let before = parent.family.fetch_sub(less, Ordering::AcqRel);
-    // Whoever made it may wait for it alone, while others of its siblings are not over.
-    if before as u32 == 1 || is_awaited {
-        fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
-        // SAFETY: null, or a member; those are never freed.
-        if let Some(runner) = unsafe { runner.as_ref() } {
-            runner.event.poke_sleeper();
+        kin::leave(parent, is_alone, is_awaited);
+        if !is_alone {
+            drop_reference(task);
         }
     }
-    if !is_alone {
-        drop_reference(task);
-    } else if before - less < REFERENCE {
-        free_last(parent);
-    }
-    team.one_less(me());
+    team.one_less(member);
 }
 
 /// Gives back its memory. Nobody refers to it.
@@ -487,7 +480,9 @@ pub(crate) fn begin_included(task: *const Task) {
 
 /// Its end.
 pub(crate) fn end_included(task: *const Task) {
-    me().task.set(at(task).parent.get());
+    let member = me();
+    kin::settle_own(member, at(task));
+    member.task.set(at(task).parent.get());
     close(task);
 }
 

@@ -314,6 +314,7 @@ impl Team {
 
     /// By a member that has arrived, and has nothing to run: false if there is nothing to settle.
     pub(crate) fn settle(&'static self, member: &'static Member) -> bool {
+        crate::engine::task::settle(member);
         let credit = member.credit.take();
         if credit > 0 {
             self.less(credit, member);
@@ -384,6 +385,7 @@ impl Team {
                 member.event.wait(self.spin.get(), sleepers, || is_so() || self.queues.has_some());
             }
         }
+        crate::engine::task::settle(member);
     }
 
     /// A barrier of a region that may be cancelled, which ends it: true then. Its arrivals are counted apart: whoever

@@ -20,12 +20,39 @@ extern "C-unwind" fn GOMP_target(
     _: *mut usize,
     _: *mut u8,
 ) {
-    on_host(function, host);
+    on_host(function, host, 0);
 }
 
 /// A region of the device's, which is the host: nothing of the outer region is seen in it.
-fn on_host(function: CFunction, data: *mut u8) {
-    crate::engine::fork::as_root(crate::icv::settings().first, || crate::abi::call(function, data));
+fn on_host(function: CFunction, data: *mut u8, limit: u32) {
+    crate::engine::fork::as_root(crate::icv::settings().first, || {
+        limit_threads(limit);
+        crate::abi::call(function, data);
+    });
+}
+
+/// How many threads a region may have, by what gcc lists for devices: words of a kind and a value, up to one that is
+/// zero. 0 if it says nothing of that.
+fn limit_of(arguments: At<usize>) -> u32 {
+    const KIND: usize = 0xff << 8;
+    const LIMIT: usize = 2 << 8;
+    const VALUE_FOLLOWS: usize = 1 << 7;
+    if arguments.is_null() {
+        return 0;
+    }
+    let mut at = 0;
+    loop {
+        let word = arguments.at(at).get();
+        if word == 0 {
+            return 0;
+        }
+        let follows = word & VALUE_FOLLOWS != 0;
+        if word & KIND == LIMIT {
+            let value = if follows { arguments.at(at + 1).get() } else { word >> 16 };
+            return u32::try_from(value).unwrap_or(0);
+        }
+        at += 1 + usize::from(follows);
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -38,7 +65,7 @@ extern "C-unwind" fn GOMP_target_ext(
     kinds: At<u16>,
     flags: u32,
     depend: At<usize>,
-    _: *mut u8,
+    arguments: At<usize>,
 ) {
     const HAS_DEPEND: u32 = 1 << 1;
     let _ = flags & HAS_DEPEND;
@@ -60,7 +87,7 @@ extern "C-unwind" fn GOMP_target_ext(
             copies.push(copy);
         }
     }
-    on_host(function, host.pointer().cast());
+    on_host(function, host.pointer().cast(), limit_of(arguments));
     copies.into_iter().for_each(reduction::free);
 }
 

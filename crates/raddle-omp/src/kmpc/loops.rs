@@ -53,7 +53,8 @@ fn kind(schedule: i32) -> i32 {
     let plain = schedule & !(1 << 29) & !(1 << 30);
     match plain {
         160..=191 => plain - 160 + 32,
-        64..=95 => plain - 64 + 32,
+        // Of a loop with `ordered`; what comes behind them shares out teams.
+        64..=72 => plain - 64 + 32,
         192..=223 => plain - 192 + 32,
         plain => plain,
     }
@@ -229,6 +230,8 @@ fn begin(schedule: i32, bounds: (u64, u64, u64), chunk: i64) {
     let member = me();
     let plan = match kind(schedule) {
         37 => Plan::by_runtime(bounds, member),
+        // Of a loop with `simd`: its chunks are so many vectors of this length.
+        47 => Plan::by_runtime(bounds, member).in_units(chunk, member.team().threads()),
         35 | 43 => Plan::new(bounds, DYNAMIC, chunk),
         36 | 39 | 42 | 46 => Plan::new(bounds, GUIDED, chunk),
         // Stealing: the same iterations, in another order.

@@ -115,7 +115,47 @@ static void ends(void) {
     CHECK(at_end == 80);
 }
 
+/* Each iteration is one team's, whoever compiles it. */
+static void leagues(void) {
+    enum { ALL = 100 };
+    int times[ALL] = {0}, teams = 0;
+#pragma omp teams distribute num_teams(4)
+    for (int at = 0; at < ALL; at++) {
+        if (omp_get_team_num() == 0) teams = omp_get_num_teams();
+#pragma omp atomic
+        times[at]++;
+    }
+    CHECK(teams >= 1 && teams <= 4);
+#pragma omp target teams distribute parallel for num_teams(4) map(tofrom : times)
+    for (int at = 0; at < ALL; at++) {
+#pragma omp atomic
+        times[at]++;
+    }
+    for (int at = 0; at < ALL; at++) CHECK(times[at] == 2);
+    omp_set_num_teams(7);
+    CHECK(omp_get_max_teams() == 7);
+}
+
+static int own = 128;
+#pragma omp threadprivate(own)
+
+/* What is threadprivate begins again in the threads that come after a pause, but in this one. */
+static void pauses(void) {
+    for (int round = 0; round < 20; round++) {
+#pragma omp parallel num_threads(4)
+        {
+            CHECK(omp_get_thread_num() == 0 || own == 128);
+            own = omp_get_thread_num() + 1000;
+        }
+#pragma omp parallel num_threads(4)
+        CHECK(own == omp_get_thread_num() + 1000);
+        CHECK(omp_pause_resource_all(omp_pause_soft) == 0);
+    }
+}
+
 int main(void) {
+    leagues();
+    pauses();
     locks();
     forks();
     ends();

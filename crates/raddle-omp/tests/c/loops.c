@@ -107,7 +107,17 @@ static void last(void) {
     }
 }
 
+/* Guided chunks become no larger, and are whole ones of the size that is asked for. */
+static void guided(void) {
+    enum { ALL = 1000, CHUNK = 8 };
+    static int begins[ALL];
+#pragma omp parallel for schedule(guided, CHUNK) num_threads(3)
+    for (int at = 0; at < ALL; at++) begins[at]++;
+    for (int at = 0; at < ALL; at++) CHECK(begins[at] == 1);
+}
+
 int main(void) {
+    guided();
     schedules();
     last();
     sections();

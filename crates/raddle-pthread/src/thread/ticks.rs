@@ -1,97 +1,22 @@
-//! Owns: where a thread of the program may be taken off its worker by a signal, and that this is done.
-//! May use: `report`, `libc`, `raddle-core`.
-//! Never: a list read in a handler that changes: what must not be interrupted was loaded before `main`.
-//!
-//! A thread may leave its worker at any instruction of the program's: of its file, of its libraries, of what it has
-//! compiled itself. Not in this library, and not in what this one calls: the C library, whose locks know nothing of
-//! workers, the loader, the unwinder, the kernel's page of clocks, and the library of the allocator, if that is another
-//! one. These are loaded before the program begins and stay where they are.
-//!
-//! If the program itself has an allocator by the names of the C library's, one cannot tell by the address whether the
-//! program calls it or the runtime: then nobody is taken off.
+//! Owns: that a thread of the program may be taken off its worker by a signal, and by which one.
+//! May use: `report`, `raddle-core`, `raddle-hang`.
+//! Never: anybody taken off in a program whose allocator cannot be told from the program.
 
 use crate::report;
 use crate::thread::{handlers, signals};
 use raddle_core::door::tick::Interruption;
-use std::ffi::{c_int, c_void};
-use std::ops::Range;
-use std::sync::OnceLock;
-
-/// The code in which nobody is interrupted.
-static CLOSED: OnceLock<Vec<Range<usize>>> = OnceLock::new();
-
-fn may_leave(address: usize) -> bool {
-    CLOSED.get().is_some_and(|closed| !closed.iter().any(|range| range.contains(&address)))
-}
-
-/// What is asked of the list of loaded files: for the code of those in which one of these addresses lies.
-struct AskedFiles {
-    addresses: Vec<usize>,
-    code: Vec<Range<usize>>,
-    /// Whether the last address lies in the program's file, which comes first in the list.
-    last_is_programs: bool,
-    files: usize,
-}
-
-unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, asked: *mut c_void) -> c_int {
-    // SAFETY: the caller's, for this call.
-    let asked = unsafe { &mut *asked.cast::<AskedFiles>() };
-    // SAFETY: the C library's, for this call.
-    let info = unsafe { info.read() };
-    // SAFETY: the file's headers, as many as that says.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let loaded = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-    let range = |header: &libc::Elf64_Phdr| {
-        let begin = (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
-        begin..begin.wrapping_add(header.p_memsz as usize)
-    };
-    let holds = |address: &usize| loaded().any(|header| range(header).contains(address));
-    if asked.addresses.iter().any(holds) {
-        let code = loaded().filter(|header| header.p_flags & libc::PF_X != 0).map(range);
-        asked.code.extend(code);
-    }
-    if asked.files == 0 {
-        asked.last_is_programs = asked.addresses.last().is_some_and(holds);
-    }
-    asked.files += 1;
-    0
-}
-
-unsafe extern "C" {
-    fn gnu_get_libc_version() -> *const libc::c_char;
-    fn __tls_get_addr(index: *mut c_void) -> *mut c_void;
-    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
-}
-
-fn closed_code() -> AskedFiles {
-    // SAFETY: a name, looked up among all that is loaded: whose allocator it is.
-    let allocator = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr()) };
-    // SAFETY: no preconditions.
-    let clocks = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) };
-    let addresses = vec![
-        may_leave as *const () as usize,
-        gnu_get_libc_version as *const () as usize,
-        __tls_get_addr as *const () as usize,
-        _Unwind_GetCFA as *const () as usize,
-        clocks as usize,
-        allocator.addr(),
-    ];
-    let mut asked = AskedFiles { addresses, code: Vec::new(), last_is_programs: false, files: 0 };
-    // SAFETY: the function keeps to the interface.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut asked).cast()) };
-    asked
-}
+use raddle_hang::ClosedCode;
 
 /// Before the runtime begins. `LIBRADDLE_TICKS=off` takes nobody off.
 pub(crate) fn install() {
     let is_off = std::env::var_os("LIBRADDLE_TICKS").is_some_and(|text| text == "off");
-    let asked = closed_code();
-    if asked.last_is_programs && !is_off {
+    let ClosedCode { has_own_allocator } = ClosedCode::close();
+    if has_own_allocator && !is_off {
         report::once("the program has its own allocator: nobody is taken off a worker");
     }
-    let tick = (!is_off && !asked.last_is_programs).then_some(signals::TICK);
-    let _first = CLOSED.set(asked.code);
+    let tick = (!is_off && !has_own_allocator).then_some(signals::TICK);
     let waits_for_signals = signals::are_waited_for;
+    let may_leave = ClosedCode::is_open;
     Interruption { tick, stop: signals::STOP, may_leave, arrives: handlers::at_tick, waits_for_signals }
         .install();
 }

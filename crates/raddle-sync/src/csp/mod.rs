@@ -55,8 +55,9 @@
 //! ```
 //!
 //! In this module read in this order: `meet` (how two ends meet in a channel's word), `chan` (its typed ends),
-//! `alternate` (waiting for the first of several), `alt`, `alternation` and `macros` (its typed faces), `par`,
-//! `barrier`, `shared`, `late` (who waits in those two with a deadline), `in_select` (a message of the compiler).
+//! `alternate` (waiting for the first of several), `alt`, `alternation` and `macros` (its typed faces), `par` and
+//! `share`, `barrier`, `shared`, `late` (who waits in those two with a deadline), `in_select` (a message of the
+//! compiler).
 
 mod alt;
 mod alternate;
@@ -68,6 +69,7 @@ mod late;
 mod macros;
 mod meet;
 mod par;
+mod share;
 mod shared;
 mod value;
 

@@ -10,8 +10,10 @@
 //! bodies one after the other; only when a body waits, so that its runner cannot go on, does the next process start: a
 //! runner whose first act is to spawn a successor, which waits behind all else for just that case. An idle worker that
 //! takes such a successor takes half of what is left of the range with it. So indices whose bodies never wait cost a
-//! counter's step each, and those that wait for each other cost a process each, and all of them can run.
+//! counter's step each, and those that wait for each other cost a process each, and all of them can run. Where two
+//! workers are slower than one, the half goes back: `share`.
 
+use super::share::{Half, Indices, Share};
 use raddle_core::message;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::make::Settings;
@@ -20,7 +22,7 @@ use raddle_core::region;
 use raddle_core::spawn;
 use raddle_core::wait::park;
 use raddle_core::worker::Worker;
-use raddle_protocol::prim::{AtomicU32, AtomicU64, Ordering};
+use raddle_protocol::prim::{AtomicU32, Ordering};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -86,9 +88,12 @@ pub fn par_for<F: Fn(usize) + Sync>(range: Range<usize>, body: F) {
     let length = range.end.saturating_sub(range.start);
     // A range is two halves of one word.
     let length = u32::try_from(length).expect("par_for runs at most 2^32 - 1 bodies");
-    let all = Replicated { start: range.start, body, panic: Mutex::new(None), runners: ScopeData::open() };
+    let indices = Arc::new(Indices::new((0, length), here()));
+    let share = Share::new(indices.clone(), now_ns());
+    let all =
+        Replicated { start: range.start, body, share, panic: Mutex::new(None), runners: ScopeData::open() };
     // It could panic only if the runtime refuses a runner, and must wait for the others even then.
-    let ours = catch_unwind(AssertUnwindSafe(|| all.run(Arc::new(Indices::new(0, length)), (here(), 0))));
+    let ours = catch_unwind(AssertUnwindSafe(|| all.run(indices, None)));
     all.runners.wait(Location::caller());
     ours.unwrap_or_else(|refused| resume_unwind(refused));
     let has_lost_bodies = all.runners.has_panicked();
@@ -104,13 +109,19 @@ fn here() -> Option<usize> {
     Worker::with_current(|worker| worker.index)
 }
 
-/// Indices that nobody has taken yet.
-struct Indices {
-    /// The next in the upper half, the end in the lower.
-    word: AtomicU64,
-    /// How many runners take from them.
-    runners: AtomicU32,
+/// The worker that runs the caller, and what counts who has run there; none on an OS thread.
+#[inline]
+fn seen() -> Option<(usize, u32)> {
+    Worker::with_current(|worker| (worker.index, worker.dispatch_count()))
 }
+
+/// What the worker's clock says; 0 on an OS thread, where a loop is shared without a question.
+fn now_ns() -> u64 {
+    Worker::with_current(Worker::now_ns).unwrap_or(0)
+}
+
+/// So often a runner of a half asks whether that pays.
+const ASKS: u32 = 64;
 
 /// A runner takes from these indices while this lives.
 struct AtWork<'a>(&'a AtomicU32);
@@ -128,85 +139,65 @@ impl Drop for AtWork<'_> {
     }
 }
 
-impl Indices {
-    fn new(next: u32, end: u32) -> Self {
-        Indices { word: AtomicU64::new(word(next, end)), runners: AtomicU32::new(0) }
-    }
-
-    // Relaxed throughout: the word is all that its users share; the bodies' data comes with the processes.
-
-    /// What is left, as `(next, end)`.
-    fn left(&self) -> (u32, u32) {
-        parts(self.word.load(Ordering::Relaxed))
-    }
-
-    fn take(&self) -> Option<u32> {
-        let step = |before| matches!(parts(before), (next, end) if next < end).then_some(before + (1 << 32));
-        let before = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).ok()?;
-        Some(parts(before).0)
-    }
-
-    /// Takes the upper half of what is left, and at least one.
-    fn split(&self) -> Option<Indices> {
-        let middle = |next, end| next + (end - next) / 2;
-        let halve = |before| match parts(before) {
-            (next, end) if next < end => Some(word(next, middle(next, end))),
-            _ => None,
-        };
-        let before = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, halve).ok()?;
-        let (next, end) = parts(before);
-        Some(Indices::new(middle(next, end), end))
-    }
-
-    /// Whether, since `next` was the next, each runner has taken one, or as many have been taken: they get on, and do
-    /// not wait.
-    fn get_on_since(&self, next: u32) -> bool {
-        let taken = self.left().0 - next;
-        taken > 0 && taken >= self.runners.load(Ordering::Relaxed)
-    }
-}
-
-fn word(next: u32, end: u32) -> u64 {
-    u64::from(next) << 32 | u64::from(end)
-}
-
-fn parts(word: u64) -> (u32, u32) {
-    ((word >> 32) as u32, word as u32)
-}
-
 /// What all runners of one `par_for` share.
 struct Replicated<F> {
     start: usize,
     body: F,
+    share: Share,
     /// The first panic of a body.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     runners: ScopeData,
 }
 
 impl<F: Fn(usize) + Sync> Replicated<F> {
-    /// Runs bodies until none are left in `indices`, which belong to the worker `home`, and whose next was `next` when
-    /// this runner was spawned.
-    fn run(&self, indices: Arc<Indices>, (home, next): (Option<usize>, u32)) {
+    /// Runs bodies until none are left in `indices`, whose next was `next` when this runner was spawned; `None` if that
+    /// is who began the loop.
+    fn run(&self, indices: Arc<Indices>, next: Option<u32>) {
         let mut mine = indices;
-        let at = here();
+        let (at, home) = (here(), mine.home());
         if at != home {
-            if let Some(half) = mine.split() {
+            // What an OS thread has begun goes to the workers.
+            if home.is_some() && !self.may_take(&mine) {
+                return self.spawn_successor(mine, Settings::later_at(home));
+            }
+            if let Some(half) = mine.split(at) {
                 // Taken by another worker: half comes along, and the rest still needs somebody to start if its runner
                 // waits. There, not here: this worker would take from it again.
                 let rest = std::mem::replace(&mut mine, Arc::new(half));
-                self.spawn_successor(rest, home, Settings::later_at(home));
+                if home.is_some() {
+                    self.share.took(&mine, now_ns());
+                }
+                self.spawn_successor(rest, Settings::later_at(home));
             }
-        } else if mine.get_on_since(next) {
+        } else if next.is_some_and(|next| mine.get_on_since(next)) {
             // It begins since it has waited for long, but others are getting on. PERF: bench `granularity`, two
             // workers: else one more body is under way every half millisecond, and all of them end at once, on one
             // worker earlier than on the other.
-            return self.spawn_successor(mine, at, Settings::LATER);
+            return self.spawn_successor(mine, Settings::LATER);
         }
         let Some(mut index) = mine.take() else { return };
+        let (mut seen, mut home) = (seen(), mine.home());
         let _running = AtWork::begin(&mine.runners);
-        self.spawn_successor(mine.clone(), at, Settings::LATER);
+        self.spawn_successor(mine.clone(), Settings::LATER);
         loop {
             if !self.run_body(index) {
+                return;
+            }
+            let before = std::mem::replace(&mut seen, self::seen());
+            if before != seen {
+                mine.note_wait();
+                if let (at, Some((now, _))) = (before.map(|(at, _)| at), seen)
+                    && at != Some(now)
+                    && !self.share.is_dear()
+                {
+                    home = mine.follow(at, now);
+                }
+            }
+            if index.is_multiple_of(ASKS) && !self.share.pays(&mine, now_ns()) {
+                mine.give_back();
+            }
+            if mine.home() != home {
+                // The successor, which has not begun, takes the rest to where it belongs now.
                 return;
             }
             match mine.take() {
@@ -216,14 +207,28 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         }
     }
 
+    /// Whether who has come for a half of these may take it.
+    #[cold]
+    fn may_take(&self, indices: &Indices) -> bool {
+        // It is known soon, by a clock that goes.
+        for _ in 0..1000 {
+            match self.share.may_take(indices, now_ns()) {
+                Half::Taken => return true,
+                Half::Left => return false,
+                Half::Unknown => std::hint::spin_loop(),
+            }
+        }
+        true
+    }
+
     /// The next runner of the same indices, to start when this one waits, or when another worker has time.
-    fn spawn_successor(&self, indices: Arc<Indices>, home: Option<usize>, set: Settings) {
+    fn spawn_successor(&self, indices: Arc<Indices>, set: Settings) {
         let (next, end) = indices.left();
         if next >= end {
             return;
         }
         let entered = self.runners.enter();
-        let run = move || self.run(indices, (home, next));
+        let run = move || self.run(indices, Some(next));
         // SAFETY: `par_for` waits for all who have entered, and `self` lives until then.
         let runner = unsafe { spawn::spawn_with(set, &self.runners, run) };
         drop(message::started(runner));
@@ -254,27 +259,5 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         drop(kept);
         // Outside of the lock: its drop is the user's code, and may wait.
         drop(unwanted);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runners_get_on_if_each_has_taken_one() {
-        let indices = Indices::new(0, 100);
-        let _first = AtWork::begin(&indices.runners);
-        assert!(!indices.get_on_since(0));
-        indices.take();
-        assert!(indices.get_on_since(0) && !indices.get_on_since(1));
-        // A second one has taken its first: the first may wait.
-        let second = AtWork::begin(&indices.runners);
-        indices.take();
-        assert!(!indices.get_on_since(1));
-        indices.take();
-        assert!(indices.get_on_since(1));
-        drop(second);
-        assert!(indices.get_on_since(2));
     }
 }

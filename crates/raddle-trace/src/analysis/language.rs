@@ -102,6 +102,7 @@ impl fmt::Display for InLanguage<'_> {
             Advice::None
             | Advice::Split(..)
             | Advice::Time(_)
+            | Advice::Peer(_)
             | Advice::Coarser
             | Advice::Larger(..)
             | Advice::Elsewhere => advice.fmt(f),
@@ -128,6 +129,7 @@ mod tests {
             Advice::Split(text("stage"), 1000),
             Advice::MoreWork,
             Advice::Time(text("stage")),
+            Advice::Peer(text("stage")),
             Advice::Coarser,
             Advice::Larger(text("main"), 1000, 300),
             Advice::Elsewhere,

@@ -9,7 +9,7 @@
 //! storm if half of it was woken in vain. Nor does a trace tell who found something to do within that time; to wake a
 //! thread for so little is a loss, too.
 //!
-//! Only waits at condition variables and the like count ([`StopReason::Wait`]). Who is let out of a barrier or a join
+//! Only waits at condition variables and the like count ([`StopReason::Wait`]), or for one descriptor ([`StopReason::Descriptor`]). Who is let out of a barrier or a join
 //! may go on; who is woken at a channel has been given something.
 
 use super::labels;
@@ -176,7 +176,7 @@ impl Bursts {
 
     /// A thread stops to run.
     fn stop(&mut self, thread: u32, ns: u64, reason: StopReason, key: Key, site: u32) {
-        let waits = reason == StopReason::Wait && key != (0, 0);
+        let waits = matches!(reason, StopReason::Wait | StopReason::Descriptor) && key != (0, 0);
         if waits {
             self.waits.insert(thread, (key, site));
         }

@@ -512,25 +512,37 @@ fn small_pieces_are_told_also_beside_other_programs() {
     assert_eq!(verdict.cause(), "stealing: larger pieces", "{verdict}");
 }
 
-/// Two that sleep a millisecond each, and one that nobody has anything for.
-#[test]
-fn who_sleeps_until_a_time_comes_is_not_told_to_have_more_work() {
+/// Two that wait for a millisecond each, again and again, and one that nobody has anything for.
+fn two_that_wait(why: StopReason) -> Verdict {
     let mut script = Script::new(2, 4_060_000);
     script.name(1, "ticker 1").name(2, "ticker 2");
     for round in 0..4 {
         let ns = round * 1_000_000;
-        let before = if round == 0 { StopReason::None } else { StopReason::Sleep };
+        let before = if round == 0 { StopReason::None } else { why };
         for thread in [1, 2] {
             let begin = ns + u64::from(thread) * 10_000;
             script.wake(0, begin - 1_000, thread, 0).switch(0, begin, before, thread);
-            script.switch(0, begin + 10_000, StopReason::Sleep, 0);
+            script.switch(0, begin + 10_000, why, 0);
         }
         script.idle(0, ns + 30_000, ns + 1_009_000, IdleCause::Own);
     }
     script.idle(1, 0, 4_060_000, IdleCause::Stop);
-    let verdict = Analysis::of(&script.log()).verdict;
+    Analysis::of(&script.log()).verdict
+}
+
+#[test]
+fn who_sleeps_until_a_time_comes_is_not_told_to_have_more_work() {
+    let verdict = two_that_wait(StopReason::Sleep);
     assert_eq!(verdict.advice, Advice::Time("ticker".to_owned()), "{verdict}");
     assert_eq!(verdict.cause(), "starved: waits for time");
+}
+
+/// The same of those who wait for what their peers send.
+#[test]
+fn who_waits_for_descriptors_is_told_that_its_peers_take_long() {
+    let verdict = two_that_wait(StopReason::Descriptor);
+    assert_eq!(verdict.advice, Advice::Peer("ticker".to_owned()), "{verdict}");
+    assert_eq!(verdict.cause(), "starved: waits for peers");
 }
 
 /// Each item that ends wakes the one who counts them, on an idle worker, which comes late. Came it at once, the items

@@ -69,6 +69,8 @@ pub enum Advice {
     MoreWork,
     /// Members of this label sleep until a time comes, and nothing else is ready.
     Time(String),
+    /// Members of this label wait for what others send them, and nothing else is ready.
+    Peer(String),
     /// Steal less often: make the pieces larger.
     Coarser,
     /// The members of this label spawn so many threads, which run for so many nanoseconds each: make them larger.
@@ -131,6 +133,9 @@ impl fmt::Display for Advice {
             Advice::Time(label) => {
                 write!(f, "{label} sleep until a time comes, and nothing else is ready: it ends when they do")
             }
+            Advice::Peer(label) => {
+                write!(f, "{label} wait for descriptors, and nothing else is ready: it is their peers that take long")
+            }
             Advice::Coarser => f.write_str("make the pieces of work larger: stealing one costs more than it saves"),
             Advice::Larger(label, count, ns) => {
                 let each = crate::analysis::duration(*ns);
@@ -189,6 +194,7 @@ impl Verdict {
             Advice::Split(name, _) => format!("split {}", label(name)),
             Advice::MoreWork => "more work".to_owned(),
             Advice::Time(_) => "waits for time".to_owned(),
+            Advice::Peer(_) => "waits for peers".to_owned(),
             Advice::Coarser | Advice::Larger(..) => "larger pieces".to_owned(),
             Advice::FewerWorkers(_) => "fewer workers".to_owned(),
             Advice::Elsewhere => "end others".to_owned(),
@@ -596,7 +602,7 @@ fn is_most(part: u64, of: u64) -> bool {
     of > 0 && u128::from(part) * 4 >= u128::from(of) * 3
 }
 
-/// If workers idled together, for the most part, until a time came: who slept until then.
+/// If workers idled together, for the most part, until a time came, or until a peer did something: who waited for that.
 fn sleepers(log: &Log, workers: &[WorkerTime]) -> Option<Advice> {
     let slices = workers.iter().flat_map(|worker| &worker.slices);
     let mut last_stops: HashMap<u32, Vec<(u64, StopReason)>> = HashMap::new();
@@ -604,19 +610,21 @@ fn sleepers(log: &Log, workers: &[WorkerTime]) -> Option<Advice> {
         last_stops.entry(slice.thread).or_default().push((slice.end_ns, slice.stopped));
     }
     last_stops.values_mut().for_each(|stops| stops.sort_unstable_by_key(|(ns, _)| *ns));
-    let slept = |thread: u32, ns: u64| {
+    let last_stop = |thread: u32, ns: u64| {
         let stops = last_stops.get(&thread)?;
-        let last = stops[..stops.partition_point(|(ended, _)| *ended <= ns)].last()?;
-        (last.1 == StopReason::Sleep).then_some(thread)
+        stops[..stops.partition_point(|(ended, _)| *ended <= ns)].last().map(|last| last.1)
     };
-    let (mut all, mut ended, mut timed) = (0, 0, 0);
-    let mut by_label = BTreeMap::<String, u64>::new();
+    let (mut all, mut ended) = (0, 0);
+    // Who slept, and who waited for a descriptor.
+    let mut waits =
+        [StopReason::Sleep, StopReason::Descriptor].map(|why| (why, 0, BTreeMap::<String, u64>::new()));
     for gap in workers.iter().flat_map(|worker| &worker.gaps) {
         all += gap.ns();
         ended += if gap.after == 0 { 0 } else { gap.ns() };
-        if let Some(thread) = slept(gap.after, gap.end_ns) {
-            timed += gap.ns();
-            *by_label.entry(labels::split(&log.name(thread)).0.into_owned()).or_default() += gap.ns();
+        let why = last_stop(gap.after, gap.end_ns);
+        if let Some((_, waited, by_label)) = waits.iter_mut().find(|wait| Some(wait.0) == why) {
+            *waited += gap.ns();
+            *by_label.entry(labels::split(&log.name(gap.after)).0.into_owned()).or_default() += gap.ns();
         }
     }
     let mut ran: Vec<(u64, u64)> = slices.map(|slice| (slice.begin_ns, slice.end_ns)).collect();
@@ -627,8 +635,12 @@ fn sleepers(log: &Log, workers: &[WorkerTime]) -> Option<Advice> {
         until = until.max(end);
     }
     let together = log.wall_ns().saturating_sub(busy).saturating_mul(workers.len() as u64);
-    let is_so = is_most(timed, ended) && is_most(together, all);
-    by_label.into_iter().max_by_key(|(_, ns)| *ns).filter(|_| is_so).map(|(label, _)| Advice::Time(label))
+    if !is_most(together, all) {
+        return None;
+    }
+    let (why, _, by_label) = waits.into_iter().find(|(_, waited, _)| is_most(*waited, ended))?;
+    let (label, _) = by_label.into_iter().max_by_key(|(_, ns)| *ns)?;
+    Some(if why == StopReason::Sleep { Advice::Time(label) } else { Advice::Peer(label) })
 }
 
 /// How often what is named so, or has that label, ran while no other thread did, if for as long as a wake takes.

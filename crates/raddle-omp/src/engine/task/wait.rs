@@ -106,20 +106,31 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
     // What descends from a waiting task stands at the ends of queues, but for what waited for a dependence.
     const NEAR: usize = 4;
     let take = |reach| team.queues.take(member.tid.get(), reach, |other: &Task| other.descends_from(task));
-    while !done() {
-        let sleepers = &team.queues.sleepers;
-        let arrivals = sleepers.arrivals();
-        let is_other = || done() || sleepers.arrivals() != arrivals;
+    loop {
+        super::kin::settle_own(member, task);
+        if done() {
+            break;
+        }
+        let arrivals = team.queues.arrivals();
+        let is_other = || done() || team.queues.arrivals() != arrivals;
         if let Some(ready) = take(NEAR) {
             run(ready.0);
-        } else if !raddle_core::door::team::spin_until(team.spin(), is_other) {
-            // Before it sleeps it looks at all.
+            continue;
+        }
+        super::settle(member);
+        if !raddle_core::door::team::spin_until(team.spin(), is_other) {
+            // Before it sleeps it looks at all, and once more when others see that it is about to.
             match take(usize::MAX) {
                 Some(ready) => run(ready.0),
-                None => member.event.wait(Duration::ZERO, (sleepers, true), is_other),
+                None => {
+                    let fits = |other: &Task| other.descends_from(task);
+                    let is_other = || done() || team.queues.has_one(fits);
+                    member.event.wait(Duration::ZERO, (&team.queues.sleepers, true), is_other);
+                }
             }
         }
     }
+    super::kin::settle_others(member, task);
 }
 
 /// Runs a task of the team, if there is any and the region is still this one.

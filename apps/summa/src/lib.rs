@@ -10,8 +10,8 @@
 //! A panel has at most so many columns as was asked for, and is of one rank: blocks of different size on the two sides
 //! make narrower ones. A rank's block of the product is computed in strips of columns that depend on the sizes alone,
 //! and each element by the installed BLAS, in the order of the panels: so the result is the same bit by bit over
-//! models, MPIs and workers. If the elements are small whole numbers, it is the same over meshes and libraries, too: nothing
-//! is rounded.
+//! models, MPIs and workers. If the elements are small whole numbers, it is the same over meshes and libraries, too:
+//! nothing is rounded.
 
 pub mod blas;
 

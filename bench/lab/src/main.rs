@@ -66,6 +66,8 @@ enum LabCommand {
     Stm(LabOptions),
     /// Allocators: with threads that are stopped in malloc, by 1 to 64 threads a core, memory
     Alloc(LabOptions),
+    /// RedBlack3D and SUMMA over two ranks of MPI: who moves messages
+    Proxy(LabOptions),
     /// All experiments in common rounds, and the simulation
     All(LabOptions),
     /// Simulate more workers than this machine has cores, and compare the model with real runs
@@ -214,6 +216,7 @@ fn main() -> ExitCode {
         LabCommand::Pthreads(options) => carry_out(&EXPERIMENTS[4..5], &options, false),
         LabCommand::Stm(options) => carry_out(&EXPERIMENTS[5..6], &options, false),
         LabCommand::Alloc(options) => carry_out(&EXPERIMENTS[6..7], &options, false),
+        LabCommand::Proxy(options) => carry_out(&EXPERIMENTS[7..8], &options, false),
         LabCommand::All(options) => carry_out(EXPERIMENTS, &options, true),
         LabCommand::Simulate(simulation) => simulation.carry_out(),
         LabCommand::Rivals => Ok(rivals::build()),

@@ -3,8 +3,8 @@
 //! Never: a clock of its own, or a message: what it is told decides, so that a test can tell it anything.
 //!
 //! An *iteration* is the time between two starts of one plan, the first that is started; four at a time are measured,
-//! since a program may start it several times in what it calls an iteration, and not wait alike each time. All ranks start their plans
-//! in one order, so they try the same mode at a time without a word about it, though each chooses for itself.
+//! since a program may start it several times in what it calls an iteration, and not wait alike each time. Ranks start
+//! their plans in one order: so they try the same mode at a time without a word about it, and each chooses for itself.
 //!
 //! Inline comes first: what is waited for there is what could be hidden. If that is less than a hundredth, nothing else
 //! is tried. Then the workers, with a watchdog if their looks were far apart, and an OS thread with a processor of its
@@ -257,7 +257,10 @@ impl Auto {
         let best = self.trials.iter().min_by(|a, b| of(a).total_cmp(&of(b))).expect("something was tried");
         let present = self.chosen.and_then(|chosen| self.tried(chosen.mode));
         let stays = present.filter(|present| of(best) > (1.0 - HYSTERESIS) * of(present));
-        let choice = *stays.unwrap_or(best);
+        // Who has nothing to hide any more need not be looked after.
+        let quiet = self.tried(Mode::Inline).filter(|_| self.has_nothing_to_hide());
+        let quiet = quiet.filter(|inline| of(best) > (1.0 - HYSTERESIS) * of(inline));
+        let choice = *quiet.or(stays).unwrap_or(best);
         let is_another = self.chosen.is_none_or(|chosen| chosen.mode != choice.mode);
         self.confirmed = if is_another { 0 } else { (self.confirmed + 1).min(INTERVAL_DOUBLINGS) };
         let least = of(best).max(1e-9);
@@ -440,6 +443,7 @@ mod tests {
         told.run(100);
         let report = told.auto.report();
         assert!(report.choices >= 3, "{report:?}");
+        assert_eq!(report.acting, Mode::Inline, "{report:?}");
     }
 
     #[test]

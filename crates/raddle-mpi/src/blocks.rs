@@ -20,6 +20,7 @@ use std::ffi::c_int;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
+use std::time::Duration;
 
 /// A broadcast over more than two ranks goes in segments of so many bytes.
 const SEGMENT_BYTES: usize = 256 << 10;
@@ -341,6 +342,11 @@ impl<T: Element> BlockPlan<T> {
         }
         self.moves.start(place)?;
         Ok(BlockFlight { plan: Some(self) })
+    }
+
+    /// From now on, what of it has not come after so long is late; at first that is as the net has it.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.moves.deadline = deadline;
     }
 
     /// What it has taken.

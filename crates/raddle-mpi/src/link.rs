@@ -20,12 +20,13 @@ pub struct EmulatedLink {
 }
 
 impl EmulatedLink {
-    /// A link of so many megabits a second, with 50 us from end to end and 128 KiB in the buffers of both ends.
+    /// A link of so many megabits a second, with 50 us from end to end, and as much in the buffers of both ends as was
+    /// found with Open MPI over TCP: looks 2.5 ms apart lose nothing at 1 Gbit/s, and those 10 ms apart two thirds.
     pub fn megabits(rate: f64) -> EmulatedLink {
         EmulatedLink {
             bytes_per_second: rate * 1e6 / 8.0,
             latency: Duration::from_micros(50),
-            window_bytes: 128 << 10,
+            window_bytes: 384 << 10,
         }
     }
 }

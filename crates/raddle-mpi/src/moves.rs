@@ -46,7 +46,7 @@ impl PlanReport {
 /// Messages of one or several ways to use a plan, of which one is under way at a time.
 pub(crate) struct Moves {
     engine: Arc<Engine>,
-    deadline: Duration,
+    pub(crate) deadline: Duration,
     pub(crate) posts: Vec<Arc<Post>>,
     at: usize,
     pub(crate) report: PlanReport,

@@ -14,7 +14,7 @@ use crate::sweep::{Colour, ColourPlane, Element};
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -228,6 +228,11 @@ impl<T: Element> HaloPlan<T> {
         self.moves.report.copying += began.elapsed();
         self.moves.start(0)?;
         Ok(Exchange { plan: self, array: Some(array) })
+    }
+
+    /// From now on, what of it has not come after so long is late; at first that is as the net has it.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.moves.deadline = deadline;
     }
 
     /// What its exchanges have taken.

@@ -14,7 +14,7 @@ use crate::sweep::Element;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Cells of an array: from where, how many, and how far apart along each axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +221,11 @@ impl<T: Element> RegionPlan<T> {
         self.moves.report.copying += began.elapsed();
         self.moves.start(0)?;
         Ok(RegionExchange { plan: self, array: Some(array) })
+    }
+
+    /// From now on, what of it has not come after so long is late; at first that is as the net has it.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.moves.deadline = deadline;
     }
 
     /// What its exchanges have taken.

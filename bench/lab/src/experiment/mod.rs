@@ -6,6 +6,7 @@
 
 mod alloc;
 mod granularity;
+mod proxy;
 mod pthreads;
 mod ring;
 mod stm;
@@ -129,6 +130,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     pthreads::EXPERIMENT,
     stm::EXPERIMENT,
     alloc::EXPERIMENT,
+    proxy::EXPERIMENT,
 ];
 
 /// The number of cores for the workers.

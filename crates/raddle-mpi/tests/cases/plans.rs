@@ -203,10 +203,10 @@ pub(crate) fn broken_chain(signal: &str) {
 
 /// A broadcast whose root does not begin: the plan's own deadline.
 pub(crate) fn late_root() {
-    let mut net = start();
-    net.set_deadline(BRIEF);
+    let net = start();
     let cart = Cart::new(&net, [2, 1, 1]).expect("a grid");
-    let plan = net.plan_broadcast::<u64>("panel", &cart, 0, 1000).expect("a plan");
+    let mut plan = net.plan_broadcast::<u64>("panel", &cart, 0, 1000).expect("a plan");
+    plan.set_deadline(BRIEF);
     if net.rank() == 1 {
         let error = plan.start_from(0, |_| ()).expect("a start").wait().expect_err("it does not come");
         println!("rank 1: {error}");

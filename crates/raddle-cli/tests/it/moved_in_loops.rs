@@ -1,5 +1,5 @@
-//! Random loops of MOBILEs, in which nothing depends on a value: what the checker refuses would stop, and what it accepts
-//! without a warning does not.
+//! Random loops of MOBILEs, in which nothing depends on a value: what the checker refuses would stop, and what it
+//! accepts without a warning does not.
 //!
 //! `FUZZ_ROUNDS=100000` makes it a long run, `FUZZ_FROM=5000` begins there; each round's seed is its number.
 

@@ -1,5 +1,5 @@
 //! Owns: mobiles that one round of a loop moves away, and the next one uses.
-//! May use: `program`, `raddle-occam-syntax`.
+//! May use: `program`, `types`, `raddle-occam-syntax`.
 //! Never: walks a body twice.
 //!
 //! A body is walked as its first round. For each loop around, the walk notes where a variable from outside is first

@@ -16,6 +16,7 @@ mod info;
 mod lab;
 mod libraries;
 mod lsp;
+mod moved_in_loops;
 mod moves;
 mod mpi;
 mod pages;

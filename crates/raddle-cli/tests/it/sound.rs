@@ -17,7 +17,7 @@ const ASKED_MAX: u32 = 4;
 
 /// A world that writes nothing, and ends what does not end by itself.
 #[derive(Default)]
-struct Short(AtomicU32);
+pub(crate) struct Short(AtomicU32);
 
 impl World for Short {
     fn output(&self, _: Port, _: &[u8]) {}
@@ -52,10 +52,16 @@ impl Random {
 
 /// The program, if it is accepted as one that can be run.
 pub(crate) fn accepted(text: &str) -> Option<raddle_bytecode::Verified> {
+    accepted_with(text, &raddle_occam::Options::default())
+}
+
+pub(crate) fn accepted_with(
+    text: &str,
+    options: &raddle_occam::Options,
+) -> Option<raddle_bytecode::Verified> {
     let mut sources = Sources::new();
     let root = sources.add("fuzz", text)?;
-    let options = raddle_occam::Options::default();
-    let checked = raddle_occam::analyse(&mut sources, root, &options, &mut NoFiles).checked().ok()?;
+    let checked = raddle_occam::analyse(&mut sources, root, options, &mut NoFiles).checked().ok()?;
     raddle_bytecode::verify(raddle_occam::lower::lower(&checked, &sources).ok()?).ok()
 }
 
@@ -71,10 +77,14 @@ fn is_the_machines(trap: Trap) -> bool {
     }
 }
 
+pub(crate) fn one_worker(seed: u64) -> RunOptions {
+    RunOptions { seed: Some(seed), memory_bytes: 1 << 20, ..RunOptions::default() }
+}
+
 /// Runs an accepted program; whether it is accepted.
 pub(crate) fn ends_in_its_own_words(text: &str, seed: u64) -> bool {
     let Some(program) = accepted(text) else { return false };
-    let one = RunOptions { seed: Some(seed), memory_bytes: 1 << 20, ..RunOptions::default() };
+    let one = one_worker(seed);
     let two = RunOptions { workers: 2, at_once: true, memory_bytes: 1 << 20, ..RunOptions::default() };
     for options in [one, two] {
         let outcome = raddle_host::run(program.clone(), options, Arc::new(Short::default())).unwrap();

@@ -186,8 +186,8 @@ codes! {
         "On some path from its declaration to this place the variable is neither assigned nor input, such as in the \
          first round of a loop. It then reads as zero. `--deny O0902` makes it an error."
     Moved 903 Error "a mobile used after it has moved away"
-        "Assigning or sending a MOBILE moves it: the source is undefined afterwards. Keep a copy with \
-         CLONE, or ask DEFINED."
+        "Assigning or sending a MOBILE moves it: the source is undefined afterwards, in the next round of a loop, \
+         too. Keep a copy with CLONE, or ask DEFINED."
     NotSupported 1001 Error "not supported yet"
         "The construct belongs to occam-pi, and this version of raddle recognises but does not run it."
     Claim 1002 Error "a SHARED end used outside CLAIM"

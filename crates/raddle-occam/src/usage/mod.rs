@@ -11,6 +11,7 @@
 //! summary, which each call puts in its place.
 
 mod access;
+mod again;
 mod alias;
 mod assigned;
 mod barrier;
@@ -125,6 +126,10 @@ struct Walker<'a> {
     collecting: Option<Vec<AccessPath>>,
     /// For each loop around: what its body changes of what was declared before it.
     rounds: Vec<Rc<[NameId]>>,
+    /// The same loops: what one round leaves to the next.
+    laps: Vec<again::Lap>,
+    /// Conditions around the place where the walk stands.
+    conditions: u32,
     /// The value of the VALOF that was walked last, if that is one whole number.
     valof_result: Option<Poly>,
     /// What was declared last.
@@ -190,6 +195,8 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         segment: 0,
         collecting: None,
         rounds: Vec::new(),
+        laps: Vec::new(),
+        conditions: 0,
         valof_result: None,
         newest: NameId(0),
         told: FastMap::default(),

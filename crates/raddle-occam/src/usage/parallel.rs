@@ -30,7 +30,7 @@ impl Walker<'_> {
             self.segment = self.accesses.len();
             // Not a list: it would be made for each branch, of all the others.
             let others = body.iter().copied().filter(|&it| it != process);
-            outcomes.push(self.branch(|walker| {
+            outcomes.push(self.sure_branch(|walker| {
                 walker.become_member(first, &enrolled, others);
                 walker.process(process);
                 walker.phases.truncate(members);

@@ -152,6 +152,7 @@ impl Walker<'_> {
                 self.call(self.program.name_of(expr), arguments, name.span);
             }
             ExprKind::Valof(valof) => self.valof(valof),
+            &ExprKind::Defined(value) => self.asks(value),
             _ => {}
         }
     }
@@ -229,7 +230,10 @@ impl Walker<'_> {
                     collected.push(place.clone());
                 }
             }
-            Use::Write if place.path.is_empty() || place.opaque => self.forget(place.root),
+            Use::Write if place.path.is_empty() || place.opaque => {
+                self.lap_gives(place.root);
+                self.forget(place.root);
+            }
             Use::Write => {
                 if self.has_open_size(self.program.name(place.root).ty) {
                     self.check_defined(place, span);
@@ -276,6 +280,12 @@ impl Walker<'_> {
         let immobile =
             types.basic(ty).is_none() && !matches!(types.get(ty), Type::Mobile(_) | Type::End { .. });
         let partly = defined == Defined::Maybe && immobile;
+        match defined {
+            Defined::Yes if !immobile => self.lap_uses(root, span),
+            Defined::Yes => {}
+            // Told below, and from there on it counts as given.
+            _ => self.lap_gives(root),
+        }
         if defined == Defined::Yes || partly || self.dead || self.options.incomplete {
             return;
         }

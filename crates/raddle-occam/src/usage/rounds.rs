@@ -7,6 +7,7 @@
 //! in what not every round comes by, it has one perhaps.
 
 use super::Walker;
+use super::again::Rounds;
 use super::poly::{Fact, Poly};
 use super::state::{BranchEnd, Defined};
 use crate::ast::{ExprId, ExprKind, ProcessId, Replicator};
@@ -20,7 +21,8 @@ impl Walker<'_> {
         let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
         let certain = count.as_constant().is_some_and(|count| count > 0);
         let inductions = if let &[only] = body { self.inductions(only) } else { Vec::new() };
-        let outcome = self.branch(|walker| {
+        let rounds = self.rounds_of(replicator, &base, &count, &step);
+        let within = |walker: &mut Self| {
             if !certain {
                 walker.perhaps_a_later_round();
             }
@@ -30,9 +32,12 @@ impl Walker<'_> {
             walker.some_rounds(&count);
             let number = walker.bind_index(replicator, &base, &count, &step);
             walker.in_round(&inductions, number);
+            walker.begin_lap();
             body.iter().for_each(|&process| walker.process(process));
+            walker.end_lap(&rounds);
             walker.rounds.truncate(walker.rounds.len() - body.len());
-        });
+        };
+        let outcome = if certain { self.sure_branch(within) } else { self.branch(within) };
         self.join_rounds(outcome, certain);
     }
 
@@ -60,7 +65,8 @@ impl Walker<'_> {
             let names = Rc::clone(&self.rounds[at]);
             for &name in names.iter() {
                 let state = self.states.get(name);
-                if matches!(self.defined(name), Defined::No | Defined::Moved) {
+                let away = self.defined(name) == Defined::Moved && !self.moved_in_round(at, name);
+                if away || self.defined(name) == Defined::No {
                     let value = state.value.clone();
                     self.set(name, Defined::Maybe, value);
                 }
@@ -100,13 +106,18 @@ impl Walker<'_> {
                 walker.table.define(number, Some(Fact::NotNegative(Poly::symbol(number))));
                 walker.in_round(&inductions, number);
             }
+            walker.begin_lap();
             walker.read(condition);
             let facts = walker.condition_facts(condition, true).unwrap_or_default();
             walker.assume(facts);
             walker.process(body);
+            walker.end_lap(if forever { &Rounds::Twice(None) } else { &Rounds::Unknown });
             walker.rounds.pop();
         });
         self.join_rounds(outcome, false);
-        self.dead |= forever;
+        if forever {
+            self.lap_never_ends();
+            self.dead = true;
+        }
     }
 }

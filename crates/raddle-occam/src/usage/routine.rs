@@ -79,6 +79,7 @@ impl Walker<'_> {
         let outer = std::mem::replace(&mut self.frame, frame);
         let freezes = std::mem::take(&mut self.freezes);
         let phases = std::mem::take(&mut self.phases);
+        let laps = std::mem::take(&mut self.laps);
         let (path, depth, dead) = (self.path, self.parallel_depth, self.dead);
         let collecting = self.collecting.take();
         (self.path, self.parallel_depth, self.dead) = (0, 0, false);
@@ -106,6 +107,7 @@ impl Walker<'_> {
             }
         });
         drop(outcome);
+        self.laps = laps;
         if self.program.is_run(id) {
             self.compare_forks(first, claims);
         }

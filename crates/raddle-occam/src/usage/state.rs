@@ -83,12 +83,22 @@ impl Walker<'_> {
     pub(crate) fn branch(&mut self, within: impl FnOnce(&mut Self)) -> BranchEnd {
         let (mark, path, dead) = (self.states.log.len(), self.path, self.dead);
         let phases = self.phases_before();
+        self.conditions = self.conditions.wrapping_add(1);
         within(self);
+        self.conditions = self.conditions.wrapping_sub(1);
         self.put_phases_back(&phases);
         let changed = self.states.roll_back(mark);
         let end = std::mem::replace(&mut self.path, path);
         let outcome = BranchEnd { changed, dead: self.dead, path: end };
         self.dead = dead;
+        outcome
+    }
+
+    /// The same for what is done in any case.
+    pub(crate) fn sure_branch(&mut self, within: impl FnOnce(&mut Self)) -> BranchEnd {
+        self.conditions = self.conditions.wrapping_sub(1);
+        let outcome = self.branch(within);
+        self.conditions = self.conditions.wrapping_add(1);
         outcome
     }
 

@@ -150,8 +150,12 @@ impl Walker<'_> {
         }
         self.no_move_from_val(value);
         for place in self.places(value) {
-            self.touch(&place, Use::Write, self.ast.expr(value).span);
+            let span = self.ast.expr(value).span;
+            let laps = std::mem::take(&mut self.laps);
+            self.touch(&place, Use::Write, span);
+            self.laps = laps;
             if place.path.is_empty() {
+                self.lap_moves(place.root, span);
                 self.set(place.root, Defined::Moved, None);
             }
         }

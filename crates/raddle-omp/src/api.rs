@@ -1,5 +1,5 @@
 //! Owns: the calls that programs make themselves: `omp_*`, for C and for Fortran.
-//! May use: `abi`, `engine::member`, `engine::team`, `icv`, `libc`, `raddle-core`.
+//! May use: `abi`, `engine`, `icv`, `libc`, `raddle-core`.
 //! Never: what compilers call.
 
 mod aliases;

@@ -1,5 +1,5 @@
 //! Owns: OpenMP, as compilers call it: one engine, libgomp's calls and libomp's, and those of programs.
-//! May use: nothing.
+//! May use: `raddle-recorder`.
 //! Never: a call that a Rust program makes.
 //!
 //! The crate becomes a shared library (`cargo xtask openmp`). Read `docs/OPENMP.md` for what it does; here read

@@ -1,5 +1,4 @@
-//! Owns: loom's models: of `wait::WakeWord` (no poke is lost), of queues and who sleeps for them, of families of
-//! tasks, and of a team's rounds (one ends it, after all).
+//! Owns: loom's models: no poke is lost, who sleeps for tasks is told, families add up, one ends a round after all.
 //! May use: `loom`.
 //! Never: the scheduler: a sleep is a condition variable here.
 //!

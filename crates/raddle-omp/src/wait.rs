@@ -105,6 +105,14 @@ impl WakeWord {
         }
     }
 
+    /// The same, on a worker that sleeps, if there is one: the caller goes on beside it.
+    #[inline]
+    pub(crate) fn wake_noted_apart(&self) {
+        if self.is_asleep() {
+            team::wake_apart(&raw const self.number, 1, ANY);
+        }
+    }
+
     /// And nobody has claimed it: who has will poke it.
     fn is_asleep(&self) -> bool {
         !self.asleep.load(Ordering::Relaxed).is_null()
@@ -127,7 +135,7 @@ impl WakeWord {
     }
 }
 
-/// How many sleep of a team, and how many of its queues hold a task: in one word. Who fills an empty queue learns by one
+/// How many sleep of a team, and how many of its queues hold a task, in one word. Who fills an empty queue sees by one
 /// addition whether anybody has to be woken, and who is about to sleep whether there is a task; who brings a task to
 /// others looks, since that addition was before. `engine::queue` has the argument.
 ///

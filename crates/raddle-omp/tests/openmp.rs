@@ -96,6 +96,20 @@ fn members_that_spin_without_a_call_are_taken_off_their_worker() {
 }
 
 #[test]
+fn a_member_of_a_team_that_fits_wakes_on_a_worker_that_sleeps() {
+    library();
+    for compiler in compilers() {
+        let mut command = Command::new("timeout");
+        command.args(["300", "env", "RADDLE_STATS=on"]);
+        command.arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(compile(&compiler, "apart"));
+        let output = command.env("RADDLE_WORKERS", "2").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "well\n", "{said}");
+        assert!(said.contains("shared_out"), "nobody went to another worker: {said}");
+    }
+}
+
+#[test]
 fn a_region_that_will_never_end_says_why() {
     library();
     let binary = compile("gcc", "stuck");

@@ -2,9 +2,10 @@
 //! May use: `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
-//! A program passes if it ends with 0 within a minute; one that does not end *hangs*, and then the suite has failed. What does not build, or does not pass with the compiler's own
-//! library, counts for nothing. Options and variables that a program asks for in its comments (DejaGnu's, lit's) are
-//! given to it; what lit's tests say of the output is not looked at.
+//! A program passes if it ends with 0 within a minute; one that does not end *hangs*, and then the suite has
+//! failed. What does not build, or does not pass with the compiler's own library, counts for nothing. Options and
+//! variables that a program asks for in its comments (DejaGnu's, lit's) are given to it; what lit's tests say of
+//! the output is not looked at.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -40,7 +40,7 @@
 //! });
 //! ```
 
-use super::futex::{self, ANY, WaitOptions, WaitOutcome};
+use super::futex::{self, ANY, FutexWord, WaitOptions, WaitOutcome};
 use crate::worker::{Here, Worker};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -67,6 +67,14 @@ pub fn spin_until(spin: Duration, what: impl Fn() -> bool) -> bool {
     let spin_ns = u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX);
     // SAFETY: nothing here leaves the OS thread.
     unsafe { Here::current() }.is_some_and(|worker| worker.spin_for(spin_ns, what))
+}
+
+/// As [`futex::wake`], and a thread that is woken goes to a worker that sleeps, if there is one. Else it would join the
+/// caller's. For who goes on beside those whom it wakes, for longer than it takes to wake a worker.
+pub fn wake_apart<W: FutexWord>(word: *const W, count: u32, bits: u32) -> u32 {
+    let wakes = || futex::wake(word, count, bits);
+    // SAFETY: to wake somebody is not to wait: nothing here leaves the OS thread.
+    unsafe { Here::current() }.map_or_else(wakes, |worker| worker.apart(wakes))
 }
 
 impl TeamWord {

@@ -459,6 +459,7 @@ impl LocalWorker {
         if flags & MOVABLE == 0 {
             self.turns().batch.push_woken(runnable);
         } else if flags & OPEN == OPEN && self.ways.threads_are_open {
+            let Some(runnable) = self.unless_apart(runnable) else { return };
             Counters::add(&self.counters.local_wakes, 1);
             self.queue_thread(runnable);
         } else {
@@ -587,8 +588,32 @@ impl LocalWorker {
         if self.shared().policy.queues_shared() {
             return self.shared().share(self, runnable);
         }
+        let Some(runnable) = self.unless_apart(runnable) else { return };
         Counters::add(&self.counters.local_wakes, 1);
         self.queue(runnable);
+    }
+
+    /// Whom `what` wakes, and may move, goes to a worker that sleeps, if there is one.
+    pub(crate) fn apart<R>(&self, what: impl FnOnce() -> R) -> R {
+        self.own().wakes_apart.set(true);
+        let result = what();
+        self.own().wakes_apart.set(false);
+        result
+    }
+
+    /// What is movable and has left its stack, if it is to wait here.
+    #[inline(always)]
+    fn unless_apart(&self, runnable: Runnable) -> Option<Runnable> {
+        if self.own().wakes_apart.get() { self.send_apart(runnable) } else { Some(runnable) }
+    }
+
+    #[cold]
+    fn send_apart(&self, runnable: Runnable) -> Option<Runnable> {
+        let shared = self.shared();
+        let Some(idle) = shared.some_sleeper(self.index) else { return Some(runnable) };
+        Counters::add(&self.counters.shared_out, 1);
+        shared.worker(idle).deliver(runnable);
+        None
     }
 
     /// How many wait here, as far as the owner knows.

@@ -35,6 +35,8 @@ pub(super) struct Own {
     pub(super) after: Cell<Option<After>>,
     /// What was taken out of a queue and cannot be entered from where it was: it is next.
     pub(super) handoff: Cell<Option<Runnable>>,
+    /// Who is woken goes to a worker that sleeps, if there is one: within a call of [`LocalWorker::apart`].
+    pub(super) wakes_apart: Cell<bool>,
     /// The batch has been found empty since the last boundary: it has no slack.
     pub(super) ran_dry: Cell<bool>,
     /// Some have begun before others that had been spawned earlier, since those were last let in.
@@ -94,6 +96,7 @@ impl Own {
         Own {
             after: Cell::new(None),
             handoff: Cell::new(None),
+            wakes_apart: Cell::new(false),
             ran_dry: Cell::new(false),
             out_of_turn: Cell::new(false),
             has_polled: Cell::new(false),

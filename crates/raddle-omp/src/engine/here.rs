@@ -1,11 +1,10 @@
 //! Owns: the word in thread-local storage that says who calls.
-//! May use: `engine::member`.
+//! May use: nothing.
 //! Never: a word that is not its thread's: all members have storage of their own, wherever they run.
 //!
 //! The standard library's way is a call of the dynamic linker's for each access, of which a task makes a dozen. Eight
 //! bytes are found as in a program itself, also by a library that is loaded late.
 
-use crate::engine::member::Member;
 use std::arch::{asm, global_asm};
 
 global_asm!(
@@ -22,8 +21,8 @@ global_asm!(
 
 /// Null in a thread that has had nothing to do with OpenMP.
 #[inline(always)]
-pub(super) fn load() -> *const Member {
-    let here: *const Member;
+pub(super) fn load() -> *const () {
+    let here: *const ();
     // SAFETY: it reads a word of the thread's own.
     unsafe {
         asm!(
@@ -36,7 +35,7 @@ pub(super) fn load() -> *const Member {
     here
 }
 
-pub(super) fn store(here: *const Member) {
+pub(super) fn store(here: *const ()) {
     // SAFETY: it writes a word of the thread's own.
     unsafe {
         asm!(

@@ -139,7 +139,7 @@ impl Member {
 /// Who calls.
 #[inline]
 pub(crate) fn me() -> &'static Member {
-    let here = here::load();
+    let here = here::load().cast::<Member>();
     if here.is_null() {
         return root();
     }
@@ -149,7 +149,7 @@ pub(crate) fn me() -> &'static Member {
 
 /// Whether the caller has had to do with OpenMP yet.
 pub(crate) fn become_here(member: &'static Member) {
-    here::store(member);
+    here::store(from_ref(member).cast());
 }
 
 /// A thread of the program's that comes for the first time.

@@ -248,8 +248,16 @@ impl Team {
         if count > 1 {
             fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
             let here = from_ref(me());
+            // PERF: a team that fits the workers has one for each. A member that joins its waker's stays there, region
+            // after region, and its share runs behind the waker's (NPB's cg took twice as long on two workers).
+            let is_flat = !self.spin.get().is_zero();
             for member in &self.members[..count as usize] {
-                if from_ref(*member) != here {
+                if from_ref(*member) == here {
+                    continue;
+                }
+                if is_flat {
+                    member.event.wake_noted_apart();
+                } else {
                     member.event.wake_noted();
                 }
             }
@@ -342,7 +350,7 @@ impl Team {
     fn end_round(&'static self, member: &'static Member, round: u64) {
         let count = self.threads();
         let ending = self.now.ending.load(Ordering::Relaxed);
-        let master = self.master;
+        let (master, is_flat) = (self.master, !self.spin.get().is_zero());
         if self.is_cancellable {
             let cancelled = self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
             self.was_cancelled.store(cancelled & PARALLEL != 0, Ordering::Relaxed);
@@ -352,7 +360,13 @@ impl Team {
         // From here on the region may be over, and another one begun.
         if ending {
             if !std::ptr::eq(master, member) {
-                master.event.poke();
+                master.event.note();
+                fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
+                if is_flat {
+                    master.event.wake_noted_apart();
+                } else {
+                    master.event.wake_noted();
+                }
             }
             return;
         }

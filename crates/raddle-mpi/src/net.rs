@@ -14,6 +14,7 @@ use crate::shim::{Address, MpiRefusal, Shim};
 use std::env;
 use std::ffi::{c_int, c_void};
 use std::io::Write as _;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
@@ -375,12 +376,36 @@ fn keep(engine: &Engine, opened: &Arrival<Result<Facts, NetError>>, ended: &Arri
     opened.set(Ok(facts));
     look_after(engine);
     if engine.is_broken.load(Ordering::Relaxed) {
+        let_be_read();
         engine.shim.abort(LATE_CODE);
     } else {
         // What it refuses now nobody could mend.
         let _refused = engine.shim.finalize();
     }
     ended.set(());
+}
+
+/// Waits, a second at most, until what this rank has said was read from its pipes, and then for a moment in which
+/// `mpirun` can pass it on: MPICH's drops at an abort what it has not read, and with it why the job ends.
+fn let_be_read() {
+    let until = Instant::now() + Duration::from_secs(1);
+    while [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().any(has_unread) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+}
+
+/// Whether it is a pipe with something in it.
+fn has_unread(descriptor: c_int) -> bool {
+    let (mut state, mut unread) = (MaybeUninit::<libc::stat>::uninit(), 0);
+    // SAFETY: it writes the state, or says that it has not.
+    if unsafe { libc::fstat(descriptor, state.as_mut_ptr()) } != 0 {
+        return false;
+    }
+    // SAFETY: it was written.
+    let is_pipe = unsafe { state.assume_init() }.st_mode & libc::S_IFMT == libc::S_IFIFO;
+    // SAFETY: of a pipe it writes a number.
+    is_pipe && unsafe { libc::ioctl(descriptor, libc::FIONREAD, &raw mut unread) } == 0 && unread > 0_i32
 }
 
 /// Begins MPI; if it is not as it must be, ends it again.

@@ -35,7 +35,7 @@ pub(super) struct Own {
     pub(super) after: Cell<Option<After>>,
     /// What was taken out of a queue and cannot be entered from where it was: it is next.
     pub(super) handoff: Cell<Option<Runnable>>,
-    /// Who is woken goes to a worker that sleeps, if there is one: within a call of [`LocalWorker::apart`].
+    /// Who is woken goes to a worker that sleeps, if there is one: within a call of `LocalWorker::apart`.
     pub(super) wakes_apart: Cell<bool>,
     /// The batch has been found empty since the last boundary: it has no slack.
     pub(super) ran_dry: Cell<bool>,

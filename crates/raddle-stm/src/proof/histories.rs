@@ -4,7 +4,7 @@
 
 use super::history::{Attempt, judge};
 use super::{Chance, on_threads};
-use crate::{Algorithm, Stop, StopOr, TVar, Tx, abort, atomically_or_err, read_only};
+use crate::{Algorithm, Stop, StopOr, TVar, Tx, abort, read_only};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -165,7 +165,7 @@ struct Findings {
     indices: Vec<Arc<Indices>>,
     /// Of all others.
     ended: Sum,
-    sample: Tally,
+    sample: Reached,
     trial: Option<Trial>,
     /// Until then nobody is to take a half.
     pause_ends_ns: u64,
@@ -182,7 +182,7 @@ struct Sum {
 
 /// What was known at some time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct Reached {
     now_ns: u64,
     sum: Sum,
 }
@@ -211,7 +211,7 @@ impl Share {
         let known = Findings {
             indices: vec![indices],
             ended: Sum::default(),
-            sample: Tally { now_ns, sum: Sum::default() },
+            sample: Reached { now_ns, sum: Sum::default() },
             trial: None,
             pause_ends_ns: 0,
             pause_ns: FIRST_PAUSE_NS,
@@ -248,7 +248,7 @@ impl Share {
 
 impl Findings {
     /// What is known now.
-    fn look(&mut self, now_ns: u64) -> Tally {
+    fn look(&mut self, now_ns: u64) -> Reached {
         let Findings { indices, ended, .. } = self;
         let mut sum = Sum::default();
         indices.retain(|indices| {
@@ -259,7 +259,7 @@ impl Findings {
             next < end
         });
         let sum = Sum { taken: sum.taken + ended.taken, waits: sum.waits + ended.waits };
-        Tally { now_ns, sum }
+        Reached { now_ns, sum }
     }
 
     fn may_take(&mut self, indices: &Indices, now_ns: u64) -> Half {
@@ -312,7 +312,7 @@ impl Findings {
     }
 
     /// Looks at the trial, if it is time.
-    fn judge(&mut self, now: Tally) {
+    fn judge(&mut self, now: Reached) {
         let Some(trial) = &mut self.trial else { return };
         trial.halves.retain(|half| matches!(half.left(), (next, end) if next < end));
         if trial.halves.is_empty() {
@@ -343,9 +343,9 @@ impl Findings {
     }
 }
 
-impl Tally {
+impl Reached {
     /// What a body took from then to `now`, in picoseconds: no end, if none has begun.
-    fn each_ps(self, now: Tally) -> u64 {
+    fn each_ps(self, now: Reached) -> u64 {
         let passed_ps = now.now_ns.saturating_sub(self.now_ns).saturating_mul(1000);
         passed_ps.checked_div(now.sum.taken.saturating_sub(self.sum.taken)).unwrap_or(u64::MAX)
     }

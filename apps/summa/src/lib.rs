@@ -283,6 +283,8 @@ fn difference((row, column): (usize, usize), value: f64, setup: &Setup) -> f64 {
     match setup.values {
         Values::Whole if sum.to_bits() == value.to_bits() || sum == value => 0.0,
         Values::Whole => f64::INFINITY,
+        // No number is none of the product's.
+        Values::Real if !value.is_finite() => f64::INFINITY,
         Values::Real => (sum - value).abs() / (inner as f64 * f64::EPSILON * large),
     }
 }

@@ -236,7 +236,8 @@ impl Net {
             let posts = vec![Post::new(what, vec![message(Direction::Out, root, own.clone())], true)];
             return Ok((Parts { posts, own, got, gives: None }, vec![note(root)]));
         }
-        let all = bytes.checked_mul(self.size()).filter(|all| isize::try_from(*all).is_ok());
+        let can_come = c_int::try_from(bytes).is_ok();
+        let all = bytes.checked_mul(self.size()).filter(|all| can_come && isize::try_from(*all).is_ok());
         let all = all.ok_or_else(|| NetError::Misuse(format!("{label}: {count} numbers are too many")))?;
         let got = Buffer::new(all);
         let others = || (0..self.size()).filter(|rank| *rank != root);

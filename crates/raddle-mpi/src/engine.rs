@@ -100,6 +100,12 @@ const DEDICATED: u8 = 2;
 const WATCHED: u8 = 3;
 
 /// How many processors are in a set.
+/// The number of a processor as the shim takes it; -1 for any.
+fn processor(core: Option<usize>) -> Result<i32, NetError> {
+    let number = core.map_or(Ok(-1), i32::try_from);
+    number.map_err(|_| NetError::Misuse("there is no such processor".to_owned()))
+}
+
 fn count(set: &libc::cpu_set_t) -> usize {
     // SAFETY: it only reads the set.
     usize::try_from(unsafe { libc::CPU_COUNT(set) }).unwrap_or(1)
@@ -168,6 +174,7 @@ impl Engine {
     pub(crate) fn set_mode(self: &Arc<Engine>, mode: Mode) -> Result<(), NetError> {
         let (acting, auto) = match mode {
             Mode::Auto { core } => {
+                processor(core)?;
                 let processors = raddle_syscall::affinity().map_or(1, |set| count(&set));
                 (Mode::Inline, Some(Auto::new(core, processors, GAP_MAX_NS)))
             }
@@ -185,9 +192,7 @@ impl Engine {
             _ => None,
         };
         if let Mode::Dedicated { core } = mode {
-            let core = core.map_or(Ok(-1), i32::try_from);
-            let core = core.map_err(|_| NetError::Misuse("there is no such processor".to_owned()))?;
-            self.core.store(core, Ordering::Relaxed);
+            self.core.store(processor(core)?, Ordering::Relaxed);
         }
         let mut state = lock(&self.state);
         if let Some(poller) = &poller {

@@ -81,6 +81,11 @@ fn tasks_run_when_they_may() {
 }
 
 #[test]
+fn whoever_ends_the_last_child_its_parent_goes_on() {
+    check("family", &[]);
+}
+
+#[test]
 fn objects_of_tasks_are_destroyed_once() {
     check("objects", &[]);
 }

@@ -385,6 +385,11 @@ impl Worker {
         now.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
     }
 
+    /// Whether what is spawned here, to run where the spawner says, goes there: by some policies it does not.
+    pub fn sends_where_told(&self) -> bool {
+        self.shared().policy.spawns_stay()
+    }
+
     /// Puts a runnable into this worker's inbox, from any thread.
     pub(crate) fn deliver(&self, runnable: Runnable) {
         if self.inbox.push(runnable) {

@@ -8,17 +8,16 @@
 use crate::message;
 use std::panic::catch_unwind;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// A sleep of at least so long, or without end, is one.
-const LONG: Duration = Duration::from_millis(1);
+const LONG_NS: u64 = 1_000_000;
 
 static CALL: OnceLock<fn()> = OnceLock::new();
 
-/// Has each worker of each runtime call `call` before it sleeps for long: on its OS thread, outside any process. False
-/// if the program has one already, which stays.
+/// Has each worker of each runtime call `call` before it sleeps for long: on its OS thread, outside any process. Not the
+/// extra workers, which stand in for one that is blocked. False if the program has one already, which stays.
 ///
-/// It must neither wait nor panic: a panic ends the program.
+/// It must neither wait nor panic: a panic ends the program. Whom it wakes runs before the sleep.
 ///
 /// ```
 /// fn rests() {
@@ -31,10 +30,14 @@ pub fn before_sleep(call: fn()) -> bool {
     CALL.set(call).is_ok()
 }
 
-/// Of a worker that is about to sleep, at most so long.
-pub(super) fn rest(at_most: Option<Duration>) {
-    let Some(call) = CALL.get().filter(|_| at_most.is_none_or(|at_most| at_most >= LONG)) else { return };
+/// Of a worker that is about to sleep, at most so long. Whether the program had something done, which may have woken or
+/// spawned somebody.
+pub(super) fn rest(at_most_ns: Option<u64>) -> bool {
+    let Some(call) = CALL.get().filter(|_| at_most_ns.is_none_or(|at_most| at_most >= LONG_NS)) else {
+        return false;
+    };
     if catch_unwind(call).is_err() {
         message::fatal("what the program has its workers call before they sleep panicked");
     }
+    true
 }

@@ -459,6 +459,11 @@ impl Shared {
         self.away.load(Ordering::Relaxed) > 0 || self.pollers.outstanding.any()
     }
 
+    /// The same, without waits that have ended and are put by.
+    pub(crate) fn awaits_elsewhere(&self) -> bool {
+        self.away.load(Ordering::Relaxed) > 0 || self.pollers.outstanding.exceeds(self.put_by())
+    }
+
     /// This runtime, held. By one of its own, or for the default one.
     pub fn hold(&self) -> Arc<Shared> {
         self.worker(0).hold_runtime()

@@ -81,6 +81,12 @@ impl LocalWorker {
                 self.take_mail();
                 continue;
             }
+            if self.rest(doze, ask_again)
+                && let Some(found) = self.take_own()
+            {
+                self.leave_idle((searching, saw_work), now, began);
+                return Some(found);
+            }
             let woken;
             // What an extra worker makes while all others lie down is found as beside any other who is up.
             let watches = lingers || shared.extras.is_anybody_up();
@@ -99,6 +105,18 @@ impl LocalWorker {
             }
             self.take_mail();
         }
+    }
+
+    /// Does what the program wants done before a long sleep, if this will be one, for all one knows before it is
+    /// announced: after that, nobody looks at what the program's code makes ready here. Whether it has.
+    fn rest(&self, doze_ns: u64, ask_again: Option<u64>) -> bool {
+        let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(self.shared().clock.now_ns()));
+        let idle = &self.shared().idle;
+        let is_anybody_up = idle.sleepers() + 1 < self.shared().workers().len();
+        let will_watch = is_anybody_up && !idle.is_watched() && self.shared().policy.looks();
+        super::rests::rest(
+            [will_watch.then_some(doze_ns), until_alarm, ask_again].into_iter().flatten().min(),
+        )
     }
 
     /// What lies in this worker's own places: an alarm, or a poller, may have woken or spawned something.
@@ -204,7 +222,6 @@ impl LocalWorker {
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
         let at_most = [looks, until_alarm, ask_again].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::advance(&self.counters.parks, 1);
-        super::rests::rest(at_most);
         let woken = if leaves_den { None } else { self.sleep_in_den(watch, at_most) };
         let woken = woken.unwrap_or_else(|| self.sleep_watched(watch, at_most));
         note_change();

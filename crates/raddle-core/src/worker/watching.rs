@@ -55,7 +55,7 @@ impl Shared {
 
     /// Whether something of it is in a call of `blocking`, or outstanding at a poller: it may be woken from there.
     pub fn waits_for_elsewhere(&self) -> bool {
-        self.may_be_woken_from_elsewhere()
+        self.awaits_elsewhere()
     }
 
     /// How often something has come about that others than those who wake each other see: a beginning, an end, an
@@ -93,7 +93,7 @@ impl Shared {
     /// Whether something is outstanding at a poller, and no worker asks: none sleeps, of whom one would, and none has
     /// passed a boundary for so long, nor has an extra one.
     pub fn asks_no_poller(&self, lasts: Duration) -> bool {
-        if !self.pollers.outstanding.any() || self.idle.sleepers() > 0 {
+        if !self.pollers.outstanding.exceeds(self.put_by()) || self.idle.sleepers() > 0 {
             return false;
         }
         let now = self.clock.now_ns();

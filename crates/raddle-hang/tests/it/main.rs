@@ -65,7 +65,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 53] = [
+const PROGRAMS: [(&str, fn()); 54] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -117,6 +117,7 @@ const PROGRAMS: [(&str, fn()); 53] = [
     ("yields_for_ever", rounds::yields_for_ever),
     ("reads_and_yields_for_ever", rounds::reads_and_yields_for_ever),
     ("after_a_message", outstanding::after_a_message),
+    ("lock_after_a_message", outstanding::lock_after_a_message),
     ("ping_pong_and_dump", rounds::ping_pong_and_dump),
     ("not_going_round", rounds::not_going_round),
 ];

@@ -8,6 +8,7 @@ use raddle::hang::dump;
 use raddle_core::door::poller::Poller;
 use std::io::{PipeReader, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What has been written into a pipe since the last time.
@@ -84,6 +85,40 @@ fn who_waits_behind_a_wait_for_a_descriptor_is_in_a_deadlock() {
     let text = stderr(&output);
     assert!(text.contains("process 'receiver' (#"), "{text}");
     assert!(!text.contains("outstanding at"), "{text}");
+}
+
+/// The reader's wait ends, and its worker then stands at a lock that the scheduler does not know, before any boundary.
+pub(super) fn lock_after_a_message() {
+    let (mut client, peer) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut peer = raddle::net::unix::UnixStream::from(peer);
+    let lock = Arc::new(Mutex::new(()));
+    let other = lock.clone();
+    runtime(1).run(move || {
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            client.write_all(b"x").unwrap();
+            client
+        });
+        let holds = move || {
+            let _held = lock.lock().unwrap();
+            csp::park();
+        };
+        let holder = Builder::new().name("holder").spawn(holds).unwrap();
+        csp::yield_now();
+        let waits = move || {
+            peer.read_exact(&mut [0]).unwrap();
+            drop(other.lock().unwrap());
+        };
+        Builder::new().name("blocked").spawn(waits).unwrap().join().unwrap();
+        holder.join().unwrap();
+    });
+}
+
+#[test]
+fn who_stands_at_a_foreign_lock_behind_a_wait_for_a_descriptor_is_in_a_deadlock() {
+    let output = in_program("lock_after_a_message", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(stderr(&output).contains("process 'holder' (#"), "{output:?}");
 }
 
 #[test]

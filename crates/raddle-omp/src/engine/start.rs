@@ -129,7 +129,11 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             // SAFETY: teams are never freed.
             let team = unsafe { member.next_team.load(Ordering::Relaxed).as_ref() };
             // None if its master has no more use for it.
-            let Some(team): Option<&'static crate::engine::team::Team> = team else { return null_mut() };
+            let Some(team): Option<&'static crate::engine::team::Team> = team else {
+                // Its own teams end with it.
+                crate::engine::fork::forget_teams(member);
+                return null_mut();
+            };
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
             crate::engine::fork::run(team, member);

@@ -291,6 +291,7 @@ pub(crate) fn goes_on_later(task: *const Task) -> bool {
         return false;
     }
     this.open.fetch_add(1, Ordering::Relaxed);
+    kin::settle_own(me(), this);
     put(task);
     true
 }
@@ -489,6 +490,7 @@ pub(crate) fn end_included(task: *const Task) {
 pub(crate) fn fulfil(event: *mut u8) {
     if !event.is_null() {
         close(event.cast::<Task>());
+        settle(me());
     }
 }
 
@@ -507,6 +509,8 @@ mod kin {
     //! | when it finds nothing to run | it may sleep |
     //! | when it has waited for something else, and goes on | what follows may take long |
     //! | for a task of its own: before it waits for its children, and at its end | it is asked how many it has |
+    //! | before it lets others go on with a task of its own that is not over | they count for it, too |
+    //! | when it has fulfilled an event | it may be anybody, who never settles else |
     //!
     //! Meanwhile it runs children of that task, for whose end that has to wait anyway, or is that task itself.
     //!
@@ -520,6 +524,8 @@ mod kin {
     const WHOLE: u64 = REFERENCE + CHILD;
     /// So many are counted ahead.
     const AHEAD: u32 = 16;
+    /// So many are counted late: the word has room for 2^32.
+    const LATE_MOST: u32 = 1 << 16;
 
     /// By the member that runs `parent`: it has one more child.
     #[inline]
@@ -538,7 +544,7 @@ mod kin {
     #[inline]
     pub(super) fn one_less(member: &Member, parent: &Task) {
         let (of, count) = member.kin.get();
-        if std::ptr::eq(of, parent) {
+        if std::ptr::eq(of, parent) && count < LATE_MOST {
             member.kin.set((of, count + 1));
             return;
         }

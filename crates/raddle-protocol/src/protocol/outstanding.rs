@@ -86,6 +86,12 @@ impl Outstanding {
         self.count.load(Ordering::Relaxed) != 0
     }
 
+    /// Whether more is than that.
+    #[inline]
+    pub fn exceeds(&self, count: usize) -> bool {
+        self.count.load(Ordering::Relaxed) > count
+    }
+
     /// So much more is.
     #[inline]
     pub fn begin(&self, count: usize) {

@@ -156,15 +156,16 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         let mut mine = indices;
         let (at, home) = (here(), mine.home());
         if at != home {
-            // What an OS thread has begun goes to the workers.
-            if home.is_some() && !self.may_take(&mine) {
+            // What an OS thread has begun goes to the workers; what cannot be sent home is not left there.
+            let tries = home.is_some() && Worker::with_current(Worker::sends_where_told).unwrap_or(false);
+            if tries && !self.may_take(&mine) {
                 return self.spawn_successor(mine, Settings::later_at(home));
             }
             if let Some(half) = mine.split(at) {
                 // Taken by another worker: half comes along, and the rest still needs somebody to start if its runner
                 // waits. There, not here: this worker would take from it again.
                 let rest = std::mem::replace(&mut mine, Arc::new(half));
-                if home.is_some() {
+                if tries {
                     self.share.took(&mine, now_ns());
                 }
                 self.spawn_successor(rest, Settings::later_at(home));
@@ -176,7 +177,8 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
             return self.spawn_successor(mine, Settings::LATER);
         }
         let Some(mut index) = mine.take() else { return };
-        let (mut seen, mut home) = (seen(), mine.home());
+        // If they have another home by now, they were given back.
+        let (mut seen, mut home) = (seen(), at);
         let _running = AtWork::begin(&mine.runners);
         self.spawn_successor(mine.clone(), Settings::LATER);
         loop {

@@ -282,7 +282,14 @@ impl Findings {
         }
         let (next, end) = indices.left();
         let left_ps = self.sample.each_ps(now).saturating_mul(u64::from(end - next));
-        if waits && left_ps < 1000 * LEFT_NS { Half::Left } else { Half::Taken }
+        if !waits || left_ps >= 1000 * LEFT_NS {
+            return Half::Taken;
+        }
+        // What bodies took long ago says nothing of one that takes long, or stands, now.
+        if now_ns.saturating_sub(self.sample.now_ns) >= LEFT_NS {
+            self.sample = now;
+        }
+        Half::Left
     }
 
     /// Returns what a body took until now, in picoseconds.
@@ -465,6 +472,19 @@ mod tests {
             all.run(100, 40, waits);
             assert_eq!(all.may_take(), if waits { Half::Left } else { Half::Taken });
         }
+    }
+
+    /// The last body but one stands, since it waits for the last, and its OS thread with it.
+    #[test]
+    fn a_half_is_taken_of_a_loop_that_does_not_get_on() {
+        let whole = Arc::new(Indices::new((0, 2000), Some(0)));
+        let mut all = Loop { share: Share::new(whole.clone(), 0), whole, now_ns: 0 };
+        all.run(1999, 40, true);
+        assert_eq!(all.may_take(), Half::Left);
+        all.now_ns += LEFT_NS;
+        assert_eq!(all.may_take(), Half::Left);
+        all.now_ns += LEFT_NS;
+        assert_eq!(all.may_take(), Half::Taken);
     }
 
     #[test]

@@ -14,8 +14,8 @@ const LONG_NS: u64 = 1_000_000;
 
 static CALL: OnceLock<fn()> = OnceLock::new();
 
-/// Has each worker of each runtime call `call` before it sleeps for long: on its OS thread, outside any process. Not the
-/// extra workers, which stand in for one that is blocked. False if the program has one already, which stays.
+/// Has each worker of each runtime call `call` before it sleeps for long: on its OS thread, outside any process. Not
+/// the extra workers, which stand in for one that is blocked. False if the program has one already, which stays.
 ///
 /// It must neither wait nor panic: a panic ends the program. Whom it wakes runs before the sleep.
 ///
@@ -30,12 +30,17 @@ pub fn before_sleep(call: fn()) -> bool {
     CALL.set(call).is_ok()
 }
 
+/// What the program wants to have done, if anything.
+pub(super) fn call() -> Option<fn()> {
+    CALL.get().copied()
+}
+
 /// Of a worker that is about to sleep, at most so long. Whether the program had something done, which may have woken or
 /// spawned somebody.
-pub(super) fn rest(at_most_ns: Option<u64>) -> bool {
-    let Some(call) = CALL.get().filter(|_| at_most_ns.is_none_or(|at_most| at_most >= LONG_NS)) else {
+pub(super) fn rest(call: fn(), at_most_ns: Option<u64>) -> bool {
+    if at_most_ns.is_some_and(|at_most| at_most < LONG_NS) {
         return false;
-    };
+    }
     if catch_unwind(call).is_err() {
         message::fatal("what the program has its workers call before they sleep panicked");
     }

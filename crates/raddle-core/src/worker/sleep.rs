@@ -66,6 +66,7 @@ impl LocalWorker {
                 found = self.spin(now, budget_ns, searching);
                 budget_ns = shared.policy.spin_ns();
             }
+            found = found.or_else(|| self.rest(doze, ask_again));
             if found.is_some() {
                 self.leave_idle((searching, saw_work), now, began);
                 return found;
@@ -81,17 +82,10 @@ impl LocalWorker {
                 self.take_mail();
                 continue;
             }
-            if self.rest(doze, ask_again)
-                && let Some(found) = self.take_own()
-            {
-                self.leave_idle((searching, saw_work), now, began);
-                return Some(found);
-            }
             let woken;
             // What an extra worker makes while all others lie down is found as beside any other who is up.
-            let watches = lingers || shared.extras.is_anybody_up();
-            (woken, saw_work) =
-                self.sleep_once((searching, watches), &mut doze, (ask_again, leaves_den), begun);
+            let watches = (searching, lingers || shared.extras.is_anybody_up());
+            (woken, saw_work) = self.sleep_once(watches, &mut doze, (ask_again, leaves_den), begun);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS << self.own().steal.note_call();
@@ -108,15 +102,15 @@ impl LocalWorker {
     }
 
     /// Does what the program wants done before a long sleep, if this will be one, for all one knows before it is
-    /// announced: after that, nobody looks at what the program's code makes ready here. Whether it has.
-    fn rest(&self, doze_ns: u64, ask_again: Option<u64>) -> bool {
+    /// announced: after that, nobody looks at what the program's code makes ready here. Returns some of that.
+    fn rest(&self, doze_ns: u64, ask_again: Option<u64>) -> Option<Runnable> {
+        let call = super::rests::call()?;
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(self.shared().clock.now_ns()));
         let idle = &self.shared().idle;
         let is_anybody_up = idle.sleepers() + 1 < self.shared().workers().len();
         let will_watch = is_anybody_up && !idle.is_watched() && self.shared().policy.looks();
-        super::rests::rest(
-            [will_watch.then_some(doze_ns), until_alarm, ask_again].into_iter().flatten().min(),
-        )
+        let at_most_ns = [will_watch.then_some(doze_ns), until_alarm, ask_again].into_iter().flatten().min();
+        if super::rests::rest(call, at_most_ns) { self.take_own() } else { None }
     }
 
     /// What lies in this worker's own places: an alarm, or a poller, may have woken or spawned something.

@@ -103,7 +103,7 @@ fn claims(run: &Run) -> Vec<Claim> {
             ("", ""),
             OF_OTHERS,
         );
-        claims.push(Claim::of_series("64 bytes allocated and freed, as a part of", *title, ratio));
+        claims.push(Claim::of_series("64 bytes allocated and freed, as a part of a rival's,", *title, ratio));
     }
     let cores = cores(run);
     for measure in MANY {
@@ -116,7 +116,7 @@ fn claims(run: &Run) -> Vec<Claim> {
     }
     let resident = |runtime| timed(run, runtime, "resident", cores);
     let ratio = Claim::ratio("", resident("alloc"), resident("mimalloc"), ("", ""), MEMORY);
-    claims.push(Claim::of_series("resident, as a part of", "mimalloc", ratio));
+    claims.push(Claim::of_series("resident, as a part of a rival's,", "mimalloc", ratio));
     claims
 }
 

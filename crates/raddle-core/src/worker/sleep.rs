@@ -66,7 +66,7 @@ impl LocalWorker {
                 found = self.spin(now, budget_ns, searching);
                 budget_ns = shared.policy.spin_ns();
             }
-            found = found.or_else(|| self.rest(doze, ask_again));
+            found = found.or_else(|| super::rests::rest(self, doze, ask_again));
             if found.is_some() {
                 self.leave_idle((searching, saw_work), now, began);
                 return found;
@@ -99,18 +99,6 @@ impl LocalWorker {
             }
             self.take_mail();
         }
-    }
-
-    /// Does what the program wants done before a long sleep, if this will be one, for all one knows before it is
-    /// announced: after that, nobody looks at what the program's code makes ready here. Returns some of that.
-    fn rest(&self, doze_ns: u64, ask_again: Option<u64>) -> Option<Runnable> {
-        let call = super::rests::call()?;
-        let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(self.shared().clock.now_ns()));
-        let idle = &self.shared().idle;
-        let is_anybody_up = idle.sleepers() + 1 < self.shared().workers().len();
-        let will_watch = is_anybody_up && !idle.is_watched() && self.shared().policy.looks();
-        let at_most_ns = [will_watch.then_some(doze_ns), until_alarm, ask_again].into_iter().flatten().min();
-        if super::rests::rest(call, at_most_ns) { self.take_own() } else { None }
     }
 
     /// What lies in this worker's own places: an alarm, or a poller, may have woken or spawned something.

@@ -5,9 +5,12 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+#[path = "../../raddle-core/tests/support/own_folder.rs"]
+mod own_folder;
 #[path = "../../raddle-core/tests/support/succeed.rs"]
 mod succeed;
 
+use crate::own_folder::own_folder;
 use crate::succeed::{succeed, xtask};
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,9 +19,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi");
-    fs::create_dir_all(&folder).unwrap();
-    folder
+    own_folder("capi")
 }
 
 fn here(below: &str) -> PathBuf {

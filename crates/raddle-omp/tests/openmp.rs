@@ -2,18 +2,19 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+#[path = "../../raddle-core/tests/support/own_folder.rs"]
+mod own_folder;
 #[path = "../../raddle-core/tests/support/succeed.rs"]
 mod succeed;
 
+use crate::own_folder::own_folder;
 use crate::succeed::{succeed, xtask};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("openmp");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+    own_folder("openmp")
 }
 
 /// The library with all its names, built once.

@@ -2,9 +2,12 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+#[path = "../../raddle-core/tests/support/own_folder.rs"]
+mod own_folder;
 #[path = "../../raddle-core/tests/support/succeed.rs"]
 mod succeed;
 
+use crate::own_folder::own_folder;
 use crate::succeed::{succeed, xtask};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,9 +16,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pthreads");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+    own_folder("pthreads")
 }
 
 fn finish(command: &mut Command) -> (Option<i32>, String) {

@@ -327,6 +327,9 @@ impl<T: Element> BlockPlan<T> {
 
     /// Begins a broadcast of the rank at that place of the line; there `fill` writes it.
     ///
+    /// All ranks of the line must name the same place: nobody compares them. If two ranks each name their own, each
+    /// sees its own block as the one that came; if somebody waits for a rank that does not send, the deadline tells.
+    ///
     /// # Errors
     /// [`NetError::Misuse`] if there is no such place; [`NetError::Over`].
     pub fn start_from(

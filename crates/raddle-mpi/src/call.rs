@@ -29,6 +29,9 @@ impl Request {
     }
 
     /// A message of that rank, of at most so many bytes.
+    ///
+    /// # Panics
+    /// If there is no memory for so many.
     pub fn receive(peer: usize, tag: u16, room: usize) -> Request {
         Request { peer, tag, direction: Direction::In, bytes: vec![0; room] }
     }

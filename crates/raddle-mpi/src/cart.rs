@@ -73,6 +73,9 @@ impl Cart {
     }
 
     /// The ranks along an axis, through the caller's: a row of the grid, or a column.
+    ///
+    /// # Panics
+    /// If the axis is none of 0, 1 and 2.
     pub fn line(&self, axis: usize) -> Vec<usize> {
         let mut at = self.at;
         (0..self.ranks[axis])

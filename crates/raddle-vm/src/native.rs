@@ -9,6 +9,9 @@ use core::any::Any;
 
 pub use crate::process::ProcessLayout;
 
+/// Chunk k of the table of processes holds two to the (this + k)th of them.
+pub const FIRST_CHUNK_BITS: u32 = crate::table::FIRST_BITS;
+
 /// Where compiled code may be entered: the code of a function, and which of its resume points. Code of 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]

@@ -36,6 +36,13 @@ pub trait Scheduler {
         self.ready(process);
         false
     }
+    /// As [`ready`](Scheduler::ready), by a process that waits from now on. True if the caller runs it at once instead,
+    /// without asking who is [`next`](Scheduler::next): then it is in no queue.
+    #[inline(always)]
+    fn hand_over(&self, process: &Process<Self::Link>) -> bool {
+        self.ready(process);
+        false
+    }
     /// A process that has just been made, as one of a few or, if `many`, of a replicated PAR.
     fn begin(&self, process: &Process<Self::Link>, many: bool) {
         let _ = many;

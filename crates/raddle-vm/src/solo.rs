@@ -63,7 +63,11 @@ pub struct Rest<'m, L> {
 }
 
 /// A machine with its world, run by one thread.
-pub struct Solo<'m, L, W, const CHECKED: bool = false> {
+pub struct Solo<'m, L, W, const CHECKED: bool = false>(OneThread<'m, L, W, CHECKED>);
+
+/// The scheduler. Nobody but its own machine calls it, since nobody outside can name it: so each process that it is given
+/// is one of that machine's, and stays as long as that.
+struct OneThread<'m, L, W, const CHECKED: bool> {
     machine: &'m Machine<L>,
     ready: Ring<'m, L>,
     alarms: RefCell<Alarms>,
@@ -134,7 +138,7 @@ pub fn run<L: Default, W: World>(
     local: &mut WorkerLocal,
     seed: u64,
 ) -> Result<Stats, Failure> {
-    let solo = Solo::<_, _, false>::new(machine, world, seed);
+    let solo = OneThread::<_, _, false>::new(machine, world, seed);
     solo.go(local)?;
     Ok(local.stats())
 }
@@ -149,7 +153,7 @@ pub fn run_checked<L: Default, W: World>(
     local: &mut WorkerLocal,
     seed: u64,
 ) -> Result<Stats, Failure> {
-    let solo = Solo::<_, _, true>::new(machine, world, seed);
+    let solo = OneThread::<_, _, true>::new(machine, world, seed);
     solo.go(local)?;
     Ok(local.stats())
 }
@@ -163,7 +167,7 @@ pub fn run_serial_phase<'m, L: Default, W: World>(
     world: W,
     local: &mut WorkerLocal,
 ) -> Result<Option<Rest<'m, L>>, Failure> {
-    let solo = Solo::<_, _, false>::new(machine, world, 0);
+    let solo = OneThread::<_, _, false>::new(machine, world, 0);
     solo.scarce_at.set(0);
     solo.go(local)?;
     if !solo.leaves.get() || machine.is_finished() {
@@ -193,11 +197,31 @@ pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> 
 impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     /// A program that has not begun. `seed` as for [`run`]; a machine without the feature `large` knows only 0.
     pub fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
+        Solo(OneThread::new(machine, world, seed))
+    }
+
+    /// Runs until the program is over or the world says [`Event::Pause`]; it is asked after `dispatches` of processes
+    /// at the latest. For a host that cannot give its thread away for long, and for one that shows each step.
+    ///
+    /// # Errors
+    /// A run-time error, or a deadlock; then it does not go on any more.
+    pub fn go_on(&self, local: &mut WorkerLocal, dispatches: u32) -> Result<TurnEnd, Failure> {
+        let Solo(solo) = self;
+        solo.leaves.set(false);
+        solo.ready.until_poll.set(dispatches.clamp(1, solo.poll_every).saturating_add(1));
+        solo.skipped.set(0);
+        solo.go(local)?;
+        Ok(if solo.machine.is_finished() { TurnEnd::Ended } else { TurnEnd::Paused })
+    }
+}
+
+impl<'m, L: Default, W: World, const CHECKED: bool> OneThread<'m, L, W, CHECKED> {
+    fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
         let long = (machine.longest_function() / FUNCTION_MAX).max(1);
         let poll_every = (DISPATCHES_TO_POLL / long).max(1);
         let ready = Ring::new(poll_every, machine.reserved());
         ready.push(machine.main());
-        Solo {
+        OneThread {
             machine,
             ready,
             alarms: RefCell::default(),
@@ -216,19 +240,6 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             #[cfg(feature = "large")]
             levels: levels::Levels::default(),
         }
-    }
-
-    /// Runs until the program is over or the world says [`Event::Pause`]; it is asked after `dispatches` of processes
-    /// at the latest. For a host that cannot give its thread away for long, and for one that shows each step.
-    ///
-    /// # Errors
-    /// A run-time error, or a deadlock; then it does not go on any more.
-    pub fn go_on(&self, local: &mut WorkerLocal, dispatches: u32) -> Result<TurnEnd, Failure> {
-        self.leaves.set(false);
-        self.ready.until_poll.set(dispatches.clamp(1, self.poll_every).saturating_add(1));
-        self.skipped.set(0);
-        self.go(local)?;
-        Ok(if self.machine.is_finished() { TurnEnd::Ended } else { TurnEnd::Paused })
     }
 
     /// Runs until the program is over, or the loop is left with it as it is.
@@ -356,9 +367,8 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     #[cfg_attr(feature = "large", inline(always))]
     fn queue(&self, process: &Process<L>) {
-        if let Some(process) = self.machine.process(process.id()) {
-            self.ready.push(process);
-        }
+        // SAFETY: it is one of the machine's, which stay where they are as long as that: see the type.
+        self.ready.push(unsafe { &*core::ptr::from_ref(process) });
     }
 
     #[cfg_attr(feature = "large", inline(always))]
@@ -378,7 +388,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     }
 }
 
-impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHECKED> {
+impl<L: Default, W: World, const CHECKED: bool> Scheduler for OneThread<'_, L, W, CHECKED> {
     const SHARED: bool = false;
     const CHECKED: bool = CHECKED;
     const COUNTED: bool = W::COUNTED;
@@ -390,6 +400,21 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
             self.world.borrow_mut().wakes(process.id());
         }
         self.queue(process);
+    }
+
+    /// The process's turn comes before those of others in the queue: they have theirs when it waits, or has used up its
+    /// fuel. Not if somebody looks at each turn, or it is time to look around.
+    #[cfg_attr(feature = "large", inline(always))]
+    fn hand_over(&self, process: &Process<L>) -> bool {
+        let left = self.ready.until_poll.get();
+        let plain = !W::RECORDS && !CHECKED && !W::COUNTED;
+        if !plain || left <= 1 || self.random.get() != 0 || self.machine.uses_levels() {
+            self.ready(process);
+            return false;
+        }
+        self.ready.until_poll.set(left - 1);
+        self.ready.left.set(self.ready.left.get().min(self.ready.len() as u32));
+        true
     }
 
     #[cfg_attr(feature = "large", inline(always))]

@@ -9,7 +9,7 @@ use super::{SLOT, Translation};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder as _, Value, types};
 use raddle_bytecode::{Insn, Op};
-use raddle_vm::native::{Helper, NativeContext};
+use raddle_vm::native::{FIRST_CHUNK_BITS, Helper, NativeContext};
 use raddle_vm::solo::RING;
 use std::mem::offset_of;
 
@@ -21,8 +21,8 @@ const WORD_IN_SLOT: i64 = (1 << 31) | 4;
 const FLOOR: i64 = 64;
 /// A channel's word from here on is no process that waits by itself.
 const NO_PROCESS: i64 = 1 << 28;
-/// Chunk k of the table of processes has 32 * 2^k of them.
-const FIRST_BITS: i64 = 5;
+/// Chunk k of the table of processes has two to the (this + k)th of them.
+const FIRST_BITS: i64 = FIRST_CHUNK_BITS as i64;
 
 impl Translation<'_, '_> {
     fn context_field(&mut self, place: usize) -> Value {

@@ -1,5 +1,5 @@
 //! Owns: what compiled code and the machine know of each other.
-//! May use: `process`.
+//! May use: `process`, `table`.
 //! Never: makes code; whoever gives it to the machine vouches for it.
 //!
 //! How the two meet: `interp::compiled`.

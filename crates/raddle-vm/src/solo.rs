@@ -12,6 +12,9 @@
 //! message is then dispatched before it is there, and leaves the queue. (PERF: the ring, given back, takes 1.2 of the
 //! time, since it runs with atomic exchanges from then on.)
 //!
+//! A foreign call is one instruction, and may take long: one of which that is known uses up the fuel, and if somebody
+//! waits behind it in the queue, that is slack by itself.
+//!
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 
 mod alarms;
@@ -34,7 +37,7 @@ use crate::table::{Stats, WorkerLocal};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
-use raddle_bytecode::{Trap, Verified};
+use raddle_bytecode::{FOREIGN, Trap, Verified};
 
 /// How a program has ended otherwise than by its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +68,8 @@ pub struct Rest<'m, L> {
 /// A machine with its world, run by one thread.
 pub struct Solo<'m, L, W, const CHECKED: bool = false>(OneThread<'m, L, W, CHECKED>);
 
-/// The scheduler. Nobody but its own machine calls it, since nobody outside can name it: so each process that it is given
-/// is one of that machine's, and stays as long as that.
+/// The scheduler. Nobody but its own machine calls it, since nobody outside can name it: so each process that it is
+/// given is one of that machine's, and stays as long as that.
 struct OneThread<'m, L, W, const CHECKED: bool> {
     machine: &'m Machine<L>,
     ready: Ring<'m, L>,
@@ -88,6 +91,10 @@ struct OneThread<'m, L, W, const CHECKED: bool> {
     /// was last too little.
     to_run: Cell<Option<usize>>,
     turns: Cell<u32>,
+    /// So many foreign calls may pass before one is measured.
+    calls_unmeasured: Cell<u32>,
+    /// The last one took as long as slack has to last.
+    took_long: Cell<bool>,
     /// The loop is to be left with the program as it is: there is slack, or the world has said so.
     leaves: Cell<bool>,
     /// Who can run, by priority, once somebody has chosen one.
@@ -118,6 +125,8 @@ const DISPATCHES_TO_POLL: u32 = 256;
 const FUNCTION_MAX: u32 = 4096;
 /// When the fuel is used up for the fourth time it is time to look.
 const FUELS_TO_POLL: u32 = 4;
+/// So many foreign calls pass unmeasured after one that was short.
+const CALLS_UNMEASURED: u32 = 15;
 /// So many alarms ring at once; others wait for the next look.
 const RINGS_MAX: usize = 1024;
 /// A longer queue is not turned round: until all in it have run, much of what there is to do may be done.
@@ -235,6 +244,8 @@ impl<'m, L: Default, W: World, const CHECKED: bool> OneThread<'m, L, W, CHECKED>
             scarce_at: Cell::new(u64::MAX),
             to_run: Cell::new(None),
             turns: Cell::new(0),
+            calls_unmeasured: Cell::new(0),
+            took_long: Cell::new(false),
             skipped: Cell::new(0),
             leaves: Cell::new(false),
             #[cfg(feature = "large")]
@@ -269,6 +280,17 @@ impl<'m, L: Default, W: World, const CHECKED: bool> OneThread<'m, L, W, CHECKED>
         if (long || to_run == 0) && now.saturating_sub(self.scarce_at.get()) >= SLACK_US {
             self.leaves.set(true);
         }
+    }
+
+    /// When a call begins of which it is to be known whether it takes long: a foreign one, which is one instruction
+    /// however long it takes.
+    fn begun_if_measured(&self, number: i32) -> Option<u64> {
+        if !cfg!(feature = "large") || number < FOREIGN {
+            return None;
+        }
+        let left = self.calls_unmeasured.get();
+        self.calls_unmeasured.set(left.saturating_sub(1));
+        (left == 0).then(|| self.world.borrow_mut().now())
     }
 
     /// Gives the number of those who are to run until all have had their turn.
@@ -511,7 +533,23 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for OneThread<'_, L, W
     }
 
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        self.world.borrow_mut().call(number, words)
+        let begun = self.begun_if_measured(number);
+        let results = self.world.borrow_mut().call(number, words);
+        let took = begun.map_or(0, |begun| self.world.borrow_mut().now().saturating_sub(begun));
+        let is_long = took >= SLACK_US;
+        if begun.is_some() {
+            self.calls_unmeasured.set(if is_long { 0 } else { CALLS_UNMEASURED });
+        }
+        self.took_long.set(is_long);
+        // They have waited for all that time.
+        if is_long && self.scarce_at.get() != u64::MAX && self.ready.len() > 0 {
+            self.leaves.set(true);
+        }
+        results
+    }
+
+    fn took_long(&self) -> bool {
+        self.took_long.get()
     }
 
     fn finished(&self) {

@@ -20,17 +20,17 @@ const GROUP: usize = 8;
 struct Group<L>([Process<L>; GROUP]);
 
 /// The first chunk holds two to this of processes. Under the models every word of a process is one that loom watches:
-/// few, then. A machine for few processes and little memory has 32. (PERF: the chunk of a small number is known without
+/// few, then. On a board, which has little memory, they are 32. (PERF: the chunk of a small number is known without
 /// its highest bit, for which all that is done with the process waited: with a queue that does not look a process up
 /// again, commstime on one worker took 0.81 of the time.)
 pub(crate) const FIRST_BITS: u32 = if cfg!(loom) {
     3
-} else if cfg!(feature = "large") {
+} else if cfg!(target_pointer_width = "64") {
     10
 } else {
     SMALL_FIRST_BITS
 };
-/// The same without the feature `large`.
+/// The same where addresses have 32 bits.
 const SMALL_FIRST_BITS: u32 = 5;
 const CHUNKS: usize = 24;
 /// So many free processes travel together between workers; without the feature `large` there is one, who keeps them.
@@ -101,8 +101,7 @@ impl WorkerLocal {
     }
 }
 
-/// How many records a machine without the feature `large` makes if there are so many processes at once, the
-/// keyboard's among them.
+/// How many records a machine on a board makes if there are so many processes at once, the keyboard's among them.
 pub fn records(processes: u32) -> u64 {
     let (last, _) = place_with::<SMALL_FIRST_BITS>(processes.min(1 << 27) | (GROUP as u32 - 1));
     (0..=last).map(|chunk| 1_u64 << (chunk + SMALL_FIRST_BITS as usize)).sum()
@@ -142,7 +141,7 @@ impl<L: Default> ProcessTable<L> {
         if id >= 1 << 28 {
             return None;
         }
-        let near = cfg!(feature = "large") && id < 1 << FIRST_BITS;
+        let near = cfg!(target_pointer_width = "64") && id < 1 << FIRST_BITS;
         let (chunk, at) = if near { (0, id as usize) } else { place(id) };
         // Acquire pairs with the release in `refill`.
         let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);

@@ -5,8 +5,8 @@
 //! A ring whose places compiled code may use by itself (feature `native`): hence the fixed layout, and numbers that
 //! only grow, of which the low bits are the place.
 //!
-//! *Proof.* `places` points to the `mask + 1` places of `all`, which only `put` changes, and both with it; a number's low
-//! bits name one of them. The ring is used by one thread (a `Cell` is not `Sync`), and no place is lent.
+//! *Proof.* `places` points to the `mask + 1` places of `all`, which only `put` changes, and both with it; a number's
+//! low bits name one of them. The ring is used by one thread (a `Cell` is not `Sync`), and no place is lent.
 
 use crate::process::Process;
 use alloc::vec::Vec;

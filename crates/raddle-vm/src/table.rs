@@ -19,8 +19,15 @@ const GROUP: usize = 8;
 #[repr(C, align(64))]
 struct Group<L>([Process<L>; GROUP]);
 
-/// Under the models every word of a process is one that loom watches: few, then.
-const FIRST_BITS: u32 = if cfg!(loom) { 3 } else { 5 };
+/// Under the models every word of a process is one that loom watches: few, then. Compiled code finds those of the first
+/// chunk with fewer instructions: many, then.
+pub(crate) const FIRST_BITS: u32 = if cfg!(loom) {
+    3
+} else if cfg!(feature = "native") {
+    10
+} else {
+    5
+};
 const CHUNKS: usize = 24;
 /// So many free processes travel together between workers; without the feature `large` there is one, who keeps them.
 const CHAIN: u32 = 32;
@@ -28,7 +35,7 @@ const CHAIN: u32 = 32;
 /// All processes, by number.
 #[derive(Debug)]
 pub(crate) struct ProcessTable<L> {
-    /// Chunk k holds 32 * 2^k processes.
+    /// Chunk k holds 2^(k + FIRST_BITS) processes.
     chunks: [AtomicPtr<Process<L>>; CHUNKS],
     grow: Spin<Common>,
 }
@@ -77,6 +84,27 @@ pub struct WorkerLocal {
     /// How many processes began and ended here, how often one was run, and messages passed.
     pub(crate) stats: Stats,
 }
+
+/// How far behind the beginning of a worker's part its fields lie, for compiled code.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is the field of that name in the worker's part")]
+pub struct LocalLayout {
+    pub first: usize,
+    pub count: usize,
+    pub processes: usize,
+    /// With so many free ones the next that ends is put by.
+    pub count_max: u32,
+}
+
+/// The worker's part, as compiled code has it.
+#[cfg(feature = "native")]
+pub const LOCAL: LocalLayout = LocalLayout {
+    first: core::mem::offset_of!(WorkerLocal, first),
+    count: core::mem::offset_of!(WorkerLocal, count),
+    processes: core::mem::offset_of!(WorkerLocal, stats.processes),
+    count_max: CHAIN - 1,
+};
 
 impl WorkerLocal {
     /// What was counted here.

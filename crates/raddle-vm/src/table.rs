@@ -89,6 +89,27 @@ pub struct WorkerLocal {
     pub(crate) stats: Stats,
 }
 
+/// How far behind the beginning of a worker's part its fields lie, for compiled code.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is the field of that name in the worker's part")]
+pub struct LocalLayout {
+    pub first: usize,
+    pub count: usize,
+    pub processes: usize,
+    /// With so many free ones the next that ends is put by.
+    pub count_max: u32,
+}
+
+/// The worker's part, as compiled code has it.
+#[cfg(feature = "native")]
+pub const LOCAL: LocalLayout = LocalLayout {
+    first: core::mem::offset_of!(WorkerLocal, first),
+    count: core::mem::offset_of!(WorkerLocal, count),
+    processes: core::mem::offset_of!(WorkerLocal, stats.processes),
+    count_max: CHAIN - 1,
+};
+
 impl WorkerLocal {
     /// What was counted here.
     pub fn stats(&self) -> Stats {

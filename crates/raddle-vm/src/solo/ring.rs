@@ -32,7 +32,7 @@ pub(crate) struct Ring<'m, L> {
     pub(crate) left: Cell<u32>,
     all: RefCell<Vec<RingPlace<'m, L>>>,
     /// So many places it has at least.
-    least: u32,
+    least: Cell<u32>,
 }
 
 /// How far behind the beginning of the ring its fields lie.
@@ -59,6 +59,8 @@ pub const RING: RingLayout = RingLayout {
     left: core::mem::offset_of!(Ring<'static, ()>, left),
 };
 
+/// Room for the program, and for who is the keyboard.
+const PLACES_MIN: u32 = 4;
 /// More places than this are not made before they are needed.
 const PLACES_MAX: u32 = 1 << 16;
 
@@ -73,7 +75,7 @@ impl<'m, L> Ring<'m, L> {
             until_poll: Cell::new(until_poll),
             left: Cell::new(0),
             all: RefCell::default(),
-            least: room.clamp(1, PLACES_MAX).next_power_of_two(),
+            least: Cell::new(room.clamp(PLACES_MIN, PLACES_MAX).next_power_of_two()),
         };
         ring.put(Vec::new());
         ring
@@ -82,7 +84,7 @@ impl<'m, L> Ring<'m, L> {
     /// These are in the queue from now on.
     fn put(&self, queue: Vec<&'m Process<L>>) {
         let count = queue.len() as u32;
-        let places = (count + 1).next_power_of_two().max(self.least);
+        let places = (count + 1).next_power_of_two().max(self.least.get());
         let mut all = self.all.borrow_mut();
         all.clear();
         all.extend(queue.into_iter().map(|process| Cell::new(Some(process))));
@@ -99,7 +101,14 @@ impl<'m, L> Ring<'m, L> {
 
     #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn push(&self, process: &'m Process<L>) {
-        if self.len() > self.mask.get() as usize {
+        if cfg!(feature = "native") {
+            // A process is in the queue once at most. With a place for each number that was ever here there is always
+            // one free, for compiled code, too: it queues none that was not queued by this when it began.
+            if process.id() > self.mask.get() {
+                self.least.set(process.id().saturating_add(1).next_power_of_two());
+                self.grow();
+            }
+        } else if self.len() > self.mask.get() as usize {
             self.grow();
         }
         let tail = self.tail.get();
@@ -163,6 +172,7 @@ mod tests {
     #[test]
     fn it_grows_and_keeps_the_order() {
         let processes: Vec<Process<()>> = (0..500).map(|_| Process::default()).collect();
+        (1..).zip(&processes).for_each(|(number, process)| process.id.set(number));
         let ring = Ring::new(1, 64);
         let mut want = VecDeque::new();
         for (number, process) in processes.iter().enumerate() {

@@ -1,5 +1,5 @@
 //! Owns: `WakeWord`, at which a member sleeps, how others wake it, how many sleep; the locks of the interface.
-//! May use: `raddle-core`.
+//! May use: `told`, `raddle-core`.
 //! Never: a queue of its own.
 //!
 //! A member that waits looks at *conditions* of others: a round that has ended, a queue that is not empty. Whoever
@@ -47,12 +47,13 @@ impl WakeWord {
         }
     }
 
-    /// By its thread: until it was poked, or `done()`; also for no reason.
+    /// By its thread: until it was poked, or `done()`; also for no reason. `sleep` does so while the word has a value.
     pub(crate) fn wait(
         &self,
         spin: Duration,
         (sleepers, is_picky): (&'static Sleepers, bool),
         done: impl Fn() -> bool,
+        sleep: impl FnOnce(&AtomicU32, u32),
     ) {
         let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
         let is_poked = || self.number.load(Ordering::Acquire) != seen; // pairs with the same
@@ -238,7 +239,7 @@ fn lock_slowly(word: &AtomicU32) {
     }
     // pairs with the release in `unlock`
     while word.swap(WANTED, Ordering::Acquire) != FREE {
-        sleep(word, WANTED);
+        crate::told::sleep_for_lock(word, WANTED);
     }
 }
 

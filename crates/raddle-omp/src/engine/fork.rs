@@ -1,11 +1,13 @@
 //! Owns: how many threads a region gets; a region's begin, body, end.
-//! May use: `abi`, `icv`, `micro`, `raddle-core`.
+//! May use: `abi`, `icv`, `micro`, `told`, `raddle-core`.
 //! Never: a barrier.
 
 use crate::engine::member::{Member, me};
 use crate::engine::team::{Preset, RegionWork, Team};
 use crate::icv::{Icv, processors, settings};
+use crate::told::{self, Construct, Site};
 use raddle_core::door::team::default_spin;
+use raddle_core::trace::TeamStep;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -99,11 +101,24 @@ pub(crate) fn begin_with(work: RegionWork, count: u32, preset: Preset, tables: u
     }
     team.work.set(work);
     team.preset.set(preset);
+    team.site.set(site_of(work, member.site.take()));
+    if told::is_traced() {
+        team.number.set(told::next_region());
+    }
     team.begin(member, count, icv, spin_of(count), tables);
+    told::note(TeamStep::RegionBegin, Construct::Region, team.site.get(), (member, team));
     if let Some(plan) = preset {
         crate::engine::share::begin(member, plan, &[]);
     }
     team
+}
+
+/// Where a region stands: clang says it, and of gcc's there is the function.
+fn site_of(work: RegionWork, said: Site) -> Site {
+    match work {
+        RegionWork::Data(function, _) => Site::of_function(function.map_or(0, |function| function as usize)),
+        RegionWork::Micro(..) | RegionWork::None => said,
+    }
 }
 
 /// By each member but the first: what the region has for it.
@@ -131,6 +146,7 @@ pub(crate) fn work(team: &'static Team, member: &'static Member) {
 pub(crate) fn end() {
     let member = me();
     let team = member.team();
+    told::note(TeamStep::RegionEnd, Construct::Region, team.site.get(), (member, team));
     team.end(member);
     let taken = team.taken.replace(0);
     if taken > 0 {

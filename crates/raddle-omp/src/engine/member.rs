@@ -1,17 +1,19 @@
 //! Owns: `Member`, what is kept of a thread that takes part in regions; and who that is here.
-//! May use: `wait`, `libc`.
+//! May use: `told`, `wait`, `libc`.
 //! Never: being freed; others poke it late.
 
 use crate::engine::here;
 use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
-use crate::wait::WakeWord;
+use crate::told::{self, MemberCall, Site};
+use crate::wait::{Sleepers, WakeWord};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{from_ref, null, null_mut, with_exposed_provenance};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// Of the loop that a thread is in.
 #[derive(Clone, Copy, Default)]
@@ -67,6 +69,10 @@ pub(crate) struct Member {
     pub(crate) doacross: RefCell<Vec<Doacross>>,
     /// Of a `teams` construct.
     pub(crate) teams: Cell<(u32, u32)>,
+    /// From where the program has called what may wait; none at the end of a region.
+    pub(crate) site: Cell<Site>,
+    /// It waits for its next region.
+    pub(crate) is_between: Cell<bool>,
     /// Its copies of what is threadprivate by a table.
     pub(crate) privates: RefCell<HashMap<usize, usize>>,
 }
@@ -97,8 +103,21 @@ impl Member {
             singles: Cell::new(0),
             doacross: RefCell::new(Vec::new()),
             teams: Cell::new((0, 1)),
+            site: Cell::new(Site::default()),
+            is_between: Cell::new(false),
             privates: RefCell::new(HashMap::new()),
         }))
+    }
+
+    /// See [`WakeWord::wait`]; a report says in which call it waits.
+    pub(crate) fn wait(
+        &'static self,
+        call: &'static MemberCall,
+        spin: Duration,
+        sleepers: (&'static Sleepers, bool),
+        done: impl Fn() -> bool,
+    ) {
+        self.event.wait(spin, sleepers, done, |word, seen| told::sleep_in(call, self, word, seen));
     }
 
     /// The team that it is in.

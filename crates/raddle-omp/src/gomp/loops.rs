@@ -384,10 +384,9 @@ extern "C-unwind" fn doacross_wait(first: usize, spilled: At<usize>, stack: At<u
 crate::micro::variadic_after_one!(GOMP_doacross_wait => doacross_wait);
 crate::micro::variadic_after_one!(GOMP_doacross_ull_wait => doacross_wait);
 
-#[unsafe(no_mangle)]
-pub(super) extern "C-unwind" fn GOMP_loop_end() {
+pub(super) extern "C-unwind" fn loop_end(code: usize) {
     share::end(me());
-    super::GOMP_barrier();
+    super::barrier(code);
 }
 
 #[unsafe(no_mangle)]
@@ -395,14 +394,18 @@ extern "C-unwind" fn GOMP_loop_end_nowait() {
     share::end(me());
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
+extern "C-unwind" fn unregister(cancelled: bool, code: usize) {
     let data = super::tasks::registered();
     crate::engine::task::end_group();
     if !cancelled {
-        super::GOMP_barrier();
+        super::barrier(code);
     }
     if me().tid.get() == 0 {
         reduction::unregister_tables(At::new(std::ptr::with_exposed_provenance_mut(data)));
     }
+}
+
+crate::micro::from_where! {
+    GOMP_loop_end => loop_end, "rdi";
+    GOMP_workshare_task_reduction_unregister => unregister, "rsi";
 }

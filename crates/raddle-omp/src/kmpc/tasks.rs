@@ -9,6 +9,7 @@ use crate::engine::depend::UseKind;
 use crate::engine::member::me;
 use crate::engine::reduction::{self, Input, OldInput};
 use crate::engine::task::{self, Group, Made, Routine, Task, TaskBody};
+use crate::told::Site;
 
 const TIED: i32 = 1;
 const FINAL: i32 = 2;
@@ -210,8 +211,8 @@ extern "C-unwind" fn __kmpc_omp_task_complete(site: SourceSite, gtid: i32, data:
     __kmpc_omp_task_complete_if0(site, gtid, data);
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn __kmpc_omp_taskwait(_: SourceSite, _: i32) -> i32 {
+extern "C-unwind" fn taskwait(source: SourceSite, _: i32, code: usize) -> i32 {
+    me().site.set(Site::of_source(source, code));
     task::wait_for_children();
     0
 }
@@ -227,8 +228,8 @@ extern "C-unwind" fn __kmpc_taskgroup(_: SourceSite, _: i32) {
     Group::begin();
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn __kmpc_end_taskgroup(_: SourceSite, _: i32) {
+extern "C-unwind" fn end_taskgroup(source: SourceSite, _: i32, code: usize) {
+    me().site.set(Site::of_source(source, code));
     task::end_group();
 }
 
@@ -479,4 +480,9 @@ extern "C-unwind" fn __kmpc_task_reduction_modifier_fini(_: SourceSite, _: i32, 
     task::end_group();
     let team = member.team();
     team.modifiers[usize::from(is_loop != 0)].end(&items, team.threads());
+}
+
+crate::micro::from_where! {
+    __kmpc_omp_taskwait => taskwait, "rdx";
+    __kmpc_end_taskgroup => end_taskgroup, "rdx";
 }

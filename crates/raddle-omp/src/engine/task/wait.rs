@@ -1,11 +1,13 @@
 //! Owns: `Group`; waiting for tasks, and running others meanwhile.
-//! May use: `engine::member`, `engine::reduction`, `engine::team`, `raddle-core`.
+//! May use: `engine::member`, `engine::reduction`, `engine::team`, `told`, `raddle-core`.
 //! Never: running what does not descend from who waits, but at a barrier.
 
 use super::{Task, run};
 use crate::engine::member::{Member, me};
 use crate::engine::reduction::Registered;
 use crate::engine::team::Team;
+use crate::told::{self, Construct};
+use raddle_core::trace::TeamStep;
 use std::cell::{Cell, RefCell};
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
@@ -106,6 +108,11 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
     // What descends from a waiting task stands at the ends of queues, but for what waited for a dependence.
     const NEAR: usize = 4;
     let take = |reach| team.queues.take(member.tid.get(), reach, |other: &Task| other.descends_from(task));
+    let site = member.site.get();
+    let is_noted = told::is_traced() && !done();
+    if is_noted {
+        told::note(TeamStep::BarrierBegin, Construct::Tasks, site, (member, team));
+    }
     loop {
         super::kin::settle_own(member, task);
         if done() {
@@ -125,12 +132,15 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
                 None => {
                     let fits = |other: &Task| other.descends_from(task);
                     let is_other = || done() || team.queues.has_one(fits);
-                    member.event.wait(Duration::ZERO, (&team.queues.sleepers, true), is_other);
+                    member.wait(&told::TASKS, Duration::ZERO, (&team.queues.sleepers, true), is_other);
                 }
             }
         }
     }
     super::kin::settle_others(member, task);
+    if is_noted {
+        told::note(TeamStep::BarrierEnd, Construct::Tasks, site, (member, team));
+    }
 }
 
 /// Runs a task of the team, if there is any and the region is still this one.

@@ -79,6 +79,11 @@ fn iterations_run_once_and_in_order_where_that_is_asked_for() {
 }
 
 #[test]
+fn iterations_that_are_dealt_run_once_and_the_last_leaves_what_it_has() {
+    check("dealt", &[]);
+}
+
+#[test]
 fn tasks_run_when_they_may() {
     check("tasks", &[]);
 }

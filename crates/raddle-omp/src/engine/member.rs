@@ -30,6 +30,32 @@ pub(crate) struct MyLoop {
     pub(crate) is_inside: bool,
 }
 
+/// Where a member keeps its loop.
+pub(crate) struct LoopCell(Cell<MyLoop>);
+
+impl LoopCell {
+    #[inline]
+    pub(crate) fn get(&self) -> MyLoop {
+        self.0.get()
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, my: MyLoop) {
+        self.0.set(my);
+    }
+
+    /// Which of the team's loops it is.
+    #[inline]
+    pub(crate) fn number(&self) -> u32 {
+        self.0.get().number
+    }
+
+    #[inline]
+    pub(crate) fn is_inside(&self) -> bool {
+        self.0.get().is_inside
+    }
+}
+
 /// A loop, and the first value and the step of each dimension.
 pub(crate) type Doacross = (MyLoop, Vec<(i64, i64)>);
 
@@ -61,7 +87,7 @@ pub(crate) struct Member {
     /// Begun by `push_num_threads` and the like, for the next region.
     pub(crate) pushed: Cell<u32>,
     pub(crate) pushed_teams: Cell<(i32, i32)>,
-    pub(crate) my_loop: Cell<MyLoop>,
+    pub(crate) my_loop: LoopCell,
     /// Loops that were begun, and `single`s that were passed, in this region.
     pub(crate) loops: Cell<u32>,
     pub(crate) singles: Cell<u32>,
@@ -98,7 +124,7 @@ impl Member {
             hot: RefCell::new(Vec::new()),
             pushed: Cell::new(0),
             pushed_teams: Cell::new((0, 0)),
-            my_loop: Cell::new(MyLoop::default()),
+            my_loop: LoopCell(Cell::new(MyLoop::default())),
             loops: Cell::new(0),
             singles: Cell::new(0),
             doacross: RefCell::new(Vec::new()),

@@ -30,9 +30,15 @@ fn bounds_unsigned(up: bool, start: u64, end: u64, step: u64) -> (u64, u64, u64)
     (start, step, if by == 0 { 0 } else { span.div_ceil(by) })
 }
 
+/// In calls: `dynamic` with chunks in any order.
+const NONMONOTONIC_DYNAMIC: u32 = 1 << 16 | DYNAMIC;
+
 fn plan(bounds: (u64, u64, u64), schedule: u32, chunk: i64) -> Plan {
     if schedule & !MONOTONIC == RUNTIME {
         return Plan::by_runtime(bounds, me());
+    }
+    if schedule == NONMONOTONIC_DYNAMIC {
+        return Plan::new(bounds, DYNAMIC, chunk).nonmonotonic();
     }
     Plan::new(bounds, schedule, chunk)
 }
@@ -130,7 +136,8 @@ starts! {
     GOMP_loop_guided_start GOMP_loop_guided_next GOMP_loop_ull_guided_start GOMP_loop_ull_guided_next
         = GUIDED, false;
     GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_nonmonotonic_dynamic_next
-        GOMP_loop_ull_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_next = DYNAMIC, false;
+        GOMP_loop_ull_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_next
+        = NONMONOTONIC_DYNAMIC, false;
     GOMP_loop_nonmonotonic_guided_start GOMP_loop_nonmonotonic_guided_next
         GOMP_loop_ull_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_next = GUIDED, false;
     GOMP_loop_ordered_static_start GOMP_loop_ordered_static_next
@@ -203,7 +210,8 @@ parallel_loops! {
     GOMP_parallel_loop_static GOMP_parallel_loop_static_start = STATIC;
     GOMP_parallel_loop_dynamic GOMP_parallel_loop_dynamic_start = DYNAMIC;
     GOMP_parallel_loop_guided GOMP_parallel_loop_guided_start = GUIDED;
-    GOMP_parallel_loop_nonmonotonic_dynamic GOMP_parallel_loop_nonmonotonic_dynamic_start = DYNAMIC;
+    GOMP_parallel_loop_nonmonotonic_dynamic GOMP_parallel_loop_nonmonotonic_dynamic_start
+        = NONMONOTONIC_DYNAMIC;
     GOMP_parallel_loop_nonmonotonic_guided GOMP_parallel_loop_nonmonotonic_guided_start = GUIDED;
 }
 

@@ -60,6 +60,8 @@ fn kind(schedule: i32) -> i32 {
     }
 }
 
+/// Of `sched_type`: chunks may come in any order.
+const NONMONOTONIC: i32 = 1 << 30;
 const CHUNKED: i32 = 33;
 const BALANCED_CHUNKED: i32 = 45;
 
@@ -187,7 +189,7 @@ macro_rules! loops {
             _: SourceSite, _: i32, last: At<i32>, lower: At<$type>, upper: At<$type>, stride: At<$signed>,
         ) -> i32 {
             let member = me();
-            if !member.my_loop.get().is_inside {
+            if !member.my_loop.is_inside() {
                 return 0;
             }
             let shared = share::here(member);
@@ -239,6 +241,7 @@ fn begin(schedule: i32, bounds: (u64, u64, u64), chunk: i64) {
         CHUNKED => Plan::new(bounds, STATIC, chunk.max(1)),
         _ => Plan::new(bounds, STATIC, 0),
     };
+    let plan = if schedule & NONMONOTONIC != 0 { plan.nonmonotonic() } else { plan };
     share::begin(member, plan, &[]);
 }
 

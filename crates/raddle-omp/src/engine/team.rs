@@ -238,7 +238,7 @@ impl Team {
             other.event.note();
         }
         self.enter(member, 0);
-        self.wake_noted(count);
+        self.wake_noted(count, !spin.is_zero());
     }
 
     /// By a member: it is in this region now, and is this one of it.
@@ -251,13 +251,13 @@ impl Team {
         member.my_loop.set(MyLoop::default());
     }
 
-    fn wake_noted(&self, count: u32) {
+    /// `is_flat` is what the region said that has been; the team may have another one by now.
+    fn wake_noted(&self, count: u32, is_flat: bool) {
         if count > 1 {
             fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
             let here = from_ref(me());
             // PERF: a team that fits the workers has one for each. A member that joins its waker's stays there, region
             // after region, and its share runs behind the waker's (NPB's cg took twice as long on two workers).
-            let is_flat = !self.spin.get().is_zero();
             for member in &self.members[..count as usize] {
                 if from_ref(*member) == here {
                     continue;
@@ -383,7 +383,7 @@ impl Team {
                 other.event.note();
             }
         }
-        self.wake_noted(count);
+        self.wake_noted(count, is_flat);
     }
 
     /// A barrier of all members.

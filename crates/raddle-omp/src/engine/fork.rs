@@ -9,6 +9,7 @@ use crate::told::{self, Construct, Site};
 use raddle_core::door::team::default_spin;
 use raddle_core::trace::TeamStep;
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -28,6 +29,16 @@ pub(crate) fn count_for(member: &Member, wanted: u32) -> u32 {
     wanted.min(icv.limit).clamp(1, 1 << 14)
 }
 
+fn spin_set() -> Option<u64> {
+    static SET: OnceLock<Option<u64>> = OnceLock::new();
+    *SET.get_or_init(|| std::env::var("OPENMP_SPIN").ok().and_then(|text| text.parse().ok()))
+}
+
+/// Whether who waits may find out for how long to spin.
+pub(crate) fn spin_adapts() -> bool {
+    spin_set().is_none()
+}
+
 /// How long members of a team of so many spin.
 fn spin_of(count: u32) -> Duration {
     thread_local! {
@@ -38,8 +49,7 @@ fn spin_of(count: u32) -> Duration {
         return spin;
     }
     let usual = default_spin(count as usize);
-    let set = std::env::var("OPENMP_SPIN").ok().and_then(|text| text.parse().ok());
-    let spin = set.filter(|_| !usual.is_zero()).map_or(usual, Duration::from_micros);
+    let spin = spin_set().filter(|_| !usual.is_zero()).map_or(usual, Duration::from_micros);
     KNOWN.set((count, spin));
     spin
 }

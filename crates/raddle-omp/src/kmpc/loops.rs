@@ -62,6 +62,7 @@ fn kind(schedule: i32) -> i32 {
 
 /// Of `sched_type`: chunks may come in any order.
 const NONMONOTONIC: i32 = 1 << 30;
+const DYNAMIC_CHUNKED: i32 = 35;
 const CHUNKED: i32 = 33;
 const BALANCED_CHUNKED: i32 = 45;
 
@@ -234,14 +235,15 @@ fn begin(schedule: i32, bounds: (u64, u64, u64), chunk: i64) {
         37 => Plan::by_runtime(bounds, member),
         // Of a loop with `simd`: its chunks are so many vectors of this length.
         47 => Plan::by_runtime(bounds, member).in_units(chunk, member.team().threads()),
-        35 | 43 => Plan::new(bounds, DYNAMIC, chunk),
+        DYNAMIC_CHUNKED | 43 => Plan::new(bounds, DYNAMIC, chunk),
         36 | 39 | 42 | 46 => Plan::new(bounds, GUIDED, chunk),
         // Stealing: the same iterations, in another order.
         44 => Plan::new(bounds, DYNAMIC, chunk),
         CHUNKED => Plan::new(bounds, STATIC, chunk.max(1)),
         _ => Plan::new(bounds, STATIC, 0),
     };
-    let plan = if schedule & NONMONOTONIC != 0 { plan.nonmonotonic() } else { plan };
+    // It is said of loops with `ordered`, too.
+    let plan = if schedule == NONMONOTONIC | DYNAMIC_CHUNKED { plan.nonmonotonic() } else { plan };
     share::begin(member, plan, &[]);
 }
 

@@ -407,7 +407,7 @@ fn group_word() -> *mut u8 {
 extern "C-unwind" fn __kmpc_taskred_init(_: i32, number: i32, inputs: At<Input>) -> *mut u8 {
     if let Some(group) = me().task().group() {
         let all = (0..number as usize).map(|n| reduction::register(&inputs.at(n).get(), true));
-        group.reductions.borrow_mut().extend(all);
+        group.add_reductions(all);
     }
     group_word()
 }
@@ -421,7 +421,7 @@ fn newer(old: &OldInput) -> Input {
 extern "C-unwind" fn __kmpc_task_reduction_init(_: i32, number: i32, inputs: At<OldInput>) -> *mut u8 {
     if let Some(group) = me().task().group() {
         let all = (0..number as usize).map(|n| reduction::register(&newer(&inputs.at(n).get()), false));
-        group.reductions.borrow_mut().extend(all);
+        group.add_reductions(all);
     }
     group_word()
 }
@@ -444,7 +444,7 @@ fn begin_modified(is_loop: i32, inputs: &[Input], has_original: bool) -> *mut u8
     let make = || inputs.iter().map(|input| reduction::register(input, has_original)).collect();
     let mine = modifier.begin(make, |n| inputs[n].shared);
     if let Some(group) = member.task().group() {
-        group.reductions.borrow_mut().extend(mine);
+        group.add_reductions(mine);
     }
     group_word()
 }
@@ -476,7 +476,7 @@ extern "C-unwind" fn __kmpc_task_reduction_modifier_init(
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_task_reduction_modifier_fini(_: SourceSite, _: i32, is_loop: i32) {
     let member = me();
-    let items = member.task().group().map(|group| group.reductions.borrow().clone()).unwrap_or_default();
+    let items = member.task().group().map(|group| group.reductions().clone()).unwrap_or_default();
     task::end_group();
     let team = member.team();
     team.modifiers[usize::from(is_loop != 0)].end(&items, team.threads());

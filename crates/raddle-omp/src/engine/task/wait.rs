@@ -8,9 +8,10 @@ use crate::engine::reduction::Registered;
 use crate::engine::team::Team;
 use crate::told::{self, Construct};
 use raddle_core::trace::TeamStep;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// The tasks of a `taskgroup`.
@@ -23,7 +24,8 @@ pub(crate) struct Group {
     /// Who waits at its end.
     owner: Cell<*const Member>,
     pub(crate) outer: Cell<*const Group>,
-    pub(crate) reductions: RefCell<Vec<Registered>>,
+    /// Tasks of several members read it at once.
+    reductions: RwLock<Vec<Registered>>,
     /// gcc's tables of reductions; those of the groups around come after them.
     pub(crate) tables: Cell<usize>,
 }
@@ -36,7 +38,7 @@ impl Group {
             is_shared: Cell::new(false),
             owner: Cell::new(null()),
             outer: Cell::new(null()),
-            reductions: RefCell::new(Vec::new()),
+            reductions: RwLock::new(Vec::new()),
             tables: Cell::new(0),
         }
     }
@@ -50,6 +52,16 @@ impl Group {
         group.outer.set(task.group.get());
         group.tables.set(task.group().map_or(0, |outer| outer.tables.get()));
         task.group.set(Box::into_raw(Box::new(group)));
+    }
+
+    /// Its variables with copies.
+    pub(crate) fn reductions(&self) -> RwLockReadGuard<'_, Vec<Registered>> {
+        self.reductions.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It has these, too.
+    pub(crate) fn add_reductions(&self, more: impl IntoIterator<Item = Registered>) {
+        self.reductions.write().unwrap_or_else(PoisonError::into_inner).extend(more);
     }
 
     pub(crate) fn enter(&self) {
@@ -89,7 +101,7 @@ pub(crate) fn end_group() {
     let Some(group) = task.group() else { return };
     wait_for(|| group.count.load(Ordering::Acquire) == 0); // pairs with the release in `leave`
     task.group.set(group.outer.get());
-    group.reductions.borrow().iter().filter(|item| item.is_owned).for_each(Registered::finish);
+    group.reductions().iter().filter(|item| item.is_owned).for_each(Registered::finish);
     // SAFETY: made by `begin`, and none of its tasks is left.
     drop(unsafe { Box::from_raw(std::ptr::from_ref(group).cast_mut()) });
 }

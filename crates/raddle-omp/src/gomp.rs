@@ -1,6 +1,5 @@
 //! Owns: libgomp's calls, as gcc makes them: regions, barriers, critical, single, sections.
-//! May use: `abi`, `engine::fork`, `engine::member`, `engine::share`, `engine::team`, `icv`, `lock`, `micro`,
-//! `report`, `told`, `wait`.
+//! May use: `abi`, `engine`, `icv`, `lock`, `report`, `told`, `wait`.
 //! Never: a rule of OpenMP's; that is the engine's.
 
 mod cancel;

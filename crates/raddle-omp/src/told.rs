@@ -1,5 +1,5 @@
 //! Owns: where in the program a construct stands, and what reports and traces say of it.
-//! May use: `abi`, `engine::member`, `engine::task`, `engine::team`, `raddle-core`, `raddle-hang`.
+//! May use: `abi`, `engine::member`, `engine::team`, `raddle-core`, `raddle-hang`.
 //! Never: a name that is looked for while the program runs; a file that is read before somebody asks.
 //!
 //! clang says of each call where it stands, if the program is compiled with `-g`; of gcc's there is the return address,
@@ -132,8 +132,8 @@ impl Site {
         self != Site::default()
     }
 
-    /// For a report: what stands still may have the allocator's lock, so nothing is allocated. A code address is told by
-    /// who writes the report.
+    /// For a report: what stands still may have the allocator's lock, so nothing is allocated. A code address is told
+    /// by who writes the report.
     fn write(self, out: &mut dyn fmt::Write) -> fmt::Result {
         match SourceText::of(self.source) {
             Some(text) => text.write(out),

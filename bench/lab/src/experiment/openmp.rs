@@ -114,7 +114,8 @@ fn remarks(run: &Run) -> Vec<String> {
     let sentence = |(ours, theirs): (f64, f64)| {
         let (more, most) = (figure(ours - theirs), figure(START_MORE_NS));
         format!(
-            "start and end of a process without a region, ns: {more} more than with the better rival; at most {most} more."
+            "start and end of a process without a region, ns: {more} more than with the better rival; \
+             at most {most} more."
         )
     };
     starts.map(sentence).into_iter().collect()

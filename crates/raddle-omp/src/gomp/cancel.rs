@@ -1,5 +1,5 @@
 //! Owns: libgomp's cancellation.
-//! May use: `engine::member`, `engine::share`, `engine::task::wait`, `engine::team`, `icv`.
+//! May use: `engine`, `icv`, `told`.
 //! Never: stopping anybody who does not ask.
 
 use crate::engine::member::me;

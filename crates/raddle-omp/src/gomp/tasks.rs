@@ -1,6 +1,5 @@
 //! Owns: libgomp's tasks: dependences in its form, groups, loops of tasks, reductions, events.
-//! May use: `abi`, `engine::depend`, `engine::fork`, `engine::member`, `engine::reduction`, `engine::task`,
-//! `engine::team`, `icv`, `report`, `raddle-core`.
+//! May use: `abi`, `engine`, `icv`, `report`, `told`, `raddle-core`.
 //! Never: the order of tasks.
 
 use crate::abi::{At, CFunction};

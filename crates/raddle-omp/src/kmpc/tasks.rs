@@ -1,6 +1,5 @@
 //! Owns: libomp's tasks: their layout, dependences in its form, groups, loops of tasks, reductions, events.
-//! May use: `abi`, `engine::depend`, `engine::member`, `engine::reduction`, `engine::task`,
-//! `icv`, `report`, `raddle-core`.
+//! May use: `abi`, `engine`, `icv`, `report`, `told`, `raddle-core`.
 //! Never: the order of tasks.
 
 use super::SourceSite;

@@ -14,7 +14,8 @@ static void work(int units) {
 static void loop(int trip, int chunk, int threads, int heavy) {
     int last = -1, linear = 0;
     memset(done, 0, sizeof done);
-#pragma omp parallel for schedule(nonmonotonic : dynamic, chunk) num_threads(threads) lastprivate(last) linear(linear : 3)
+#pragma omp parallel for schedule(nonmonotonic : dynamic, chunk) num_threads(threads) lastprivate(last) \
+    linear(linear : 3)
     for (int at = 0; at < trip; at++) {
         // All that is dear stands in one member's share at first.
         if (at < trip / 4) work(heavy);

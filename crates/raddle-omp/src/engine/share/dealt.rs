@@ -1,5 +1,5 @@
 //! Owns: `DealtShare`, the iterations that one member of a team has of a loop, and of which others take half.
-//! May use: nothing.
+//! May use: `loom`.
 //! Never: an iteration that two members have; a chunk that is cut, but for the loop's last.
 //!
 //! With one counter for all, each chunk is a turn of its line of the cache from core to core. Where the order of chunks

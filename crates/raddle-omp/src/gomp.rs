@@ -13,7 +13,7 @@ use crate::engine::member::me;
 use crate::engine::share::{self, Plan};
 use crate::engine::team::RegionWork;
 use crate::micro::from_where;
-use crate::told::Site;
+use crate::told::ProgramSite;
 use crate::wait;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -102,7 +102,7 @@ extern "C-unwind" fn GOMP_scope_start(reductions: At<usize>) {
 /// A barrier, called from there.
 extern "C-unwind" fn barrier(code: usize) {
     let member = me();
-    member.site.set(Site::of_return(code));
+    member.site.set(ProgramSite::of_return(code));
     member.team().barrier(member);
 }
 
@@ -129,7 +129,7 @@ static ATOMIC: AtomicU32 = AtomicU32::new(0);
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_critical_start() {
-    wait::lock(&CRITICAL);
+    crate::lock::take(&CRITICAL);
 }
 
 #[unsafe(no_mangle)]
@@ -139,7 +139,7 @@ extern "C-unwind" fn GOMP_critical_end() {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_critical_name_start(name: At<u32>) {
-    wait::lock(crate::lock::word(name));
+    crate::lock::take(crate::lock::word(name));
 }
 
 #[unsafe(no_mangle)]
@@ -149,7 +149,7 @@ extern "C-unwind" fn GOMP_critical_name_end(name: At<u32>) {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_atomic_start() {
-    wait::lock(&ATOMIC);
+    crate::lock::take(&ATOMIC);
 }
 
 #[unsafe(no_mangle)]

@@ -16,7 +16,7 @@ use crate::engine::member::me;
 use crate::engine::share;
 use crate::engine::team::RegionWork;
 use crate::micro::{Micro, nth, variadic_after_three};
-use crate::told::Site;
+use crate::told::ProgramSite;
 use crate::wait;
 use std::sync::atomic::Ordering;
 
@@ -32,8 +32,8 @@ fn row(count: i32, spilled: At<usize>, stack: At<usize>) -> Vec<usize> {
 }
 
 /// The return address of a variadic call lies before what it has on the stack.
-fn site_of(source: SourceSite, stack: At<usize>) -> Site {
-    Site::of_source(source, stack.at(usize::MAX).get())
+fn site_of(source: SourceSite, stack: At<usize>) -> ProgramSite {
+    ProgramSite::of_source(source, stack.at(usize::MAX).get())
 }
 
 extern "C-unwind" fn fork_call(
@@ -66,7 +66,7 @@ extern "C-unwind" fn __kmpc_fork_call_if(
 ) {
     let arguments = [data, 0, 0, 0];
     let wanted = u32::from(condition == 0);
-    me().site.set(Site::of_source(source, 0));
+    me().site.set(ProgramSite::of_source(source, 0));
     let body = RegionWork::Micro(function, count.clamp(0, 1) as usize, arguments.as_ptr());
     fork::region(body, wanted, None);
 }
@@ -126,7 +126,7 @@ extern "C-unwind" fn __kmpc_set_thread_limit(_: SourceSite, _: i32, limit: i32) 
 extern "C-unwind" fn __kmpc_serialized_parallel(source: SourceSite, _: i32) {
     let member = me();
     member.pushed.set(0);
-    member.site.set(Site::of_source(source, 0));
+    member.site.set(ProgramSite::of_source(source, 0));
     fork::begin(RegionWork::None, 1, None);
 }
 
@@ -173,7 +173,7 @@ extern "C-unwind" fn __kmpc_in_parallel(_: SourceSite) -> i32 {
 
 pub(crate) extern "C-unwind" fn barrier(source: SourceSite, _: i32, code: usize) {
     let member = me();
-    member.site.set(Site::of_source(source, code));
+    member.site.set(ProgramSite::of_source(source, code));
     member.team().barrier(member);
 }
 
@@ -274,12 +274,12 @@ extern "C-unwind" fn __kmpc_copyprivate_light(site: SourceSite, gtid: i32, data:
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_critical(_: SourceSite, _: i32, name: At<u32>) {
-    wait::lock(crate::lock::word(name));
+    crate::lock::take(crate::lock::word(name));
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_critical_with_hint(_: SourceSite, _: i32, name: At<u32>, _: u32) {
-    wait::lock(crate::lock::word(name));
+    crate::lock::take(crate::lock::word(name));
 }
 
 #[unsafe(no_mangle)]
@@ -301,7 +301,7 @@ extern "C-unwind" fn __kmpc_reduce_nowait(
     name: At<u32>,
 ) -> i32 {
     if me().team().threads() > 1 {
-        wait::lock(crate::lock::word(name));
+        crate::lock::take(crate::lock::word(name));
     }
     1
 }

@@ -1,5 +1,5 @@
 //! Owns: where in the program a construct stands, and what reports and traces say of it.
-//! May use: `abi`, `engine::member`, `engine::team`, `raddle-core`, `raddle-hang`.
+//! May use: `abi`, `raddle-core`, `raddle-hang`.
 //! Never: a name that is looked for while the program runs; a file that is read before somebody asks.
 //!
 //! clang says of each call where it stands, if the program is compiled with `-g`; of gcc's there is the return address,
@@ -8,20 +8,15 @@
 //! compiler's text, else from symbols and debug information.
 
 use crate::abi::At;
-use crate::engine::member::{Member, me};
-use crate::engine::team::Team;
-use raddle_core::door::futex;
 use raddle_core::trace::{Mark, TeamStep, note_step};
-use raddle_core::wait::{CallOn, Subject, WaitReason};
 use std::fmt;
-use std::panic::Location;
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 /// Where a construct stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Site {
+pub(crate) struct ProgramSite {
     /// clang's `ident_t`, or 0.
     source: usize,
     /// A return address, or the first byte of a function and one; or 0.
@@ -112,29 +107,29 @@ impl SourceText {
     }
 }
 
-impl Site {
+impl ProgramSite {
     /// Of a call of gcc's, which is to return there.
-    pub(crate) fn of_return(code: usize) -> Site {
-        Site { source: 0, code }
+    pub(crate) fn of_return(code: usize) -> ProgramSite {
+        ProgramSite { source: 0, code }
     }
 
     /// Of what runs in a function that the compiler made.
-    pub(crate) fn of_function(function: usize) -> Site {
-        Site { source: 0, code: if function == 0 { 0 } else { function + 1 } }
+    pub(crate) fn of_function(function: usize) -> ProgramSite {
+        ProgramSite { source: 0, code: if function == 0 { 0 } else { function + 1 } }
     }
 
     /// Of a call of clang's.
-    pub(crate) fn of_source(source: *const u8, code: usize) -> Site {
-        Site { source: source.expose_provenance(), code }
+    pub(crate) fn of_source(source: *const u8, code: usize) -> ProgramSite {
+        ProgramSite { source: source.expose_provenance(), code }
     }
 
-    fn is_known(self) -> bool {
-        self != Site::default()
+    pub(crate) fn is_known(self) -> bool {
+        self != ProgramSite::default()
     }
 
     /// For a report: what stands still may have the allocator's lock, so nothing is allocated. A code address is told
     /// by who writes the report.
-    fn write(self, out: &mut dyn fmt::Write) -> fmt::Result {
+    pub(crate) fn write(self, out: &mut dyn fmt::Write) -> fmt::Result {
         match SourceText::of(self.source) {
             Some(text) => text.write(out),
             None if self.code != 0 => write!(out, "@{:#x}", self.code),
@@ -169,12 +164,12 @@ fn own_name(function: &str) -> &str {
 const SITES: usize = 1024;
 
 /// A construct that a trace names. The table lies in the library, since a trace knows a mark by its distance.
-struct Entry {
+struct ConstructSlot {
     key: AtomicUsize,
-    named: OnceLock<Named>,
+    named: OnceLock<NamedConstruct>,
 }
 
-struct Named {
+struct NamedConstruct {
     construct: Construct,
     code: usize,
     /// The library that has the compiler's text may be gone when the trace is written.
@@ -182,7 +177,8 @@ struct Named {
     mark: Mark,
 }
 
-static TABLE: [Entry; SITES] = [const { Entry { key: AtomicUsize::new(0), named: OnceLock::new() } }; SITES];
+static TABLE: [ConstructSlot; SITES] =
+    [const { ConstructSlot { key: AtomicUsize::new(0), named: OnceLock::new() } }; SITES];
 
 fn tell(at: usize) -> String {
     let Some(named) = TABLE[at].named.get() else { return String::new() };
@@ -191,7 +187,7 @@ fn tell(at: usize) -> String {
 }
 
 /// The name of a construct that stands there.
-fn mark_of(construct: Construct, site: Site) -> &'static Mark {
+fn mark_of(construct: Construct, site: ProgramSite) -> &'static Mark {
     static OTHER: Mark = Mark::told_by(|_| "one of more than 1024 constructs".to_owned(), 0);
     let address = if site.code != 0 { site.code } else { site.source };
     let key = address << 3 | construct as usize;
@@ -211,7 +207,7 @@ fn mark_of(construct: Construct, site: Site) -> &'static Mark {
                 let mut text = String::new();
                 let source = SourceText::of(site.source).filter(|source| source.write(&mut text).is_ok());
                 let source = source.map(|_| text);
-                Named { construct, code: site.code, source, mark: Mark::told_by(tell, at) }
+                NamedConstruct { construct, code: site.code, source, mark: Mark::told_by(tell, at) }
             });
             return &named.mark;
         }
@@ -238,73 +234,10 @@ pub(crate) fn next_region() -> u32 {
     REGIONS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// For the trace, if there is one: a step of the caller's, who is a member of that team, at what stands there.
+/// For the trace, if there is one: a step of the caller's, who is that member of the region of that number, at what stands there.
 #[inline]
-pub(crate) fn note(step: TeamStep, construct: Construct, site: Site, (member, team): (&Member, &Team)) {
+pub(crate) fn note(step: TeamStep, construct: Construct, site: ProgramSite, (member, region): (u32, u32)) {
     if is_traced() {
-        note_step(step, mark_of(construct, site), member.tid.get(), team.number.get());
+        note_step(step, mark_of(construct, site), member, region);
     }
-}
-
-/// In what members wait.
-pub(crate) type MemberCall = CallOn<Member>;
-
-pub(crate) static BARRIER: MemberCall = CallOn::new("a barrier", WaitReason::Barrier);
-pub(crate) static TASKS: MemberCall = CallOn::new("a wait for tasks", WaitReason::Join);
-pub(crate) static NEXT: MemberCall = CallOn::new("the next region", WaitReason::Park);
-static LOCK: CallOn<WantedLock> = CallOn::new("a lock", WaitReason::Lock);
-
-fn write_member(member: &Member, out: &mut dyn fmt::Write) -> fmt::Result {
-    let team = member.team();
-    if team.level == 0 {
-        return out.write_str("none");
-    }
-    team.site.get().write(out)?;
-    write!(out, ", member {} of {}", member.tid.get(), team.threads())
-}
-
-impl Subject for Member {
-    const KIND: &'static str = "region";
-
-    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        if self.is_between.get() {
-            return Ok(());
-        }
-        write_member(self, out)?;
-        let site = self.site.get();
-        if !site.is_known() {
-            return out.write_str(", at its end");
-        }
-        out.write_str(", at ")?;
-        site.write(out)
-    }
-}
-
-/// A lock of the program's that a member waits for.
-struct WantedLock {
-    word: usize,
-    member: &'static Member,
-}
-
-impl Subject for WantedLock {
-    const KIND: &'static str = "region";
-
-    fn address(&self) -> *const () {
-        std::ptr::without_provenance(self.word)
-    }
-
-    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        write_member(self.member, out)
-    }
-}
-
-/// Sleeps while a member's word has this value; also for no reason.
-pub(crate) fn sleep_in(call: &'static MemberCall, member: &'static Member, word: &AtomicU32, seen: u32) {
-    let _ = futex::wait_in(word, seen, None, (call, member, Location::caller()));
-}
-
-/// The same, at a lock of the program's.
-pub(crate) fn sleep_for_lock(word: &AtomicU32, seen: u32) {
-    let wanted = WantedLock { word: std::ptr::from_ref(word).addr(), member: me() };
-    let _ = futex::wait_in(word, seen, None, (&LOCK, &wanted, Location::caller()));
 }

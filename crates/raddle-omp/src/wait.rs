@@ -1,5 +1,5 @@
 //! Owns: `WakeWord`, at which a member sleeps, how others wake it, how many sleep; the locks of the interface.
-//! May use: `told`, `raddle-core`.
+//! May use: `raddle-core`.
 //! Never: a queue of its own.
 //!
 //! A member that waits looks at *conditions* of others: a round that has ended, a queue that is not empty. Whoever
@@ -217,17 +217,18 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const WANTED: u32 = 2;
 
-/// Takes a lock of four bytes: 0 free, 1 taken, 2 taken and perhaps somebody waits.
+/// Takes a lock of four bytes: 0 free, 1 taken, 2 taken and perhaps somebody waits. `sleep` does so while the word has a
+/// value.
 #[inline]
-pub(crate) fn lock(word: &AtomicU32) {
+pub(crate) fn lock(word: &AtomicU32, sleep: impl Fn(&AtomicU32, u32)) {
     // pairs with the release in `unlock`
     if word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        lock_slowly(word);
+        lock_slowly(word, sleep);
     }
 }
 
 #[cold]
-fn lock_slowly(word: &AtomicU32) {
+fn lock_slowly(word: &AtomicU32, sleep: impl Fn(&AtomicU32, u32)) {
     let free = || word.load(Ordering::Relaxed) == FREE;
     // pairs with the release in `unlock`
     let take = || word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok();
@@ -239,7 +240,7 @@ fn lock_slowly(word: &AtomicU32) {
     }
     // pairs with the release in `unlock`
     while word.swap(WANTED, Ordering::Acquire) != FREE {
-        crate::told::sleep_for_lock(word, WANTED);
+        sleep(word, WANTED);
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::engine::member::{Member, me};
 use crate::engine::team::{Preset, RegionWork, Team};
 use crate::icv::{Icv, processors, settings};
-use crate::told::{self, Construct, Site};
+use crate::told::{self, Construct, ProgramSite};
 use raddle_core::door::team::default_spin;
 use raddle_core::trace::TeamStep;
 use std::cell::Cell;
@@ -116,7 +116,12 @@ pub(crate) fn begin_with(work: RegionWork, count: u32, preset: Preset, tables: u
         team.number.set(told::next_region());
     }
     team.begin(member, count, icv, spin_of(count), tables);
-    told::note(TeamStep::RegionBegin, Construct::Region, team.site.get(), (member, team));
+    told::note(
+        TeamStep::RegionBegin,
+        Construct::Region,
+        team.site.get(),
+        (member.tid.get(), team.number.get()),
+    );
     if let Some(plan) = preset {
         crate::engine::share::begin(member, plan, &[]);
     }
@@ -124,9 +129,11 @@ pub(crate) fn begin_with(work: RegionWork, count: u32, preset: Preset, tables: u
 }
 
 /// Where a region stands: clang says it, and of gcc's there is the function.
-fn site_of(work: RegionWork, said: Site) -> Site {
+fn site_of(work: RegionWork, said: ProgramSite) -> ProgramSite {
     match work {
-        RegionWork::Data(function, _) => Site::of_function(function.map_or(0, |function| function as usize)),
+        RegionWork::Data(function, _) => {
+            ProgramSite::of_function(function.map_or(0, |function| function as usize))
+        }
         RegionWork::Micro(..) | RegionWork::None => said,
     }
 }
@@ -156,7 +163,12 @@ pub(crate) fn work(team: &'static Team, member: &'static Member) {
 pub(crate) fn end() {
     let member = me();
     let team = member.team();
-    told::note(TeamStep::RegionEnd, Construct::Region, team.site.get(), (member, team));
+    told::note(
+        TeamStep::RegionEnd,
+        Construct::Region,
+        team.site.get(),
+        (member.tid.get(), team.number.get()),
+    );
     team.end(member);
     let taken = team.taken.replace(0);
     if taken > 0 {

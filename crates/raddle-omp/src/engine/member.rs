@@ -1,15 +1,19 @@
 //! Owns: `Member`, what is kept of a thread that takes part in regions; and who that is here.
-//! May use: `told`, `wait`, `libc`.
+//! May use: `told`, `wait`, `libc`, `raddle-core`.
 //! Never: being freed; others poke it late.
 
 use crate::engine::here;
 use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
-use crate::told::{self, MemberCall, Site};
+use crate::told::ProgramSite;
 use crate::wait::{Sleepers, WakeWord};
+use raddle_core::door::futex;
+use raddle_core::wait::{CallOn, Subject, WaitReason};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::fmt;
+use std::panic::Location;
 use std::ptr::{from_ref, null, null_mut, with_exposed_provenance};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -96,9 +100,9 @@ pub(crate) struct Member {
     /// Of a `teams` construct.
     pub(crate) teams: Cell<(u32, u32)>,
     /// At barriers, and between regions.
-    patience: [Patience; 2],
+    patience: [SpinHabit; 2],
     /// From where the program has called what may wait; none at the end of a region.
-    pub(crate) site: Cell<Site>,
+    pub(crate) site: Cell<ProgramSite>,
     /// It waits for its next region.
     pub(crate) is_between: Cell<bool>,
     /// Its copies of what is threadprivate by a table.
@@ -107,9 +111,9 @@ pub(crate) struct Member {
 
 /// How often in a row a member has been woken soon after it fell asleep: at barriers, or for its next region.
 #[derive(Default)]
-struct Patience(Cell<u32>);
+struct SpinHabit(Cell<u32>);
 
-impl Patience {
+impl SpinHabit {
     /// For how long to spin where the team says so long.
     #[inline]
     fn spin(&self, usual: Duration) -> Duration {
@@ -122,6 +126,35 @@ impl Patience {
         const SOON: Duration = Duration::from_micros(500);
         self.0.set(if slept < SOON { self.0.get().saturating_add(1) } else { 0 });
     }
+}
+
+/// In what members wait.
+pub(crate) type MemberCall = CallOn<Member>;
+
+pub(crate) static BARRIER: MemberCall = CallOn::new("a barrier", WaitReason::Barrier);
+pub(crate) static TASKS: MemberCall = CallOn::new("a wait for tasks", WaitReason::Join);
+pub(crate) static NEXT: MemberCall = CallOn::new("the next region", WaitReason::Park);
+
+impl Subject for Member {
+    const KIND: &'static str = "region";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        if self.is_between.get() {
+            return Ok(());
+        }
+        self.write_place(out)?;
+        let site = self.site.get();
+        if !site.is_known() {
+            return out.write_str(", at its end");
+        }
+        out.write_str(", at ")?;
+        site.write(out)
+    }
+}
+
+/// Sleeps while the member's word has this value; also for no reason.
+fn sleep_in(call: &'static MemberCall, member: &'static Member, word: &AtomicU32, seen: u32) {
+    let _ = futex::wait_in(word, seen, None, (call, member, Location::caller()));
 }
 
 static NUMBERS: AtomicI32 = AtomicI32::new(0);
@@ -151,7 +184,7 @@ impl Member {
             doacross: RefCell::new(Vec::new()),
             teams: Cell::new((0, 1)),
             patience: Default::default(),
-            site: Cell::new(Site::default()),
+            site: Cell::new(ProgramSite::default()),
             is_between: Cell::new(false),
             privates: RefCell::new(HashMap::new()),
         }))
@@ -169,16 +202,26 @@ impl Member {
         sleepers: (&'static Sleepers, bool),
         done: impl Fn() -> bool,
     ) {
-        let patience = &self.patience[usize::from(std::ptr::eq(call, &raw const told::NEXT))];
+        let patience = &self.patience[usize::from(std::ptr::eq(call, &raw const NEXT))];
         let most = if spin.is_zero() { spin } else { patience.spin(spin) };
         self.event.wait(most, sleepers, done, |word, seen| {
             if spin.is_zero() || !crate::engine::fork::spin_adapts() {
-                return told::sleep_in(call, self, word, seen);
+                return sleep_in(call, self, word, seen);
             }
             let begin = Instant::now();
-            told::sleep_in(call, self, word, seen);
+            sleep_in(call, self, word, seen);
             patience.note(begin.elapsed());
         });
+    }
+
+    /// For a report: its region, and who it is there.
+    pub(crate) fn write_place(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let team = self.team();
+        if team.level == 0 {
+            return out.write_str("none");
+        }
+        team.site.get().write(out)?;
+        write!(out, ", member {} of {}", self.tid.get(), team.threads())
     }
 
     /// The team that it is in.

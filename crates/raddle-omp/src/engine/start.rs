@@ -2,7 +2,7 @@
 //! May use: `abi`, `icv`, `report`, `ticks`, `told`, `wait`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: the end of a thread: teams are kept.
 
-use crate::engine::member::{Member, become_here};
+use crate::engine::member::{self, Member, become_here};
 use crate::icv::settings;
 use crate::told::{self, Construct};
 use crate::wait::Sleepers;
@@ -139,9 +139,19 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             };
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
-            told::note(TeamStep::RegionBegin, Construct::Region, team.site.get(), (member, team));
+            told::note(
+                TeamStep::RegionBegin,
+                Construct::Region,
+                team.site.get(),
+                (member.tid.get(), team.number.get()),
+            );
             crate::engine::fork::run(team, member);
-            told::note(TeamStep::RegionEnd, Construct::Region, team.site.get(), (member, team));
+            told::note(
+                TeamStep::RegionEnd,
+                Construct::Region,
+                team.site.get(),
+                (member.tid.get(), team.number.get()),
+            );
             // All that is the region's is read before its end.
             let (region, spin) = (team.region.load(Ordering::Relaxed), team.spin());
             team.arrive_at_end(member);
@@ -150,7 +160,7 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             static NOWHERE: Sleepers = Sleepers::new();
             let has_job = || member.job.load(Ordering::Relaxed) != jobs;
             member.is_between.set(true);
-            member.wait(&told::NEXT, Duration::ZERO, (&NOWHERE, true), has_job);
+            member.wait(&member::NEXT, Duration::ZERO, (&NOWHERE, true), has_job);
             member.is_between.set(false);
         }
     }
@@ -170,7 +180,7 @@ fn wait_for_next(
         if !has_run && !team.settle(member) {
             let done = || has_job() || has_tasks();
             member.is_between.set(true);
-            member.wait(&told::NEXT, spin, (&team.queues.sleepers, false), done);
+            member.wait(&member::NEXT, spin, (&team.queues.sleepers, false), done);
             member.is_between.set(false);
         }
     }

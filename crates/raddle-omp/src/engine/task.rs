@@ -19,7 +19,7 @@ use crate::engine::member::{Member, me};
 use crate::engine::queue::ReadyTask;
 use crate::engine::team::Team;
 use crate::icv::Icv;
-use crate::told::{self, Construct, Site};
+use crate::told::{self, Construct, ProgramSite};
 use raddle_core::trace::TeamStep;
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -396,13 +396,15 @@ pub(crate) fn run(task: *const Task) {
 fn enter_noted(this: &Task, member: &Member) {
     let site = match this.body.get() {
         TaskBody::None => return,
-        TaskBody::Data(function, _) => Site::of_function(function.map_or(0, |function| function as usize)),
-        TaskBody::Routine(routine, _) => Site::of_function(routine as usize),
+        TaskBody::Data(function, _) => {
+            ProgramSite::of_function(function.map_or(0, |function| function as usize))
+        }
+        TaskBody::Routine(routine, _) => ProgramSite::of_function(routine as usize),
     };
     let team = this.team();
-    told::note(TeamStep::TaskBegin, Construct::Task, site, (member, team));
+    told::note(TeamStep::TaskBegin, Construct::Task, site, (member.tid.get(), team.number.get()));
     enter(this);
-    told::note(TeamStep::TaskEnd, Construct::Task, site, (member, team));
+    told::note(TeamStep::TaskEnd, Construct::Task, site, (member.tid.get(), team.number.get()));
 }
 
 fn enter(this: &Task) {

@@ -17,12 +17,12 @@
 //! keep what has ended for what they begin next (`Member::credit`). They settle when they arrive, and when they find
 //! nothing to run after that.
 
-use crate::engine::member::{Member, MyLoop, me};
+use crate::engine::member::{self, Member, MyLoop, me};
 use crate::engine::queue::Queues;
 use crate::engine::share::Shares;
 use crate::engine::task::{Group, Task};
 use crate::icv::Icv;
-use crate::told::{self, Construct, Site};
+use crate::told::{self, Construct, ProgramSite};
 use raddle_core::trace::TeamStep;
 use std::cell::Cell;
 use std::ptr::{from_ref, null};
@@ -71,7 +71,7 @@ pub(crate) struct Team {
     pub(crate) outer_tid: Cell<u32>,
     pub(crate) implicit: Vec<Task>,
     /// Where the region stands, and its number in a trace.
-    pub(crate) site: Cell<Site>,
+    pub(crate) site: Cell<ProgramSite>,
     pub(crate) number: Cell<u32>,
     pub(crate) work: Cell<RegionWork>,
     pub(crate) preset: Cell<Preset>,
@@ -139,7 +139,7 @@ impl Team {
             outer: Cell::new(null()),
             outer_tid: Cell::new(0),
             implicit: (0..count).map(|_| Task::implicit()).collect(),
-            site: Cell::new(Site::default()),
+            site: Cell::new(ProgramSite::default()),
             number: Cell::new(0),
             work: Cell::new(RegionWork::None),
             preset: Cell::new(None),
@@ -277,7 +277,7 @@ impl Team {
         let credit = member.credit.take();
         if self.threads() > 1 || self.now.state.load(Ordering::Relaxed) as u32 > 1 + credit {
             self.now.ending.store(true, Ordering::Relaxed);
-            member.site.set(Site::default());
+            member.site.set(ProgramSite::default());
             self.less(1 + credit, member);
             self.wait_for_end(round, member);
         }
@@ -389,11 +389,11 @@ impl Team {
     /// A barrier of all members.
     pub(crate) fn barrier(&'static self, member: &'static Member) {
         let site = member.site.get();
-        told::note(TeamStep::BarrierBegin, Construct::Barrier, site, (member, self));
+        told::note(TeamStep::BarrierBegin, Construct::Barrier, site, (member.tid.get(), self.number.get()));
         let round = self.round();
         self.less(1 + member.credit.take(), member);
         self.wait_for_end(round, member);
-        told::note(TeamStep::BarrierEnd, Construct::Barrier, site, (member, self));
+        told::note(TeamStep::BarrierEnd, Construct::Barrier, site, (member.tid.get(), self.number.get()));
     }
 
     fn wait_for_end(&'static self, round: u32, member: &'static Member) {
@@ -408,7 +408,7 @@ impl Team {
             if !has_run && !self.settle(member) {
                 let sleepers = (&self.queues.sleepers, false);
                 let done = || is_so() || self.queues.has_some();
-                member.wait(&told::BARRIER, self.spin.get(), sleepers, done);
+                member.wait(&member::BARRIER, self.spin.get(), sleepers, done);
             }
         }
         crate::engine::task::settle(member);

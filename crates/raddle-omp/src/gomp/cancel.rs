@@ -7,7 +7,7 @@ use crate::engine::share;
 use crate::engine::task::Group;
 use crate::engine::team::{LOOP, PARALLEL, SECTIONS};
 use crate::icv::settings;
-use crate::told::Site;
+use crate::told::ProgramSite;
 
 const TASKGROUP: u32 = 8;
 
@@ -50,7 +50,7 @@ extern "C-unwind" fn GOMP_cancel(which: u32, does: bool) -> bool {
 
 extern "C-unwind" fn barrier(code: usize) -> bool {
     let member = me();
-    member.site.set(Site::of_return(code));
+    member.site.set(ProgramSite::of_return(code));
     member.team().barrier_or_cancelled(member)
 }
 

@@ -9,7 +9,7 @@ use crate::engine::member::me;
 use crate::engine::reduction;
 use crate::engine::task::{self, Group, Made, Task, TaskBody};
 use crate::engine::team::RegionWork;
-use crate::told::Site;
+use crate::told::ProgramSite;
 
 const UNTIED: u32 = 1;
 const FINAL: u32 = 2;
@@ -126,12 +126,12 @@ fn open_event(task: *const Task, has_event: bool, detach: At<*mut u8>, data: *mu
 }
 
 extern "C-unwind" fn taskwait(code: usize) {
-    me().site.set(Site::of_return(code));
+    me().site.set(ProgramSite::of_return(code));
     task::wait_for_children();
 }
 
 extern "C-unwind" fn taskgroup_end(code: usize) {
-    me().site.set(Site::of_return(code));
+    me().site.set(ProgramSite::of_return(code));
     task::end_group();
 }
 

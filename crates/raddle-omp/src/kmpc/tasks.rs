@@ -8,7 +8,7 @@ use crate::engine::depend::UseKind;
 use crate::engine::member::me;
 use crate::engine::reduction::{self, Input, OldInput};
 use crate::engine::task::{self, Group, Made, Routine, Task, TaskBody};
-use crate::told::Site;
+use crate::told::ProgramSite;
 
 const TIED: i32 = 1;
 const FINAL: i32 = 2;
@@ -211,7 +211,7 @@ extern "C-unwind" fn __kmpc_omp_task_complete(site: SourceSite, gtid: i32, data:
 }
 
 extern "C-unwind" fn taskwait(source: SourceSite, _: i32, code: usize) -> i32 {
-    me().site.set(Site::of_source(source, code));
+    me().site.set(ProgramSite::of_source(source, code));
     task::wait_for_children();
     0
 }
@@ -228,7 +228,7 @@ extern "C-unwind" fn __kmpc_taskgroup(_: SourceSite, _: i32) {
 }
 
 extern "C-unwind" fn end_taskgroup(source: SourceSite, _: i32, code: usize) {
-    me().site.set(Site::of_source(source, code));
+    me().site.set(ProgramSite::of_source(source, code));
     task::end_group();
 }
 

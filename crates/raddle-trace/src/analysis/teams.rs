@@ -96,7 +96,7 @@ struct Frame {
 }
 
 #[derive(Default)]
-struct Flow {
+struct MemberFlow {
     since_ns: u64,
     is_running: bool,
     frames: Vec<Frame>,
@@ -104,7 +104,7 @@ struct Flow {
 
 /// What one member did in one region.
 #[derive(Default)]
-struct Part {
+struct MemberPart {
     begin_ns: u64,
     end_ns: u64,
     busy_ns: u64,
@@ -118,12 +118,12 @@ struct Part {
 struct Once {
     name: u32,
     end_ns: u64,
-    members: BTreeMap<u32, Part>,
+    members: BTreeMap<u32, MemberPart>,
 }
 
 #[derive(Default)]
-struct Walk {
-    flows: HashMap<u32, Flow>,
+struct TeamWalk {
+    flows: HashMap<u32, MemberFlow>,
     regions: HashMap<u32, Once>,
     /// By name: how often, how long.
     waits: HashMap<u32, (u64, u64)>,
@@ -133,7 +133,7 @@ struct Walk {
     rounds: HashMap<(u32, u32, u32), (u64, u32, u32)>,
 }
 
-impl Flow {
+impl MemberFlow {
     /// Until now it has done what its last frame is.
     fn advance(&mut self, ns: u64, regions: &mut HashMap<u32, Once>) {
         let elapsed = ns.saturating_sub(std::mem::replace(&mut self.since_ns, ns));
@@ -162,7 +162,7 @@ impl Flow {
     }
 }
 
-impl Walk {
+impl TeamWalk {
     fn begin(&mut self, thread: u32, kind: StepKind, at: &At) {
         let (member, region) = unpack(at.b);
         let member = member.into();
@@ -222,7 +222,7 @@ pub(super) fn of(log: &Log, by_time: &[(u32, At)]) -> Teams {
     if !by_time.iter().any(|(_, at)| at.event == Event::RegionBegin) {
         return Teams::default();
     }
-    let mut walk = Walk::default();
+    let mut walk = TeamWalk::default();
     let mut running: HashMap<u32, u32> = HashMap::new();
     for (worker, at) in by_time {
         if at.event == Event::Switch {
@@ -246,7 +246,7 @@ fn most(counts: &BTreeMap<u32, u64>) -> (u32, u64) {
     counts.iter().map(|(member, count)| (*member, *count)).max_by_key(|(_, count)| *count).unwrap_or_default()
 }
 
-impl Walk {
+impl TeamWalk {
     fn told(self, log: &Log) -> Teams {
         let mut regions: BTreeMap<u32, (TeamRegion, BTreeMap<u32, u64>)> = BTreeMap::new();
         let mut ends: BTreeMap<u32, TeamWait> = BTreeMap::new();
@@ -320,7 +320,7 @@ impl Walk {
 /// One time more.
 fn add(once: &Once, region: &mut TeamRegion, busiest: &mut BTreeMap<u32, u64>, end: &mut TeamWait) {
     let count = once.members.len() as u64;
-    let did = |part: &Part| part.busy_ns + part.late_ns;
+    let did = |part: &MemberPart| part.busy_ns + part.late_ns;
     let all: u64 = once.members.values().map(did).sum();
     let begin = once.members.values().map(|part| part.begin_ns).min().unwrap_or(0);
     region.times += 1;

@@ -341,11 +341,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "ns": analysis.path.ns,
             "parts": analysis.path.parts.iter().map(|(what, ns)| json!({ "what": what, "ns": ns })).collect::<Vec<_>>(),
         }),
-        "jobs": json!({
-            "promoted": analysis.jobs.promoted, "stolen": analysis.jobs.stolen,
-            "taken_here": analysis.jobs.taken_here, "had_back": analysis.jobs.had_back,
-            "done": analysis.jobs.done, "open_ns": analysis.jobs.open_ns,
-        }),
+        "jobs": jobs_json(&analysis.jobs),
         "transactions": json!({
             "committed": analysis.transactions.committed, "overtaken": analysis.transactions.overtaken,
             "hottest": analysis.transactions.hottest.iter().map(|(site, count)| json!({
@@ -364,6 +360,13 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "least_ns": spread.least_ns, "most_ns": spread.most_ns,
         })).collect::<Vec<_>>(),
         "about": log.about.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn jobs_json(jobs: &Jobs) -> Value {
+    json!({
+        "promoted": jobs.promoted, "stolen": jobs.stolen, "taken_here": jobs.taken_here,
+        "had_back": jobs.had_back, "done": jobs.done, "open_ns": jobs.open_ns,
     })
 }
 

@@ -323,24 +323,10 @@ pub(super) fn of(
     let named = Named::of(log, workers, by_time, worst);
     let crossed = crossed(log, workers, edges).filter(|_| blocked.is_none() && named.advice().is_none());
     let crossed = crossed.filter(|_| team.is_none());
-    let inner = edges.iter().find(|edge| !edge.outside);
     let share_of_team = team.as_ref().map(|(_, share)| *share);
-    let advice = match worst {
-        _ if let Some((advice, _)) = team => Advice::Team(advice),
-        Some((Class::Blocked, _)) => blocking(log, workers),
-        _ if let Some(advice) = named.advice() => advice,
-        _ if crossed.is_some() => together(log, workers, inner),
-        Some((Class::HandOff, _)) => match edges.first() {
-            Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
-            _ => together(log, workers, inner),
-        },
-        Some((Class::Misplaced, _)) => misplaced(log, workers),
-        Some((Class::Starved, _)) => sleepers(log, workers).unwrap_or_else(|| alone(log, workers)),
-        _ if let Some(larger) = fine => larger,
-        Some((Class::Stealing, _)) if costs_more_than_it_saves(workers) => coarser(log, workers),
-        Some((Class::Stealing, _)) => alone(log, workers),
-        Some((Class::Kernel, share)) => fewer(log, workers, share),
-        None => Advice::None,
+    let advice = match team {
+        Some((advice, _)) => Advice::Team(advice),
+        None => advised(log, workers, edges, worst, (&named, crossed.is_some(), fine)),
     };
     Verdict {
         busy: running as f64 / wall,
@@ -354,6 +340,33 @@ pub(super) fn of(
         advice,
         one_worker: work_ns(workers) <= log.wall_ns(),
         language: Language::of(log),
+    }
+}
+
+/// What to do about what cost the most.
+fn advised(
+    log: &Log,
+    workers: &[WorkerTime],
+    edges: &[Edge],
+    worst: Option<(Class, f64)>,
+    (named, is_crossed, fine): (&Named, bool, Option<Advice>),
+) -> Advice {
+    let inner = edges.iter().find(|edge| !edge.outside);
+    match worst {
+        Some((Class::Blocked, _)) => blocking(log, workers),
+        _ if let Some(advice) = named.advice() => advice,
+        _ if is_crossed => together(log, workers, inner),
+        Some((Class::HandOff, _)) => match edges.first() {
+            Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
+            _ => together(log, workers, inner),
+        },
+        Some((Class::Misplaced, _)) => misplaced(log, workers),
+        Some((Class::Starved, _)) => sleepers(log, workers).unwrap_or_else(|| alone(log, workers)),
+        _ if let Some(larger) = fine => larger,
+        Some((Class::Stealing, _)) if costs_more_than_it_saves(workers) => coarser(log, workers),
+        Some((Class::Stealing, _)) => alone(log, workers),
+        Some((Class::Kernel, share)) => fewer(log, workers, share),
+        None => Advice::None,
     }
 }
 

@@ -146,8 +146,9 @@ pub(super) fn make(
     head: *mut u8,
     specific: Field,
 ) -> Result<Anchors, &'static str> {
-    // PERF: what the runtime asks for when it begins (`prim::fence_is_asymmetric`). While the process has one thread the
-    // kernel has nobody to wait for; with an anchor that has not ended it waits for a grace period, 2 to 10 ms.
+    // PERF: what the runtime asks for when it begins (`prim::fence_is_asymmetric`). While the process has one thread
+    // the kernel has nobody to wait for; with an anchor that has not ended it waits for a grace period, 2 to 10 ms
+    // (`lab openmp`, start).
     const REGISTER_PRIVATE_EXPEDITED: c_int = 1 << 4;
     let _refused_or_not = raddle_syscall::membarrier(REGISTER_PRIVATE_EXPEDITED);
     // SAFETY: no preconditions.

@@ -3,7 +3,7 @@
 //! Never: running what does not descend from who waits, but at a barrier.
 
 use super::{Task, run};
-use crate::engine::member::{Member, me};
+use crate::engine::member::{self, Member, me};
 use crate::engine::reduction::Registered;
 use crate::engine::team::Team;
 use crate::told::{self, Construct};
@@ -123,7 +123,7 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
     let site = member.site.get();
     let is_noted = told::is_traced() && !done();
     if is_noted {
-        told::note(TeamStep::BarrierBegin, Construct::Tasks, site, (member, team));
+        told::note(TeamStep::BarrierBegin, Construct::Tasks, site, (member.tid.get(), team.number.get()));
     }
     loop {
         super::kin::settle_own(member, task);
@@ -144,14 +144,14 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
                 None => {
                     let fits = |other: &Task| other.descends_from(task);
                     let is_other = || done() || team.queues.has_one(fits);
-                    member.wait(&told::TASKS, Duration::ZERO, (&team.queues.sleepers, true), is_other);
+                    member.wait(&member::TASKS, Duration::ZERO, (&team.queues.sleepers, true), is_other);
                 }
             }
         }
     }
     super::kin::settle_others(member, task);
     if is_noted {
-        told::note(TeamStep::BarrierEnd, Construct::Tasks, site, (member, team));
+        told::note(TeamStep::BarrierEnd, Construct::Tasks, site, (member.tid.get(), team.number.get()));
     }
 }
 

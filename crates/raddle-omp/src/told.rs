@@ -234,7 +234,8 @@ pub(crate) fn next_region() -> u32 {
     REGIONS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// For the trace, if there is one: a step of the caller's, who is that member of the region of that number, at what stands there.
+/// For the trace, if there is one: a step of the caller's, at what stands there, as that member of the region of that
+/// number.
 #[inline]
 pub(crate) fn note(step: TeamStep, construct: Construct, site: ProgramSite, (member, region): (u32, u32)) {
     if is_traced() {

@@ -217,8 +217,8 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const WANTED: u32 = 2;
 
-/// Takes a lock of four bytes: 0 free, 1 taken, 2 taken and perhaps somebody waits. `sleep` does so while the word has a
-/// value.
+/// Takes a lock of four bytes: 0 free, 1 taken, 2 taken and perhaps somebody waits. `sleep` does so while the word has
+/// a value.
 #[inline]
 pub(crate) fn lock(word: &AtomicU32, sleep: impl Fn(&AtomicU32, u32)) {
     // pairs with the release in `unlock`

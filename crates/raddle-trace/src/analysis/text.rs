@@ -3,7 +3,8 @@
 //! Never: a figure that the analysis does not hold.
 
 use super::{
-    Analysis, Class, Decades, Edge, Jobs, Range, Slice, TeamRegion, Teams, Transactions, WorkerTime,
+    Analysis, Class, Convoy, Decades, Edge, Jobs, Range, Slice, Storm, TeamRegion, Teams, Transactions,
+    WaitedFor, WorkerTime,
 };
 use crate::log::Log;
 use serde_json::{Value, json};
@@ -302,14 +303,8 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "cause": analysis.verdict.cause(),
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.said_advice().to_string(),
-        "convoy": analysis.verdict.convoy.as_ref().map(|convoy| json!({
-            "label": convoy.label, "site": convoy.site, "waits": convoy.waits, "waited_ns": convoy.waited_ns,
-            "queue": convoy.queue, "idle_ns": convoy.idle_ns,
-        })),
-        "storm": analysis.verdict.storm.as_ref().map(|storm| json!({
-            "label": storm.label, "site": storm.site, "events": storm.events, "woken": storm.woken,
-            "in_vain": storm.in_vain, "cost_ns": storm.cost_ns,
-        })),
+        "convoy": analysis.verdict.convoy.as_ref().map(convoy_json),
+        "storm": analysis.verdict.storm.as_ref().map(storm_json),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
         "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
         "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),
@@ -336,6 +331,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects,
             "count": wait.count, "waited_ns": wait.waited_ns,
         })).collect::<Vec<_>>(),
+        "waited_for": analysis.waited.iter().map(waited_json).collect::<Vec<_>>(),
         "path": json!({
             "steps": analysis.path.steps,
             "ns": analysis.path.ns,
@@ -367,6 +363,27 @@ fn jobs_json(jobs: &Jobs) -> Value {
     json!({
         "promoted": jobs.promoted, "stolen": jobs.stolen, "taken_here": jobs.taken_here,
         "had_back": jobs.had_back, "done": jobs.done, "open_ns": jobs.open_ns,
+    })
+}
+
+fn convoy_json(convoy: &Convoy) -> Value {
+    json!({
+        "label": convoy.label, "site": convoy.site, "waits": convoy.waits, "waited_ns": convoy.waited_ns,
+        "queue": convoy.queue, "idle_ns": convoy.idle_ns,
+    })
+}
+
+fn storm_json(storm: &Storm) -> Value {
+    json!({
+        "label": storm.label, "site": storm.site, "events": storm.events, "woken": storm.woken,
+        "in_vain": storm.in_vain, "cost_ns": storm.cost_ns,
+    })
+}
+
+fn waited_json(it: &WaitedFor) -> Value {
+    json!({
+        "label": it.waiter, "by": it.by, "reason": it.reason.words(), "site": it.site,
+        "count": it.count, "waited_ns": it.waited_ns,
     })
 }
 

@@ -62,6 +62,8 @@ enum LabCommand {
     Warehouse(LabOptions),
     /// Unmodified programs with POSIX threads, on NPTL and on Raddle
     Pthreads(LabOptions),
+    /// OpenMP: unmodified programs on libgomp, libomp and Raddle
+    Openmp(LabOptions),
     /// Transactions: by versions, by locks, by the crates stm and fast-stm, by libitm
     Stm(LabOptions),
     /// Allocators: with threads that are stopped in malloc, by 1 to 64 threads a core, memory
@@ -214,9 +216,10 @@ fn main() -> ExitCode {
         LabCommand::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options, false),
         LabCommand::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options, false),
         LabCommand::Pthreads(options) => carry_out(&EXPERIMENTS[4..5], &options, false),
-        LabCommand::Stm(options) => carry_out(&EXPERIMENTS[5..6], &options, false),
-        LabCommand::Alloc(options) => carry_out(&EXPERIMENTS[6..7], &options, false),
-        LabCommand::Proxy(options) => carry_out(&EXPERIMENTS[7..8], &options, false),
+        LabCommand::Openmp(options) => carry_out(&EXPERIMENTS[5..6], &options, false),
+        LabCommand::Stm(options) => carry_out(&EXPERIMENTS[6..7], &options, false),
+        LabCommand::Alloc(options) => carry_out(&EXPERIMENTS[7..8], &options, false),
+        LabCommand::Proxy(options) => carry_out(&EXPERIMENTS[8..9], &options, false),
         LabCommand::All(options) => carry_out(EXPERIMENTS, &options, true),
         LabCommand::Simulate(simulation) => simulation.carry_out(),
         LabCommand::Rivals => Ok(rivals::build()),

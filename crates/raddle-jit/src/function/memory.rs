@@ -255,9 +255,9 @@ impl Translation<'_, '_> {
             named = self.ins.ins().bor(named, also);
         }
         let before = self.exit.take();
-        let (exit, is_new) = self.exit();
+        let (exit, late) = self.exit();
         self.ins.ins().brif(named, exit, &[], further, &[]);
-        self.make_exit(is_new);
+        self.make_exit(late);
         self.exit = before;
         self.begin_block(further);
     }

@@ -452,40 +452,40 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     /// Has the interpreter do the instruction if the condition holds, and go on from there.
     fn leave_if(&mut self, condition: Value) {
-        let (exit, is_new) = self.exit();
+        let (exit, late) = self.exit();
         let further = self.ins.create_block();
         self.ins.ins().brif(condition, exit, &[], further, &[]);
-        self.make_exit(is_new);
+        self.make_exit(late);
         self.begin_block(further);
     }
 
     fn leave_unless(&mut self, condition: Value) {
-        let (exit, is_new) = self.exit();
+        let (exit, late) = self.exit();
         let further = self.ins.create_block();
         self.ins.ins().brif(condition, further, &[], exit, &[]);
-        self.make_exit(is_new);
+        self.make_exit(late);
         self.begin_block(further);
     }
 
-    /// Where the instruction leaves, and whether that is still to be made.
-    fn exit(&mut self) -> (Block, bool) {
+    /// Where the instruction leaves; and, if that is still to be made, what is late.
+    fn exit(&mut self) -> (Block, Option<Vec<(usize, Value)>>) {
         if let Some(exit) = self.exit {
-            return (exit, false);
+            return (exit, None);
         }
         let exit = self.ins.create_block();
         self.ins.set_cold_block(exit);
         self.exit = Some(exit);
-        (exit, true)
+        let late: Vec<usize> = self.late.all_of().collect();
+        // Here: behind the jump the block is filled, and none of its values can be asked for.
+        (exit, Some(late.into_iter().map(|view| (view, self.ins.use_var(self.variables[view]))).collect()))
     }
 
     /// All that is late goes into memory, and the interpreter does the instruction. The values are those of where the
     /// first jump to it is, which comes before all others.
-    fn make_exit(&mut self, is_new: bool) {
-        let Some(exit) = self.exit.filter(|_| is_new) else { return };
-        let late: Vec<usize> = self.late.all_of().collect();
-        let values: Vec<Value> = late.iter().map(|&view| self.ins.use_var(self.variables[view])).collect();
+    fn make_exit(&mut self, late: Option<Vec<(usize, Value)>>) {
+        let (Some(exit), Some(late)) = (self.exit, late) else { return };
         self.ins.switch_to_block(exit);
-        for (view, value) in late.into_iter().zip(values) {
+        for (view, value) in late {
             self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));
         }
         let at = self.ins.ins().iconst(types::I32, i64::from(self.at));

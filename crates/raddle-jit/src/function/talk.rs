@@ -21,7 +21,7 @@ const WORD_IN_SLOT: i64 = (1 << 31) | 4;
 const FLOOR: i64 = 64;
 /// A channel's word from here on is no process that waits by itself.
 const NO_PROCESS: i64 = 1 << 28;
-/// Chunk k of the table of processes has 2^(k + this) of them.
+/// Chunk k of the table of processes has two to the (this + k)th of them.
 const FIRST_BITS: i64 = FIRST_CHUNK_BITS as i64;
 
 impl Translation<'_, '_> {

@@ -35,7 +35,7 @@ mod verdict;
 pub use blocked::Stay;
 pub use convoy::Convoy;
 pub use diff::{Change, Diff, diff};
-pub use edges::{Edge, WaitObject};
+pub use edges::{Edge, NOBODY, WaitObject, WaitedFor};
 pub use hardware::{Hardware, SlowerBy};
 pub use idle::{Class, Decades};
 pub use jobs::Jobs;
@@ -65,6 +65,8 @@ pub struct Analysis {
     pub edges: Vec<Edge>,
     /// What was waited for, longest first.
     pub waits: Vec<WaitObject>,
+    /// Who waited for whom, longest first.
+    pub waited: Vec<WaitedFor>,
     /// The thread spread of each label.
     pub spreads: Vec<Spread>,
     /// How long the threads of each label ran, in nanoseconds, the kernel's share and sleep in the kernel included.
@@ -117,6 +119,7 @@ impl Analysis {
         Analysis {
             wall_ns: log.wall_ns(),
             waits: edges::waits(log, &by_time),
+            waited: edges::waited(log, &by_time),
             spreads: spread::of(log, &workers),
             ran: timeline::ran_by_label(log, &workers),
             stays: blocked::totals(log, &workers),

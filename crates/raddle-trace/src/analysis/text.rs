@@ -2,7 +2,9 @@
 //! May use: `log`, `serde_json`.
 //! Never: a figure that the analysis does not hold.
 
-use super::{Analysis, Class, Decades, Edge, Jobs, Range, Slice, Transactions, WorkerTime};
+use super::{
+    Analysis, Class, Convoy, Decades, Edge, Jobs, Range, Slice, Storm, Transactions, WaitedFor, WorkerTime,
+};
 use crate::log::Log;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -244,14 +246,8 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "cause": analysis.verdict.cause(),
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.said_advice().to_string(),
-        "convoy": analysis.verdict.convoy.as_ref().map(|convoy| json!({
-            "label": convoy.label, "site": convoy.site, "waits": convoy.waits, "waited_ns": convoy.waited_ns,
-            "queue": convoy.queue, "idle_ns": convoy.idle_ns,
-        })),
-        "storm": analysis.verdict.storm.as_ref().map(|storm| json!({
-            "label": storm.label, "site": storm.site, "events": storm.events, "woken": storm.woken,
-            "in_vain": storm.in_vain, "cost_ns": storm.cost_ns,
-        })),
+        "convoy": analysis.verdict.convoy.as_ref().map(convoy_json),
+        "storm": analysis.verdict.storm.as_ref().map(storm_json),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
         "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
         "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),
@@ -278,6 +274,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects,
             "count": wait.count, "waited_ns": wait.waited_ns,
         })).collect::<Vec<_>>(),
+        "waited_for": analysis.waited.iter().map(waited_json).collect::<Vec<_>>(),
         "path": json!({
             "steps": analysis.path.steps,
             "ns": analysis.path.ns,
@@ -305,6 +302,27 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "least_ns": spread.least_ns, "most_ns": spread.most_ns,
         })).collect::<Vec<_>>(),
         "about": log.about.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn convoy_json(convoy: &Convoy) -> Value {
+    json!({
+        "label": convoy.label, "site": convoy.site, "waits": convoy.waits, "waited_ns": convoy.waited_ns,
+        "queue": convoy.queue, "idle_ns": convoy.idle_ns,
+    })
+}
+
+fn storm_json(storm: &Storm) -> Value {
+    json!({
+        "label": storm.label, "site": storm.site, "events": storm.events, "woken": storm.woken,
+        "in_vain": storm.in_vain, "cost_ns": storm.cost_ns,
+    })
+}
+
+fn waited_json(it: &WaitedFor) -> Value {
+    json!({
+        "label": it.waiter, "by": it.by, "reason": it.reason.words(), "site": it.site,
+        "count": it.count, "waited_ns": it.waited_ns,
     })
 }
 

@@ -4,6 +4,9 @@
 //!
 //! A ring whose places compiled code may use by itself (feature `native`): hence the fixed layout, and numbers that
 //! only grow, of which the low bits are the place.
+//!
+//! *Proof.* `places` points to the `mask + 1` places of `all`, which only `put` changes, and both with it; a number's
+//! low bits name one of them. The ring is used by one thread (a `Cell` is not `Sync`), and no place is lent.
 
 use crate::process::Process;
 use alloc::vec::Vec;
@@ -109,10 +112,17 @@ impl<'m, L> Ring<'m, L> {
             self.grow();
         }
         let tail = self.tail.get();
-        if let Some(place) = self.all.borrow().get((tail & self.mask.get()) as usize) {
-            place.set(Some(process));
-            self.tail.set(tail.wrapping_add(1));
-        }
+        self.place(tail).set(Some(process));
+        self.tail.set(tail.wrapping_add(1));
+    }
+
+    /// The place of that number.
+    #[cfg_attr(feature = "large", inline(always))]
+    fn place(&self, number: u32) -> &RingPlace<'m, L> {
+        // SAFETY: see the module: it is within.
+        let place = unsafe { self.places.get().add((number & self.mask.get()) as usize) };
+        // SAFETY: it stays until `put`, which nothing calls while a place is used.
+        unsafe { &*place }
     }
 
     #[cold]
@@ -128,7 +138,7 @@ impl<'m, L> Ring<'m, L> {
             return None;
         }
         self.head.set(head.wrapping_add(1));
-        self.all.borrow().get((head & self.mask.get()) as usize).and_then(Cell::get)
+        self.place(head).get()
     }
 
     /// All of them; none is left.
@@ -149,11 +159,8 @@ impl<'m, L> Ring<'m, L> {
 
     /// The first one and another, so many places behind it, change places.
     pub(crate) fn swap_first(&self, other: usize) {
-        let all = self.all.borrow();
-        let place = |number: u32| (self.head.get().wrapping_add(number) & self.mask.get()) as usize;
-        if let (Some(one), Some(two)) = (all.get(place(0)), all.get(place(other as u32))) {
-            one.swap(two);
-        }
+        let place = |number: u32| self.place(self.head.get().wrapping_add(number));
+        place(0).swap(place(other as u32));
     }
 }
 

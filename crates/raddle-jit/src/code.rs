@@ -6,7 +6,7 @@
 use crate::blocks::INSTRUCTIONS_MAX;
 use crate::function::{Common, ResumePoints, ReturnRecord, Translation, helper_signature, signature};
 use crate::pages::Pages;
-use crate::plan::Plan;
+use crate::plan::FunctionPlan;
 use crate::views::Views;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -136,11 +136,11 @@ pub(crate) fn compile(
     for number in 0..program.functions.len() {
         compilation.define(number, &common)?;
     }
-    compilation.finish(ways, sites, Tables { returns, codes, indexes, doors })
+    compilation.finish(ways, sites, CodeTables { returns, codes, indexes, doors })
 }
 
 /// Where the code finds what is known only when all of it is made.
-struct Tables {
+struct CodeTables {
     returns: Box<[ReturnRecord]>,
     codes: Box<[usize]>,
     indexes: Box<[u32]>,
@@ -244,7 +244,7 @@ impl Compilation<'_> {
         for slot in (0..behind).rev() {
             gaps[slot as usize] = if is_named(slot) { 4 * slot } else { gaps[slot as usize + 1] };
         }
-        let plan = Plan::of(&function, &self.program.code, views, (place, gaps.as_ptr() as usize));
+        let plan = FunctionPlan::of(&function, &self.program.code, views, (place, gaps.as_ptr() as usize));
         self.names.push(names);
         self.gaps.push(gaps);
         for piece in plan.pieces() {
@@ -264,7 +264,7 @@ impl Compilation<'_> {
         self,
         ways: Ways,
         sites: &[NativeSite],
-        mut tables: Tables,
+        mut tables: CodeTables,
     ) -> Result<(NativeCode, String), String> {
         let pages = Pages::with(&self.code).map_err(|error| error.to_string())?;
         let place = |offset: usize| pages.address() + offset;
@@ -290,7 +290,7 @@ impl Compilation<'_> {
         // SAFETY: code of this signature lies there, and can be executed.
         let enter = unsafe { std::mem::transmute::<usize, Enter>(place(ways.enter)) };
         let leave = place(ways.leave);
-        let Tables { returns, codes, indexes, doors } = tables;
+        let CodeTables { returns, codes, indexes, doors } = tables;
         let (_names, _gaps) = (self.names, self.gaps);
         let keeper =
             Keeper { _pages: pages, _returns: returns, _indexes: indexes, _doors: doors, _names, _gaps };

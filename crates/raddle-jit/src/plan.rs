@@ -6,6 +6,9 @@
 //! it does much, and wants registers that must be saved. So from a point after a wait what runs to the next waits is a
 //! piece of its own, if it is short. Where it comes to another such point it jumps there, or, in a short loop, has that
 //! point's blocks, too. (PERF: a message of commstime 9.0 ns with all in one piece, 7.5 so.)
+//!
+//! So has the head of a loop, at which a process goes on that had used up its fuel: with a second way into a loop the
+//! compiler would move nothing out of it. Loops in that loop have theirs. (PERF: sieve and matrix.)
 
 use crate::blocks::Blocks;
 use crate::views::{ViewSet, Views, held_at_blocks};
@@ -15,10 +18,12 @@ use raddle_bytecode::{Function, Insn};
 const WANTED: u32 = 8;
 /// One that would have more of them than this stays in the piece with all.
 const MOST: u32 = 64;
+/// The same for what begins with the head of a loop.
+const LOOP_MOST: u32 = 1024;
 
 /// A function, ready to be translated.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct FunctionPlan {
     pub(crate) blocks: Blocks,
     pub(crate) views: Views,
     /// What is held at the beginning of each block.
@@ -40,16 +45,16 @@ pub(crate) struct Piece {
     pub(crate) has: Vec<bool>,
 }
 
-impl Plan {
+impl FunctionPlan {
     pub(crate) fn of(
         function: &Function,
         code: &[Insn],
         views: Views,
         (names, gaps): (usize, usize),
-    ) -> Plan {
+    ) -> FunctionPlan {
         let blocks = Blocks::of(function, code);
         let (held_at, late_at) = held_at_blocks(&views, &blocks, code);
-        Plan { blocks, views, held_at, late_at, names, gaps }
+        FunctionPlan { blocks, views, held_at, late_at, names, gaps }
     }
 
     /// The pieces. The first one begins with the function.
@@ -58,9 +63,11 @@ impl Plan {
         let (mut rest, mut pieces) = (Vec::new(), Vec::new());
         let mut is_apart = vec![false; all.len()];
         for number in (0..all.len()).filter(|&number| all[number].is_resume && all[number].is_live) {
-            match self.short_piece(number) {
-                Some(piece) if number != 0 && all[number].looped_from.is_none() => {
-                    is_apart[number] = true;
+            let is_head = all[number].looped_from.is_some();
+            match self.short_piece(number, if is_head { LOOP_MOST } else { MOST }) {
+                Some(piece) if number != 0 => {
+                    // The first piece has its loops itself.
+                    is_apart[number] = !is_head;
                     pieces.push(piece);
                 }
                 _ => rest.push(number),
@@ -78,19 +85,20 @@ impl Plan {
     }
 
     /// What runs from that block on to the next waits, or at least to blocks that are resume points.
-    fn short_piece(&self, first: usize) -> Option<Piece> {
+    fn short_piece(&self, first: usize, most: u32) -> Option<Piece> {
         let all = &self.blocks.all;
         let size = |number: usize| all[number].behind - all[number].first;
         let mut has = vec![false; all.len()];
         let (mut total, mut found, mut later) = (0, vec![first], Vec::new());
         while let Some(number) = found.pop().or_else(|| later.pop()) {
-            let is_wanted = number == first || !all[number].is_resume || total + size(number) <= WANTED;
+            let is_near = total + size(number) <= WANTED;
+            let is_wanted = number == first || !all[number].is_resume || is_near;
             if has[number] || !is_wanted {
                 continue;
             }
             has[number] = true;
             total += size(number);
-            if total > MOST {
+            if total > most {
                 return None;
             }
             for &next in &all[number].next {

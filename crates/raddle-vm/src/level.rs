@@ -8,7 +8,7 @@
 
 use crate::machine::Machine;
 use crate::prim::Ordering;
-use crate::process::Process;
+use crate::process::{LEVEL_BITS, LEVEL_SHIFT, Process};
 use raddle_bytecode::{GET_PRIORITY, SET_PRIORITY, Trap};
 
 /// The highest priority is 0, the lowest one less than this.
@@ -16,19 +16,15 @@ pub const LEVELS: u32 = 32;
 /// That of a program that has not chosen one.
 pub const LEVEL: u32 = 16;
 
-/// Where the priority begins in the word.
-const SHIFT: u32 = 27;
-pub(crate) const LEVEL_BITS: u32 = u32::MAX << SHIFT;
-
 impl<L> Process<L> {
     /// Its priority: the lower, the sooner it runs.
     #[inline(always)]
     pub fn level(&self) -> u32 {
-        (self.start.get() >> SHIFT) ^ LEVEL
+        (self.start.get() >> LEVEL_SHIFT) ^ LEVEL
     }
 
     pub(crate) fn set_level(&self, level: u32) {
-        self.start.set(self.start.get() & !LEVEL_BITS | (level ^ LEVEL) << SHIFT);
+        self.start.set(self.start.get() & !LEVEL_BITS | (level ^ LEVEL) << LEVEL_SHIFT);
     }
 
     /// The number of its first instruction.

@@ -1,5 +1,5 @@
 //! Owns: what compiled code and the machine know of each other.
-//! May use: `level`, `process`, `table`.
+//! May use: `process`, `table`.
 //! Never: makes code; whoever gives it to the machine vouches for it.
 //!
 //! How the two meet: `interp::compiled`.
@@ -11,7 +11,7 @@ pub use crate::process::ProcessLayout;
 pub use crate::table::{LOCAL, LocalLayout};
 
 /// Of what a process began with these bits are its priority.
-pub const LEVEL_BITS: u32 = crate::level::LEVEL_BITS;
+pub const LEVEL_BITS: u32 = crate::process::LEVEL_BITS;
 /// What a process that does not live began with.
 pub const DEAD: u32 = crate::process::DEAD;
 

@@ -1,5 +1,5 @@
 //! Owns: the beginning and the end of processes.
-//! May use: `atom`, `level`, `machine`, `memory`, `process`, `scheduler`, `stop`, `table`, `raddle-bytecode`.
+//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `stop`, `table`, `raddle-bytecode`.
 //! Never: trusts the counting word of a PAR: it lies in the program's memory. Who is woken by whom does not.
 //!
 //! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes
@@ -18,11 +18,10 @@
 //! counts without an exchange; who opened the block is found by its number beside the count, and claimed like a parent.
 
 use crate::atom;
-use crate::level::LEVEL_BITS;
 use crate::machine::Machine;
 use crate::memory::LINE;
 use crate::prim::Ordering;
-use crate::process::{IDLE, JOIN, Process, Step};
+use crate::process::{IDLE, JOIN, LEVEL_BITS, Process, Step};
 use crate::scheduler::Scheduler;
 use crate::stop::Stop;
 use crate::table::WorkerLocal;

@@ -29,6 +29,10 @@ pub(crate) const IN_ALT: u32 = 1 << 31;
 pub(crate) const IN_SLOT: u32 = 1 << 31;
 /// Set in `length` if who outputs is to wait until the input's process has ended.
 pub(crate) const EXTENDED: u32 = 1 << 30;
+/// Where the priority begins in `start`.
+pub(crate) const LEVEL_SHIFT: u32 = 27;
+/// The bits of the priority there.
+pub(crate) const LEVEL_BITS: u32 = u32::MAX << LEVEL_SHIFT;
 /// `start` of a process that does not live.
 pub(crate) const DEAD: u32 = u32::MAX;
 

@@ -1,5 +1,5 @@
 //! Owns: the beginning and the end of a branch of a PAR, and the wait for them, without a helper.
-//! May use: `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `blocks`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
 //! Never: a step that cannot be taken back before it is certain that all of them can be taken.
 //!
 //! It is what `raddle-vm`'s `par` and `table` do, on one OS thread, and where nothing is out of the ordinary; else the

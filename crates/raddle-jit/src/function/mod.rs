@@ -26,7 +26,7 @@ mod word;
 
 use crate::blocks::Blocks;
 use crate::operands::{Doer, Operand, ValueClass, how, is_short};
-use crate::plan::{Piece, Plan};
+use crate::plan::{FunctionPlan, Piece};
 use crate::views::{ViewSet, Views};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -105,7 +105,7 @@ pub(crate) struct Translation<'f, 'm> {
     function: &'f Function,
     blocks: &'f Blocks,
     views: &'f Views,
-    plan: &'f Plan,
+    plan: &'f FunctionPlan,
     piece: &'f Piece,
     variables: Vec<Variable>,
     /// The code of each block.
@@ -156,9 +156,9 @@ impl<'f, 'm> Translation<'f, 'm> {
         mut ins: FunctionBuilder<'f>,
         common: &'f Common<'m>,
         function: &'f Function,
-        (plan, piece): (&'f Plan, &'f Piece),
+        (plan, piece): (&'f FunctionPlan, &'f Piece),
     ) -> (FunctionBuilder<'f>, ResumePoints) {
-        let Plan { blocks, views, .. } = plan;
+        let FunctionPlan { blocks, views, .. } = plan;
         let entry = ins.create_block();
         ins.append_block_params_for_function_params(entry);
         ins.switch_to_block(entry);

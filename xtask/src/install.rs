@@ -65,6 +65,7 @@ pub(crate) fn run(args: &InstallArgs) -> anyhow::Result<ExitCode> {
         package: "raddle-capi".to_owned(),
         example: None,
         version_script: map.clone(),
+        wrap: Vec::new(),
         soname: Some(SONAME.to_owned()),
         output: lib.join(format!("libraddle.so.{VERSION}")),
         release: !args.debug,

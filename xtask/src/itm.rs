@@ -11,6 +11,7 @@ const ITM: Preloaded = Preloaded {
     package: "raddle-itm",
     version_script: "crates/raddle-itm/itm.map",
     file: "libraddle_itm.so",
+    wraps: &[],
     folder: "raddle-itm",
     option: "--itm",
 };

@@ -13,6 +13,7 @@
 //! | `-z defs` | what is not found is an error here, and not where a program starts |
 //! | `-z now`, `-z relro` | no call of the runtime's goes through the dynamic linker's lock at its first time |
 //! | `-z nodelete` | OS threads run its code: `dlclose` must not take it away |
+//! | `--wrap` | what the standard library asks of the C library by name is to be the adaptor's affair |
 //! | `--strip-all` | 11 MB of line tables, unless `--keep-symbols` |
 //!
 //! It uses cargo, the C compiler as a linker.
@@ -42,6 +43,9 @@ pub(crate) struct LinkSharedArgs {
     /// Where the library is written
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    /// A function that the library calls by this name is `__wrap_NAME`, which it has itself
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wrap: Vec<String>,
     /// Compile for speed
     #[arg(long)]
     pub(crate) release: bool,
@@ -65,6 +69,8 @@ pub(crate) struct Preloaded {
     pub(crate) package: &'static str,
     pub(crate) version_script: &'static str,
     pub(crate) file: &'static str,
+    /// What it calls by these names it has itself.
+    pub(crate) wraps: &'static [&'static str],
     /// The folder beside `raddle` in which it is looked for.
     pub(crate) folder: &'static str,
     /// What is said to `raddle exec`.
@@ -90,6 +96,7 @@ impl Preloaded {
             version_script: self.version_script.into(),
             soname: None,
             output: library.clone(),
+            wrap: self.wraps.iter().map(|&name| name.to_owned()).collect(),
             release: !debug,
             keep_symbols: debug,
         })?;
@@ -131,6 +138,7 @@ fn linker(args: &LinkSharedArgs, archive: &Path) -> anyhow::Result<Command> {
     command.arg(format!("-Wl,--version-script={}", args.version_script.display()));
     command.arg(format!("-Wl,-soname,{name}"));
     command.args(["-Wl,--gc-sections", "-Wl,-z,defs", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,nodelete"]);
+    command.args(args.wrap.iter().map(|name| format!("-Wl,--wrap={name}")));
     command.args((!args.keep_symbols).then_some("-Wl,--strip-all"));
     // What the standard library stands on: the unwinder of the system, which all libraries of a program share.
     command.args(["-Wl,--as-needed", "-lgcc_s", "-lm", "-ldl", "-lpthread", "-lc"]);

@@ -122,6 +122,9 @@ struct TestArgs {
     /// Only show the groups, what they need and the commands they run
     #[arg(long)]
     list: bool,
+    /// Install meanwhile what the groups need, as `setup` does; those that only read the source run beside that
+    #[arg(long, conflicts_with = "list")]
+    setup: bool,
     /// Run so many groups side by side; each then shows its output when it is done
     #[arg(short, long, alias = "lanes", value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=16))]
@@ -152,8 +155,11 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Test(args) => {
             let chosen = groups::choose(&args.groups, args.long);
             let rows = match usize::from(args.jobs) {
-                1 => run::run_groups(&chosen, &mut report::say)?,
-                jobs => side_by_side::run(&chosen, jobs, &mut report::say)?,
+                1 if !args.setup => run::run_groups(&chosen, &mut report::say)?,
+                jobs => {
+                    let setup = args.setup.then_some(setup::quietly as fn() -> _);
+                    side_by_side::run(&chosen, jobs, setup, &mut report::say)?
+                }
             };
             report::say(&report::table(&rows));
             Ok(report::exit_code(&rows, args.require_all))

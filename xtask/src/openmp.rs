@@ -36,6 +36,7 @@ pub(crate) fn run(args: &OpenmpArgs) -> anyhow::Result<ExitCode> {
         package: "raddle-omp".to_owned(),
         example: None,
         version_script: Path::new("crates/raddle-omp/omp.map").to_owned(),
+        wrap: Vec::new(),
         soname: None,
         output: folder.join("libraddle_omp.so"),
         release: !args.debug,

@@ -3,7 +3,7 @@
 //! Never: a program fetched; one that is missing is said to be.
 //!
 //! Each is a line of the shell's, in a folder of its own with a file of data. What it says must be the same natively
-//! and on 1, 2 and 4 workers. `{}` stands before each command that is to run on the library.
+//! and on 1, 2 and 4 workers. `{}`, and a space, stand before each command that is to run on the library.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -130,7 +130,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// What it says, as a number to compare; none if it failed, or did not end in time.
 fn outcome(line: &str, folder: &Path, prefix: &str) -> anyhow::Result<Option<String>> {
     let mut shell = Command::new("timeout");
-    shell.arg(PATIENCE.as_secs().to_string()).args(["bash", "-c", &line.replace("{}", prefix)]);
+    shell.arg(PATIENCE.as_secs().to_string()).args(["bash", "-c", &line.replace("{} ", prefix)]);
     // The last ones take minutes.
     let tests =
         std::env::var("TESTS").unwrap_or_else(|_| "test_thread test_queue test_threading_local".into());
@@ -179,9 +179,14 @@ pub(crate) fn run(library: &Path, names: &[String]) -> anyhow::Result<bool> {
         };
         let began = Instant::now();
         let native = outcome(program.line, &folder, "")?;
-        report::say(&format!("| {} | {version} | {:.1} s |", program.name, began.elapsed().as_secs_f64()));
+        let word = if native.is_some() { "" } else { "failed, " };
+        report::say(&format!(
+            "| {} | {version} | {word}{:.1} s |",
+            program.name,
+            began.elapsed().as_secs_f64()
+        ));
         for workers in [1, 2, 4] {
-            let prefix = format!("env RADDLE_WORKERS={workers} LD_PRELOAD={}", library.display());
+            let prefix = format!("env RADDLE_WORKERS={workers} LD_PRELOAD={} ", library.display());
             let began = Instant::now();
             let ours = outcome(program.line, &folder, &prefix)?;
             let agrees = ours.is_some() && ours == native;

@@ -12,6 +12,18 @@ const PTHREADS: Preloaded = Preloaded {
     package: "raddle-pthread",
     version_script: "crates/raddle-pthread/pthread.map",
     file: "libraddle_pthread.so",
+    // What allocates, by the program's `malloc`, in the midst of the scheduler: see `memory` there.
+    wraps: &[
+        "malloc",
+        "calloc",
+        "realloc",
+        "free",
+        "posix_memalign",
+        "realpath",
+        "pthread_create",
+        "pthread_attr_destroy",
+        "__cxa_thread_atexit_impl",
+    ],
     folder: "raddle-pthreads",
     option: "--pthreads",
 };

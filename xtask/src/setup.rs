@@ -25,6 +25,23 @@ pub(crate) fn run(dry_run: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// As [`run`], but what the commands print is shown only if one fails. Gives what there is to say.
+pub(crate) fn quietly() -> anyhow::Result<String> {
+    let missing: Vec<_> = groups::packages().into_iter().filter(|package| !installed(package)).collect();
+    if missing.is_empty() {
+        return Ok("setup: every package that the tests need is installed\n".to_owned());
+    }
+    for command in commands(&missing, is_root()) {
+        let output = Command::new(&command[0]).args(&command[1..]).stdin(Stdio::null()).output();
+        let output = output.with_context(|| format!("could not start `{}`", command[0]))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            bail!("`{}` ended with {}:\n{said}", command.join(" "), output.status);
+        }
+    }
+    Ok(format!("setup: installed {}\n", missing.join(" ")))
+}
+
 /// The command lines that install `packages`.
 fn commands(packages: &[&str], root: bool) -> [Vec<String>; 2] {
     let before: &[&str] = if root { &["env"] } else { &["sudo", "env"] };

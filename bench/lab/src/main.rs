@@ -34,7 +34,7 @@ use bench_runner::session::{is_set, stop_on_interrupt};
 use clap::Parser as _;
 
 use experiment::{EXPERIMENTS, Experiment, Settings, Size};
-use grammar::{LabLine, LabCommand, LabOptions, Simulation};
+use grammar::{LabCommand, LabLine, LabOptions, Simulation};
 use raddle_measure::stats::Verdict;
 use run::Run;
 use simulate::Sweep;
@@ -92,9 +92,10 @@ fn main() -> ExitCode {
         LabCommand::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options, false),
         LabCommand::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options, false),
         LabCommand::Pthreads(options) => carry_out(&EXPERIMENTS[4..5], &options, false),
-        LabCommand::Stm(options) => carry_out(&EXPERIMENTS[5..6], &options, false),
-        LabCommand::Alloc(options) => carry_out(&EXPERIMENTS[6..7], &options, false),
-        LabCommand::Proxy(options) => carry_out(&EXPERIMENTS[7..8], &options, false),
+        LabCommand::Openmp(options) => carry_out(&EXPERIMENTS[5..6], &options, false),
+        LabCommand::Stm(options) => carry_out(&EXPERIMENTS[6..7], &options, false),
+        LabCommand::Alloc(options) => carry_out(&EXPERIMENTS[7..8], &options, false),
+        LabCommand::Proxy(options) => carry_out(&EXPERIMENTS[8..9], &options, false),
         LabCommand::All(options) => carry_out(EXPERIMENTS, &options, true),
         LabCommand::Simulate(simulation) => simulation.carry_out(),
         LabCommand::Rivals => Ok(rivals::build()),

@@ -83,6 +83,7 @@ impl Tree {
             Built::Erlang => foreign::erlang(workload),
             Built::Cpp(library) => foreign::cpp(workload, of, library),
             Built::C(options) => foreign::c(workload, runtime, options),
+            Built::Clang(other) => foreign::clang(workload, runtime, other),
             Built::Preloaded(library) => foreign::preloaded(workload, runtime, library),
             Built::Found(library) => foreign::found(workload, of, library),
         }

@@ -25,6 +25,8 @@ pub enum Built {
     Cpp(Library),
     /// In C, with the POSIX threads of the C library, compiled with these options.
     C(&'static [&'static str]),
+    /// The program of another runtime in C, compiled by clang with the same options.
+    Clang(&'static str),
     /// The program of another runtime in C, run with a library of Raddle's.
     Preloaded(Preloaded),
     /// The program of another runtime in C, run with a library that is installed.
@@ -75,6 +77,9 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "crossbeam", title: "crossbeam", built: Built::Rust },
     Runtime { name: "pthreads", title: "POSIX threads on Raddle", built: Built::Preloaded(PTHREADS) },
     Runtime { name: "nptl", title: "NPTL", built: Built::C(&[]) },
+    Runtime { name: "omp", title: "OpenMP on Raddle", built: Built::Preloaded(OMP) },
+    Runtime { name: "libgomp", title: "libgomp", built: Built::C(&["-fopenmp"]) },
+    Runtime { name: "libomp", title: "libomp", built: Built::Clang("libgomp") },
     Runtime { name: "alloc", title: "Raddle's allocator", built: Built::Preloaded(ALLOC) },
     Runtime { name: "mimalloc", title: "mimalloc", built: allocator("libmimalloc.so", "libmimalloc2.0") },
     Runtime { name: "snmalloc", title: "snmalloc", built: allocator("libsnmallocshim.so", "") },
@@ -107,6 +112,10 @@ const PTHREADS: Preloaded =
     Preloaded { of: "nptl", command: "pthreads", library: "libraddle_pthread.so", variable: PRELOAD };
 const ITM: Preloaded =
     Preloaded { of: "libitm", command: "itm", library: "libraddle_itm.so", variable: "LD_PRELOAD" };
+
+/// The folder stands for the library, which has the name of libgomp there.
+const OMP: Preloaded =
+    Preloaded { of: "libgomp", command: "openmp", library: "", variable: "LD_LIBRARY_PATH" };
 
 const ALLOC: Preloaded =
     Preloaded { of: "glibc", command: "alloc", library: "libraddle_alloc.so", variable: "LD_PRELOAD" };

@@ -151,6 +151,7 @@ Examples:
   raddle trace stats two.rdt                          the verdict, and where each worker's time went
   raddle trace diff one.rdt two.rdt                   where the time of the second run went
   raddle trace view two.rdt                           a page for a browser: two.html
+  raddle trace graph two.rdt                          who waited for whom: two.svg
   raddle trace export --format eventlog two.rdt       for ThreadScope: two.eventlog
 
 Exit codes (those of `run` are the program's):

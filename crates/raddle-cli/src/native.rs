@@ -1,5 +1,5 @@
 //! Owns: where the compiler to machine code is: in this program, or in `raddle-native`, which is the same command.
-//! May use: `refusal`, `raddle-host`.
+//! May use: `refusal`, `raddle-bytecode`, `raddle-host`.
 //! Never: compiles.
 
 use crate::refusal::Error;
@@ -30,19 +30,45 @@ pub(crate) fn with_compiler(options: raddle_host::RunOptions, native: bool) -> r
 const NAME: &str = "raddle-native";
 const BUILD: &str = "cargo install --path crates/raddle-jit/command";
 
+/// By this variable the other program is told who becomes it.
+const CALLER: &str = "RADDLE_NATIVE_CALLER";
+
+/// Which raddle this is: programs that differ in it are not each other's.
+fn version() -> String {
+    format!("{}, numbering {}", env!("CARGO_PKG_VERSION"), raddle_bytecode::NUMBERING)
+}
+
+/// Whether the program that became this one is of this version. Who was called by itself has none.
+fn check_caller(caller: Option<&str>, own: &str) -> Result<(), Error> {
+    match caller {
+        Some(caller) if caller != own => Err(Error::CannotRun(format!(
+            "`raddle` is {caller}, and the `{NAME}` that it found is {own}; `{BUILD}` builds it anew"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Becomes the program that has the compiler, unless this one has it. Gives why that fails.
 pub(crate) fn become_compiler() -> Result<(), Error> {
     if cfg!(feature = "native") {
-        return Ok(());
+        return check_caller(std::env::var(CALLER).ok().as_deref(), &version());
     }
     let beside =
         std::env::current_exe().ok().and_then(|me| Some(me.parent()?.join(NAME))).filter(|it| it.is_file());
     let program = beside.unwrap_or_else(|| PathBuf::from(NAME));
-    let error = Command::new(&program).args(std::env::args_os().skip(1)).exec();
+    let error = Command::new(&program).args(std::env::args_os().skip(1)).env(CALLER, version()).exec();
     Err(match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!(
             "--native needs `{NAME}`, which is neither beside this program nor in PATH; `{BUILD}` builds it"
         )),
         _ => Error::CannotRun(format!("could not run `{}`: {error}", program.display())),
     })
+}
+
+#[test]
+fn a_compiler_of_another_version_is_refused() {
+    assert!(check_caller(None, "0.1.0, numbering 1").is_ok());
+    assert!(check_caller(Some("0.1.0, numbering 1"), "0.1.0, numbering 1").is_ok());
+    let refusal = check_caller(Some("0.2.0, numbering 1"), "0.1.0, numbering 1").unwrap_err().to_string();
+    assert!(refusal.contains("0.2.0, numbering 1") && refusal.contains(BUILD), "{refusal}");
 }

@@ -14,6 +14,7 @@
 //! * [`note`]: a few words that a context leaves where it is suspended, at almost no cost.
 //! * [`foreign`], [`ControlWords`]: what threads of C need beyond that: a base to unwind to, a rounding mode of their
 //!   own.
+//! * [`firm`]: calls of the C library's in which the caller cannot be switched, which an adaptor asks for.
 //! * [`interpose!`]: how an adaptor exports a function of the C library and does not call itself.
 //! * [`overflow`]: a stack overflow is reported with the name of the process.
 //!
@@ -26,7 +27,7 @@
 //! | what a sanitizer is told of a switch | `sanitizer` |
 //! | the switch in assembly, and what it leaves on a stack | `arch` |
 //! | the record of a suspended context; stacks; where the word of an OS thread lies | `context`, `stack`, `place` |
-//! | words, registers and names of one OS thread or program | `current`, `control`, `interpose`, `valgrind` |
+//! | words, registers and names of one OS thread or program | `current`, `control`, `firm`, `interpose`, `valgrind` |
 //!
 //! ```
 //! use raddle_context::{Context, SizeClass, StackDepot, StackPool, transfer};
@@ -55,6 +56,7 @@ mod arch;
 mod context;
 mod control;
 pub mod current;
+pub mod firm;
 pub mod foreign;
 pub mod interpose;
 #[cfg_attr(any(raddle_twin, raddle_asan, raddle_tsan, target_arch = "aarch64"), path = "note/none.rs")]

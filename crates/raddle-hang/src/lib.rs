@@ -73,7 +73,7 @@ pub use interrupt::nudge;
 use process_table::How;
 pub use report::DEADLOCK_EXIT_CODE;
 use report::{DumpKind, Report};
-pub use symbol::ProgramFile;
+pub use symbol::{ProgramFile, function_before};
 
 /// Looks at all processes and threads of all runtimes: what each is at, what it waits for, and who holds that.
 ///

@@ -322,6 +322,22 @@ pub(crate) fn functions(addresses: &[usize]) -> Vec<Function> {
     })
 }
 
+/// The function that the call before a return address is in, with its distance, and the place in the source, as far as
+/// they are known. Reads files: not in a signal handler.
+///
+/// ```
+/// fn called() {}
+/// let (name, _) = raddle_hang::function_before(called as fn() as usize + 1).expect("this program has symbols");
+/// assert!(name.contains("called"), "{name}");
+/// ```
+pub fn function_before(return_address: usize) -> Option<(String, Option<String>)> {
+    let mut found = functions(&[return_address]);
+    let outermost = found.pop()?;
+    // The place of the call itself is that of the innermost.
+    let place = found.into_iter().next().map_or(outermost.place, |inner| inner.place);
+    Some((outermost.name, place))
+}
+
 fn find(addresses: &[usize], with_debug_information: bool) -> Vec<Function> {
     let mut fresh = None;
     // Somebody else may have it, in a parent that has forked even for ever.

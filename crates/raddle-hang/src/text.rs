@@ -83,7 +83,7 @@ impl ProcessTable {
             _ => String::new(),
         };
         let mut text = format!("{}{word}{}{}", waiting.call.name(), at(waiting.site), self.age(waiting));
-        let state = self.text(&waiting.more);
+        let state = with_functions(self.text(&waiting.more));
         if !self.held(waiting).is_empty() {
             let with_state = waiting.kind == SEMAPHORE && !state.is_empty();
             let state = if with_state { format!(" (semaphore: {state})") } else { String::new() };
@@ -365,6 +365,25 @@ impl ProcessTable {
         }
         Ok(())
     }
+}
+
+/// A state with code addresses in it, as `@0x5601`: the functions that they are in, and their places. What has noted
+/// them stood still, and could look for nothing.
+fn with_functions(state: &str) -> String {
+    let mut parts = state.split("@0x");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(part.len());
+        let address = usize::from_str_radix(&part[..digits], 16).unwrap_or(0);
+        let functions = symbol::functions(&[address]);
+        let told = functions.into_iter().next_back().map(|function| match function.place {
+            Some(_) => function.without_distance().to_string(),
+            None => function.to_string(),
+        });
+        text += &told.unwrap_or_else(|| format!("{address:#x}"));
+        text += &part[digits..];
+    }
+    text
 }
 
 /// Without control characters.

@@ -12,6 +12,7 @@ mod cancel;
 mod compile;
 mod foreign;
 mod library;
+mod long_calls;
 mod many;
 mod one;
 mod options;

@@ -76,9 +76,9 @@ fn places(function: &Function, code: &[Insn]) -> Vec<CodePlace> {
         if insn.op == Op::Switch {
             (0..=insn.imm() as usize).for_each(|number| places[here + 1 + number].leads = true);
         }
-        places[here + 1].leads |= !matches!(how, Doer::Inline | Doer::Aside(_));
+        places[here + 1].leads |= how != Doer::Inline;
         places[here + 1].resumes |=
-            matches!(how, Doer::Meet(_) | Doer::Again | Doer::Call) || insn.op == Op::CallD;
+            matches!(how, Doer::Meet(_) | Doer::Aside | Doer::Again | Doer::Call) || insn.op == Op::CallD;
         if how == Doer::Again {
             (places[here].leads, places[here].resumes) = (true, true);
         }
@@ -137,6 +137,6 @@ fn followers(code: &[Insn], behind: u32, by_first: &BTreeMap<u32, usize>) -> Vec
             [block(target(at, insn)), falls].into_iter().flatten().collect()
         }
         // What comes behind is a resume point, too.
-        Doer::Inline | Doer::Aside(_) | Doer::Meet(_) | Doer::Again => block(behind).into_iter().collect(),
+        Doer::Inline | Doer::Aside | Doer::Meet(_) | Doer::Again => block(behind).into_iter().collect(),
     }
 }

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `code` | the functions of a program together, and the tables by which they find each other |
 //! | `function` | the translation of one |
+//! | `plan` | into which pieces that is cut |
 //! | `views` | which slots stand in registers where |
 //! | `blocks` | where blocks begin, and where a process may be resumed |
 //! | `pages` | memory that holds code |
@@ -20,8 +21,10 @@ mod code;
 mod function;
 mod operands;
 mod pages;
+mod plan;
 mod views;
 
+pub use code::Listing;
 use raddle_bytecode::Verified;
 use raddle_host::{Compile, CompileInput};
 use raddle_vm::native::NativeCode;
@@ -35,8 +38,20 @@ pub struct Compiler;
 // site says, into a frame that has been compared; all else is done by the machine's helpers.
 unsafe impl Compile for Compiler {
     fn compile(&self, program: &Verified, input: &CompileInput) -> Result<NativeCode, String> {
-        let memory =
-            code::MemoryPlace { bytes: input.memory_bytes, data: input.data, process: input.process };
-        code::compile(program, &input.sites, memory)
+        code::compile(program, &input.sites, memory(input), None).map(|(code, _)| code)
+    }
+}
+
+fn memory(input: &CompileInput) -> code::MemoryPlace {
+    code::MemoryPlace { bytes: input.memory_bytes, data: input.data, process: input.process }
+}
+
+impl Compiler {
+    /// The code of a program, to be read.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn listing(&self, program: &Verified, input: &CompileInput, kind: Listing) -> Result<String, String> {
+        code::compile(program, &input.sites, memory(input), Some(kind)).map(|(_, text)| text)
     }
 }

@@ -73,7 +73,7 @@ pub(crate) enum Doer {
     /// Compiled code, and it goes on with the next.
     Inline,
     /// A helper; the process never waits there.
-    Aside(Kills),
+    Aside,
     /// A helper; the process may wait there, and goes on behind it.
     Meet(Helper),
     /// The same, but after its wait the instruction is run once more.
@@ -125,30 +125,30 @@ pub(crate) fn how(insn: Insn) -> Doer {
         CallD | Stop | Trap => Doer::Last(Helper::Slow),
         JoinN | Wait => Doer::Again,
         ForkN | AltW | AltE | Claim | Unclaim | Resched => Doer::Meet(Helper::Step),
-        Forking => Doer::Aside(Kills::Slots(insn.a, 2)),
-        Enroll => Doer::Aside(Kills::All),
-        EnC | EnT | EnS | Alt | DisC | DisT | DisS | DisCR | DisTR | DisSR => Doer::Aside(Kills::All),
+        Forking => Doer::Aside,
+        Enroll => Doer::Aside,
+        EnC | EnT | EnS | Alt | DisC | DisT | DisS | DisCR | DisTR | DisSR => Doer::Aside,
         Call => Doer::Call,
         Ret => Doer::Return,
         Jump | Jz | Jnz | Jeq | Jne | Jlt | Jle | JeqI | JneI | JltI | JgeI | Repeat | RepeatStep
         | Switch => Doer::Jump,
         Zero if clears_inline(insn) => Doer::Inline,
-        Zero => Doer::Aside(Kills::Slots(insn.a, (insn.imm() as u32).div_ceil(4))),
+        Zero => Doer::Aside,
         FnF if is_square_root_or_absolute(insn.c) => Doer::Inline,
         FnD if is_square_root_or_absolute(insn.c) => Doer::Inline,
-        RemF | FnF => Doer::Aside(Kills::Slots(insn.a, 1)),
-        RemD | FnD => Doer::Aside(Kills::Slots(insn.a, 2)),
-        LtoF | LtoD | WtoF | DtoF if insn.c != 0 => Doer::Aside(Kills::Slots(insn.a, 2)),
-        Long => Doer::Aside(Kills::Slots(insn.a, 8)),
+        RemF | FnF => Doer::Aside,
+        RemD | FnD => Doer::Aside,
+        LtoF | LtoD | WtoF | DtoF if insn.c != 0 => Doer::Aside,
+        Long => Doer::Aside,
         CopyI if copies_inline(insn.c) => Doer::Inline,
-        Copy | CopyI | Fill => Doer::Aside(Kills::All),
-        Cmp | Time => Doer::Aside(Kills::Slots(insn.a, 1)),
+        Copy | CopyI | Fill => Doer::Aside,
+        Cmp | Time => Doer::Aside,
         // The heap has its lists in the memory that is free, which a program may have told it wrongly.
-        Alloc | AllocI | Frame | Free => Doer::Aside(Kills::All),
-        Inc | Dec => Doer::Aside(Kills::All),
-        Host => Doer::Aside(Kills::Slots(insn.a, 4)),
-        Watch => Doer::Aside(Kills::Slots(insn.a, 2)),
-        Unwatch => Doer::Aside(Kills::Nothing),
+        Alloc | AllocI | Frame | Free => Doer::Aside,
+        Inc | Dec => Doer::Aside,
+        Host => Doer::Aside,
+        Watch => Doer::Aside,
+        Unwatch => Doer::Aside,
         op if INLINE.contains(&op) => Doer::Inline,
         // What is not known here. Where a process goes on after it, other than behind it, is known to the interpreter.
         op if op.effect().falls_through() => Doer::Meet(Helper::Step),
@@ -173,7 +173,6 @@ const INLINE: &[Op] = {
 /// What is changed beside what [`operands`] says.
 pub(crate) fn kills(insn: Insn) -> Kills {
     match how(insn) {
-        Doer::Aside(kills) => kills,
         Doer::Inline if insn.op == Op::CopyI => Kills::All,
         Doer::Inline if insn.op == Op::Zero => Kills::Slots(insn.a, insn.imm() as u32 / 4),
         Doer::Inline | Doer::Jump => Kills::Nothing,

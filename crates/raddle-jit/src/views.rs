@@ -2,16 +2,20 @@
 //! May use: `blocks`, `operands`, `raddle-bytecode`.
 //! Never: code.
 //!
-//! A slot may be seen as a word, or with the next one as 64 bits: each is a *view*. Whatever is written goes into
-//! memory at once, so that a process may stop anywhere; a register only saves to read it again. A view is *held* at a
-//! place if on each way there it was read or written and not changed behind the back of the code since.
+//! A slot may be seen as a word, or with the next one as 64 bits: each is a *view*. A view is *held* at a place if on
+//! each way there it was read or written and not changed behind the back of the code since.
 //!
 //! At the head of a loop are held, by decree, all views that the loop reads before it loses them: who comes in loads
-//! those that it does not hold.
+//! those that it does not hold. So are those that it writes and still holds when it jumps back.
+//!
+//! What is written stays in a register, and the view is *late*: it goes into memory where somebody else may look, at
+//! waits, helpers and errors. What is late is held. At the beginning of a block are late the views that are so on one
+//! way there at least; where one comes with others, they are stored on the way.
 
 use crate::blocks::{BasicBlock, Blocks};
 use crate::operands::{Kills, Operand, kills, operands};
-use raddle_bytecode::{Function, Insn};
+use raddle_bytecode::effect::{Effect, Formula, Location};
+use raddle_bytecode::{Function, Insn, Op};
 use std::collections::BTreeMap;
 
 /// A set of views.
@@ -19,7 +23,7 @@ use std::collections::BTreeMap;
 pub(crate) struct ViewSet(Vec<u64>);
 
 impl ViewSet {
-    fn none(count: usize) -> ViewSet {
+    pub(crate) fn none(count: usize) -> ViewSet {
         ViewSet(vec![0; count.div_ceil(64)])
     }
 
@@ -35,7 +39,7 @@ impl ViewSet {
         self.0[view / 64] |= 1 << (view % 64);
     }
 
-    fn remove(&mut self, view: usize) {
+    pub(crate) fn remove(&mut self, view: usize) {
         self.0[view / 64] &= !(1 << (view % 64));
     }
 
@@ -43,7 +47,23 @@ impl ViewSet {
         self.0.fill(0);
     }
 
-    fn meet(&mut self, other: &ViewSet) {
+    /// How many they are.
+    pub(crate) fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    pub(crate) fn all_of(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(word, &bits)| {
+            let mut bits = bits;
+            std::iter::from_fn(move || {
+                let bit = bits.trailing_zeros();
+                bits &= bits.wrapping_sub(1);
+                (bit < 64).then_some(64 * word + bit as usize)
+            })
+        })
+    }
+
+    pub(crate) fn meet(&mut self, other: &ViewSet) {
         self.0.iter_mut().zip(&other.0).for_each(|(one, other)| *one &= other);
     }
 
@@ -71,6 +91,8 @@ pub(crate) struct View {
     pub(crate) is_wide: bool,
     /// What it holds is used as a real number.
     pub(crate) is_real: bool,
+    /// It is an element of an array in the frame: it is never held, so that the array can be accessed by address.
+    pub(crate) is_open: bool,
 }
 
 /// The views of a function.
@@ -87,6 +109,11 @@ impl Views {
             let operands = operands(code[at as usize]);
             operands.reads().chain(operands.writes()).for_each(|operand| views.note(operand));
         }
+        let arrays = arrays(&code[function.first as usize..(function.first + function.count) as usize]);
+        for view in &mut views.all {
+            let (first, behind) = (u32::from(view.slot), u32::from(view.slot) + 1 + u32::from(view.is_wide));
+            view.is_open = arrays.iter().any(|array| first < array.end && array.start < behind);
+        }
         views
     }
 
@@ -94,7 +121,7 @@ impl Views {
         let fresh = self.all.len();
         let view = *self.by_place.entry((slot, class.is_wide())).or_insert(fresh);
         if view == fresh {
-            self.all.push(View { slot, is_wide: class.is_wide(), is_real: false });
+            self.all.push(View { slot, is_wide: class.is_wide(), is_real: false, is_open: false });
         }
         self.all[view].is_real |= class.is_real();
     }
@@ -103,10 +130,40 @@ impl Views {
         self.by_place[&(slot, class.is_wide())]
     }
 
-    /// Whether a word of the frame belongs to any view.
+    /// Behind the last slot of any view that may be held.
+    pub(crate) fn behind(&self) -> u32 {
+        let ends = self
+            .all
+            .iter()
+            .filter(|view| !view.is_open)
+            .map(|view| u32::from(view.slot) + 1 + u32::from(view.is_wide));
+        ends.max().unwrap_or(0)
+    }
+
+    /// Whether a word of the frame belongs to any view that may be held.
     pub(crate) fn name(&self, slot: u16) -> bool {
-        let wide = |slot: u16| self.by_place.contains_key(&(slot, true));
-        self.by_place.contains_key(&(slot, false)) || wide(slot) || slot.checked_sub(1).is_some_and(wide)
+        let has =
+            |slot, is_wide| self.by_place.get(&(slot, is_wide)).is_some_and(|&view| !self.all[view].is_open);
+        has(slot, false) || has(slot, true) || slot.checked_sub(1).is_some_and(|slot| has(slot, true))
+    }
+
+    /// It is held from now on, if it may be.
+    fn hold(&self, operand: Operand, set: &mut ViewSet) {
+        let view = self.at(operand);
+        if !self.all[view].is_open {
+            set.add(view);
+        }
+    }
+
+    /// The views that share a slot with that one.
+    pub(crate) fn overlapping(&self, view: usize) -> impl Iterator<Item = usize> + '_ {
+        let View { slot, is_wide, .. } = self.all[view];
+        let before = slot.checked_sub(1).map(|slot| (slot, true));
+        let behind = slot.checked_add(1).filter(|_| is_wide);
+        [before, Some((slot, !is_wide)), behind.map(|slot| (slot, false)), behind.map(|slot| (slot, true))]
+            .into_iter()
+            .flatten()
+            .filter_map(|place| self.by_place.get(&place).copied())
     }
 
     /// Takes out of the set all views of those slots.
@@ -134,9 +191,15 @@ impl Views {
     /// What is held behind an instruction before which `held` is.
     pub(crate) fn pass(&self, insn: Insn, held: &mut ViewSet) {
         let operands = operands(insn);
-        operands.reads().for_each(|operand| held.add(self.at(operand)));
+        operands.reads().for_each(|operand| self.hold(operand, held));
         self.lose(kills(insn), held);
         operands.writes().for_each(|operand| self.write(operand, held));
+    }
+
+    /// What is late behind an instruction before which `late` is: no less than what is so in the code.
+    fn pass_late(&self, insn: Insn, late: &mut ViewSet) {
+        self.lose(kills(insn), late);
+        operands(insn).writes().for_each(|operand| self.write(operand, late));
     }
 
     pub(crate) fn lose(&self, kills: Kills, held: &mut ViewSet) {
@@ -150,18 +213,94 @@ impl Views {
     /// A slot is written.
     pub(crate) fn write(&self, operand: Operand, held: &mut ViewSet) {
         self.forget(held, operand.0, 1 + u32::from(operand.1.is_wide()));
-        held.add(self.at(operand));
+        self.hold(operand, held);
     }
 }
 
-/// What is held at the beginning of each block.
-pub(crate) fn held_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn]) -> Vec<ViewSet> {
+/// Where in the frame arrays lie, as slots: those whose address and count stand before them.
+fn arrays(code: &[Insn]) -> Vec<std::ops::Range<u32>> {
+    let mut found = Vec::new();
+    for insn in code.iter().filter(|insn| insn.op == Op::Addr && insn.imm() == 4 * (i32::from(insn.a) + 2)) {
+        let first = u32::from(insn.a) + 2;
+        let counts = |it: &&Insn| it.op == Op::Ldi && u32::from(it.a) + 1 == first;
+        let count = code.iter().filter(counts).map(|it| it.imm().clamp(0, 1 << 16) as u32).max().unwrap_or(0);
+        let accesses = code.iter().enumerate().filter(|(_, it)| it.b == insn.a);
+        let bytes = accesses.filter_map(|(at, it)| element_bytes(&code[..at], *it)).max().unwrap_or(4);
+        found.push(first..first + (count * bytes).div_ceil(4));
+    }
+    found
+}
+
+/// How large the elements are that an instruction accesses, which comes behind that code.
+fn element_bytes(before: &[Insn], insn: Insn) -> Option<u32> {
+    match insn.op.effect() {
+        Effect::Set(Formula::Load(Location::Element, width)) | Effect::Store(Location::Element, width) => {
+            Some(width.bytes())
+        }
+        _ if insn.op == Op::Elem => {
+            let size = before.iter().rev().take(4).find(|it| it.op == Op::Ldi && it.a == insn.a);
+            size.and_then(|it| u32::try_from(it.imm()).ok()).filter(|&size| size < 1 << 16)
+        }
+        _ => None,
+    }
+}
+
+/// So many views that a loop only writes are held in it.
+const WRITTEN_MAX: u32 = 12;
+
+/// What is held at the beginning of each block, and what is late.
+pub(crate) fn held_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn]) -> (Vec<ViewSet>, Vec<ViewSet>) {
+    let mut wanted = wanted_by_loops(views, blocks, code);
+    let held = held_with(views, blocks, code, &wanted);
+    for (number, block) in blocks.all.iter().enumerate() {
+        let Some(last) = block.looped_from.filter(|_| block.is_live) else { continue };
+        let mut written = ViewSet::none(views.all.len());
+        for &insn in &code[block.first as usize..=last as usize] {
+            operands(insn).writes().for_each(|operand| views.hold(operand, &mut written));
+        }
+        let comes_back = |from: &&BasicBlock| from.behind > block.first && from.next.contains(&number);
+        for (from, _) in blocks.all.iter().enumerate().filter(|(_, from)| comes_back(from) && from.is_live) {
+            let mut out = held[from].clone();
+            instructions(&blocks.all[from], code).for_each(|insn| views.pass(insn, &mut out));
+            written.meet(&out);
+        }
+        if written.count() <= WRITTEN_MAX {
+            wanted[number].join(&written);
+        }
+    }
+    let held = held_with(views, blocks, code, &wanted);
+    let late = late_at_blocks(views, blocks, code, &held);
+    (held, late)
+}
+
+/// What may be late at the beginning of each block.
+fn late_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn], held: &[ViewSet]) -> Vec<ViewSet> {
+    let mut late = vec![ViewSet::none(views.all.len()); blocks.all.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (number, block) in blocks.all.iter().enumerate().filter(|(_, block)| block.is_live) {
+            let mut out = late[number].clone();
+            instructions(block, code).for_each(|insn| views.pass_late(insn, &mut out));
+            for &next in &block.next {
+                let mut joined = out.clone();
+                joined.meet(&held[next]);
+                joined.join(&late[next]);
+                changed |= joined != late[next];
+                late[next] = joined;
+            }
+        }
+    }
+    late
+}
+
+/// What is held at the beginning of each block, if that is wanted at the heads of loops.
+fn held_with(views: &Views, blocks: &Blocks, code: &[Insn], wanted: &[ViewSet]) -> Vec<ViewSet> {
     let count = views.all.len();
-    let wanted = wanted_by_loops(views, blocks, code);
     let mut held: Vec<ViewSet> = blocks
         .all
         .iter()
-        .zip(&wanted)
+        .zip(wanted)
         .map(|(block, wanted)| match (block.looped_from, block.is_resume) {
             (Some(_), _) => wanted.clone(),
             (None, true) => ViewSet::none(count),
@@ -209,7 +348,7 @@ fn wanted_by_loops(views: &Views, blocks: &Blocks, code: &[Insn]) -> Vec<ViewSet
         let Some(last) = block.looped_from else { continue };
         let mut read = ViewSet::none(count);
         for &insn in &code[block.first as usize..=last as usize] {
-            operands(insn).reads().for_each(|operand| read.add(views.at(operand)));
+            operands(insn).reads().for_each(|operand| views.hold(operand, &mut read));
         }
         live[number].meet(&read);
     }
@@ -221,5 +360,5 @@ fn pass_back(views: &Views, insn: Insn, set: &mut ViewSet) {
     let operands = operands(insn);
     operands.writes().for_each(|(slot, class)| views.forget(set, slot, 1 + u32::from(class.is_wide())));
     views.lose(kills(insn), set);
-    operands.reads().for_each(|operand| set.add(views.at(operand)));
+    operands.reads().for_each(|operand| views.hold(operand, set));
 }

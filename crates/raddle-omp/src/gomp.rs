@@ -1,6 +1,5 @@
 //! Owns: libgomp's calls, as gcc makes them: regions, barriers, critical, single, sections.
-//! May use: `abi`, `engine::fork`, `engine::member`, `engine::share`, `engine::team`, `icv`, `lock`, `report`,
-//! `wait`.
+//! May use: `abi`, `engine`, `icv`, `lock`, `report`, `told`, `wait`.
 //! Never: a rule of OpenMP's; that is the engine's.
 
 mod cancel;
@@ -13,6 +12,8 @@ use crate::engine::fork;
 use crate::engine::member::me;
 use crate::engine::share::{self, Plan};
 use crate::engine::team::RegionWork;
+use crate::micro::from_where;
+use crate::told::ProgramSite;
 use crate::wait;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -78,14 +79,12 @@ extern "C-unwind" fn GOMP_sections_next() -> u32 {
     share::next(me()).map_or(0, |(from, _)| from as u32 + 1)
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_sections_end() {
-    loops::GOMP_loop_end();
-}
-
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_sections_end_cancel() -> bool {
-    cancel::GOMP_loop_end_cancel()
+from_where! {
+    GOMP_sections_end => loops::loop_end, "rdi";
+    GOMP_sections_end_cancel => cancel::loop_end, "rdi";
+    GOMP_barrier => barrier, "rdi";
+    GOMP_single_copy_start => copy_start, "rdi";
+    GOMP_single_copy_end => copy_end, "rsi";
 }
 
 #[unsafe(no_mangle)]
@@ -100,9 +99,10 @@ extern "C-unwind" fn GOMP_scope_start(reductions: At<usize>) {
     share::end(me());
 }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn GOMP_barrier() {
+/// A barrier, called from there.
+extern "C-unwind" fn barrier(code: usize) {
     let member = me();
+    member.site.set(ProgramSite::of_return(code));
     member.team().barrier(member);
 }
 
@@ -111,19 +111,17 @@ extern "C-unwind" fn GOMP_single_start() -> bool {
     share::is_first(me())
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_single_copy_start() -> *mut u8 {
+extern "C-unwind" fn copy_start(code: usize) -> *mut u8 {
     if share::is_first(me()) {
         return null_mut();
     }
-    GOMP_barrier();
+    barrier(code);
     me().team().copied.load(Ordering::Relaxed)
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_single_copy_end(data: *mut u8) {
+extern "C-unwind" fn copy_end(data: *mut u8, code: usize) {
     me().team().copied.store(data, Ordering::Relaxed);
-    GOMP_barrier();
+    barrier(code);
 }
 
 static CRITICAL: AtomicU32 = AtomicU32::new(0);
@@ -131,7 +129,7 @@ static ATOMIC: AtomicU32 = AtomicU32::new(0);
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_critical_start() {
-    wait::lock(&CRITICAL);
+    crate::lock::take(&CRITICAL);
 }
 
 #[unsafe(no_mangle)]
@@ -141,7 +139,7 @@ extern "C-unwind" fn GOMP_critical_end() {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_critical_name_start(name: At<u32>) {
-    wait::lock(crate::lock::word(name));
+    crate::lock::take(crate::lock::word(name));
 }
 
 #[unsafe(no_mangle)]
@@ -151,7 +149,7 @@ extern "C-unwind" fn GOMP_critical_name_end(name: At<u32>) {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_atomic_start() {
-    wait::lock(&ATOMIC);
+    crate::lock::take(&ATOMIC);
 }
 
 #[unsafe(no_mangle)]

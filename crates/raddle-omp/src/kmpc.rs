@@ -1,6 +1,6 @@
 //! Owns: libomp's calls, as clang makes them: regions, barriers, critical, single, reductions, ordered.
 //! May use: `abi`, `engine::fork`, `engine::member`, `engine::share`, `engine::team`, `icv`, `lock`, `micro`,
-//! `wait`, `raddle-core`.
+//! `told`, `wait`, `raddle-core`.
 //! Never: a rule of OpenMP's; that is the engine's.
 
 mod atomic;
@@ -16,6 +16,7 @@ use crate::engine::member::me;
 use crate::engine::share;
 use crate::engine::team::RegionWork;
 use crate::micro::{Micro, nth, variadic_after_three};
+use crate::told::ProgramSite;
 use crate::wait;
 use std::sync::atomic::Ordering;
 
@@ -30,13 +31,19 @@ fn row(count: i32, spilled: At<usize>, stack: At<usize>) -> Vec<usize> {
     arguments
 }
 
+/// The return address of a variadic call lies before what it has on the stack.
+fn site_of(source: SourceSite, stack: At<usize>) -> ProgramSite {
+    ProgramSite::of_source(source, stack.at(usize::MAX).get())
+}
+
 extern "C-unwind" fn fork_call(
-    _: SourceSite,
+    source: SourceSite,
     count: i32,
     function: Micro,
     spilled: At<usize>,
     stack: At<usize>,
 ) {
+    me().site.set(site_of(source, stack));
     let mut few = [0; 8];
     if count as usize <= few.len() {
         (0..count as usize).for_each(|n| few[n] = nth(spilled, stack, 3, n));
@@ -51,7 +58,7 @@ variadic_after_three!(__kmpc_fork_call => fork_call);
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_fork_call_if(
-    _: SourceSite,
+    source: SourceSite,
     count: i32,
     function: Micro,
     condition: i32,
@@ -59,6 +66,7 @@ extern "C-unwind" fn __kmpc_fork_call_if(
 ) {
     let arguments = [data, 0, 0, 0];
     let wanted = u32::from(condition == 0);
+    me().site.set(ProgramSite::of_source(source, 0));
     let body = RegionWork::Micro(function, count.clamp(0, 1) as usize, arguments.as_ptr());
     fork::region(body, wanted, None);
 }
@@ -115,8 +123,10 @@ extern "C-unwind" fn __kmpc_set_thread_limit(_: SourceSite, _: i32, limit: i32) 
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn __kmpc_serialized_parallel(_: SourceSite, _: i32) {
-    me().pushed.set(0);
+extern "C-unwind" fn __kmpc_serialized_parallel(source: SourceSite, _: i32) {
+    let member = me();
+    member.pushed.set(0);
+    member.site.set(ProgramSite::of_source(source, 0));
     fork::begin(RegionWork::None, 1, None);
 }
 
@@ -161,31 +171,35 @@ extern "C-unwind" fn __kmpc_in_parallel(_: SourceSite) -> i32 {
     (me().team().active.get() > 0).into()
 }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn __kmpc_barrier(_: SourceSite, _: i32) {
+pub(crate) extern "C-unwind" fn barrier(source: SourceSite, _: i32, code: usize) {
     let member = me();
+    member.site.set(ProgramSite::of_source(source, code));
     member.team().barrier(member);
+}
+
+crate::micro::from_where! {
+    __kmpc_barrier => barrier, "rdx";
 }
 
 /// Of a barrier with work for the master: it goes on first, the others at its end.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_barrier_master(site: SourceSite, gtid: i32) -> i32 {
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
     if me().tid.get() == 0 {
         return 1;
     }
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
     0
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_end_barrier_master(site: SourceSite, gtid: i32) {
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_barrier_master_nowait(site: SourceSite, gtid: i32) -> i32 {
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
     (me().tid.get() == 0).into()
 }
 
@@ -240,12 +254,12 @@ extern "C-unwind" fn __kmpc_copyprivate(
     if did != 0 {
         copied.store(data, Ordering::Relaxed);
     }
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
     if did == 0 {
         // SAFETY: the compiler's, for these.
         unsafe { copy(data, copied.load(Ordering::Relaxed)) };
     }
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
 }
 
 #[unsafe(no_mangle)]
@@ -254,18 +268,18 @@ extern "C-unwind" fn __kmpc_copyprivate_light(site: SourceSite, gtid: i32, data:
     if !data.is_null() {
         copied.store(data, Ordering::Relaxed);
     }
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
     copied.load(Ordering::Relaxed)
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_critical(_: SourceSite, _: i32, name: At<u32>) {
-    wait::lock(crate::lock::word(name));
+    crate::lock::take(crate::lock::word(name));
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_critical_with_hint(_: SourceSite, _: i32, name: At<u32>, _: u32) {
-    wait::lock(crate::lock::word(name));
+    crate::lock::take(crate::lock::word(name));
 }
 
 #[unsafe(no_mangle)]
@@ -287,7 +301,7 @@ extern "C-unwind" fn __kmpc_reduce_nowait(
     name: At<u32>,
 ) -> i32 {
     if me().team().threads() > 1 {
-        wait::lock(crate::lock::word(name));
+        crate::lock::take(crate::lock::word(name));
     }
     1
 }
@@ -315,7 +329,7 @@ extern "C-unwind" fn __kmpc_reduce(
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_end_reduce(site: SourceSite, gtid: i32, name: At<u32>) {
     __kmpc_end_reduce_nowait(site, gtid, name);
-    __kmpc_barrier(site, gtid);
+    barrier(site, gtid, 0);
 }
 
 #[unsafe(no_mangle)]

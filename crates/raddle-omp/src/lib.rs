@@ -37,6 +37,8 @@ mod report;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(loom)))]
 mod ticks;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(loom)))]
+mod told;
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(loom)))]
 mod wait;
 
 // Who looks for hangs and sends ticks, and who records: to be linked is enough.

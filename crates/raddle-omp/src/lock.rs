@@ -1,20 +1,52 @@
 //! Owns: locks of the program's: critical names, `omp_lock_t`, `omp_nest_lock_t`.
-//! May use: `abi`, `engine::member`, `wait`.
+//! May use: `abi`, `engine::member`, `wait`, `raddle-core`.
 //! Never: a lock of the runtime's own.
 //!
 //! gcc's `omp_lock_t` has four bytes, clang's eight: a futex word fits into both. A nested lock is an address of what
 //! it needs; gcc's type has sixteen bytes, clang's eight.
 
 use crate::abi::At;
-use crate::engine::member::me;
+use crate::engine::member::{Member, me};
 use crate::wait;
+use raddle_core::door::futex;
+use raddle_core::wait::{CallOn, Subject, WaitReason};
 use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// The word that the program has for a lock.
 pub(crate) fn word(lock: At<u32>) -> &'static AtomicU32 {
     // SAFETY: the program keeps the lock for as long as anybody uses it.
     unsafe { AtomicU32::from_ptr(lock.pointer()) }
+}
+
+/// A lock of the program's that a member waits for.
+struct WantedLock {
+    word: usize,
+    member: &'static Member,
+}
+
+impl Subject for WantedLock {
+    const KIND: &'static str = "region";
+
+    fn address(&self) -> *const () {
+        std::ptr::without_provenance(self.word)
+    }
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.member.write_place(out)
+    }
+}
+
+/// Takes a lock, and says in reports in which region the caller waits for it.
+#[inline]
+pub(crate) fn take(word: &AtomicU32) {
+    static LOCK: CallOn<WantedLock> = CallOn::new("a lock", WaitReason::Lock);
+    wait::lock(word, |word, seen| {
+        let wanted = WantedLock { word: std::ptr::from_ref(word).addr(), member: me() };
+        let _ = futex::wait_in(word, seen, None, (&LOCK, &wanted, Location::caller()));
+    });
 }
 
 pub(crate) struct Nested {
@@ -44,7 +76,7 @@ extern "C-unwind" fn omp_destroy_lock(_: At<u32>) {}
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn omp_set_lock(lock: At<u32>) {
-    wait::lock(word(lock));
+    take(word(lock));
 }
 
 #[unsafe(no_mangle)]
@@ -82,7 +114,7 @@ fn caller() -> usize {
 pub(crate) extern "C-unwind" fn omp_set_nest_lock(lock: At<*mut Nested>) {
     let lock = nested(lock);
     if lock.owner.load(Ordering::Relaxed) != caller() {
-        wait::lock(&lock.word);
+        take(&lock.word);
         lock.owner.store(caller(), Ordering::Relaxed);
     }
     lock.count.set(lock.count.get() + 1);

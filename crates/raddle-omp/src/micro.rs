@@ -128,6 +128,26 @@ macro_rules! variadic_after_one {
 }
 pub(crate) use variadic_after_one;
 
+/// A function that goes on as `inner`, which gets where it was called from as its argument in this register.
+macro_rules! from_where {
+    ($($name:ident => $inner:path, $register:literal;)*) => { $(
+        /// # Safety
+        /// As the interface has it.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                concat!("mov ", $register, ", [rsp]"),
+                "jmp {inner}",
+                ".cfi_endproc",
+                inner = sym $inner,
+            )
+        }
+    )* };
+}
+pub(crate) use from_where;
+
 /// The `n`th of a variadic call's arguments, of which `registers` are in registers.
 pub(crate) fn nth(
     spilled: crate::abi::At<usize>,

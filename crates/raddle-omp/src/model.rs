@@ -9,6 +9,9 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
+#[path = "engine/share/dealt.rs"]
+mod dealt;
+
 /// What a futex does: nobody sleeps who has not seen the word unchanged under the lock.
 #[derive(Default)]
 struct Condition {
@@ -459,5 +462,44 @@ fn a_round_ends_once_when_all_have_arrived_and_their_tasks_are_over() {
         team.barrier(0);
         other.join().unwrap();
         assert_eq!(team.ends.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// Two members with shares take from each other; one has the last chunk, which was dealt to nobody.
+#[test]
+fn each_iteration_of_a_loop_that_is_dealt_is_one_members() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        const TRIP: u64 = 4;
+        let shares = [dealt::DealtShare::new(), dealt::DealtShare::new()];
+        shares.iter().zip(0..).for_each(|(share, at)| share.deal(TRIP - 1, 1, (at, 2)));
+        let shared = Arc::new((shares, AtomicU32::new(0)));
+        let work = |(shares, last): &([dealt::DealtShare; 2], AtomicU32), at: usize| {
+            let own = &shares[at];
+            let mut done = [0; TRIP as usize];
+            loop {
+                let chunk = own.next(1).or_else(|| {
+                    if own.is_over(TRIP) {
+                        return None;
+                    }
+                    shares[1 - at].half(own, 1).or_else(|| {
+                        let is_there = last.swap(1, Ordering::Relaxed) == 0;
+                        is_there.then(|| {
+                            own.end(TRIP);
+                            (TRIP - 1, TRIP)
+                        })
+                    })
+                });
+                let Some((from, to)) = chunk else { return done };
+                assert_eq!(to, from + 1);
+                assert_eq!(done[TRIP as usize - 1], 0, "something comes behind the last chunk");
+                done[from as usize] += 1;
+            }
+        };
+        let other = shared.clone();
+        let other = thread::spawn(move || work(&other, 1));
+        let (own, other) = (work(&shared, 0), other.join().unwrap());
+        own.iter().zip(other).for_each(|(own, other)| assert_eq!(own + other, 1));
     });
 }

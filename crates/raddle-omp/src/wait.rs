@@ -47,12 +47,13 @@ impl WakeWord {
         }
     }
 
-    /// By its thread: until it was poked, or `done()`; also for no reason.
+    /// By its thread: until it was poked, or `done()`; also for no reason. `sleep` does so while the word has a value.
     pub(crate) fn wait(
         &self,
         spin: Duration,
         (sleepers, is_picky): (&'static Sleepers, bool),
         done: impl Fn() -> bool,
+        sleep: impl FnOnce(&AtomicU32, u32),
     ) {
         let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
         let is_poked = || self.number.load(Ordering::Acquire) != seen; // pairs with the same
@@ -216,17 +217,18 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const WANTED: u32 = 2;
 
-/// Takes a lock of four bytes: 0 free, 1 taken, 2 taken and perhaps somebody waits.
+/// Takes a lock of four bytes: 0 free, 1 taken, 2 taken and perhaps somebody waits. `sleep` does so while the word has
+/// a value.
 #[inline]
-pub(crate) fn lock(word: &AtomicU32) {
+pub(crate) fn lock(word: &AtomicU32, sleep: impl Fn(&AtomicU32, u32)) {
     // pairs with the release in `unlock`
     if word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        lock_slowly(word);
+        lock_slowly(word, sleep);
     }
 }
 
 #[cold]
-fn lock_slowly(word: &AtomicU32) {
+fn lock_slowly(word: &AtomicU32, sleep: impl Fn(&AtomicU32, u32)) {
     let free = || word.load(Ordering::Relaxed) == FREE;
     // pairs with the release in `unlock`
     let take = || word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok();

@@ -9,6 +9,8 @@ mod succeed;
 
 use crate::own_folder::own_folder;
 use crate::succeed::{succeed, xtask};
+use raddle_trace::analysis::Analysis;
+use raddle_trace::log::Log;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -42,7 +44,7 @@ fn compile(compiler: &str, name: &str) -> PathBuf {
         source.set_extension("cpp");
         command.arg("-fno-exceptions");
     }
-    command.args(["-O1", "-fopenmp", "-pthread", "-w", "-o"]).arg(&binary).arg(source);
+    command.args(["-O1", "-g", "-fopenmp", "-pthread", "-w", "-o"]).arg(&binary).arg(source);
     succeed(&mut command);
     binary
 }
@@ -74,6 +76,11 @@ fn members_of_regions_are_threads_of_their_own() {
 #[test]
 fn iterations_run_once_and_in_order_where_that_is_asked_for() {
     check("loops", &[]);
+}
+
+#[test]
+fn iterations_that_are_dealt_run_once_and_the_last_leaves_what_it_has() {
+    check("dealt", &[]);
 }
 
 #[test]
@@ -125,6 +132,40 @@ fn a_region_that_will_never_end_says_why() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("deadlock") && said.contains("OpenMP"), "{said}");
+    // Who waits, and in which region.
+    let waits = |what: &str| said.contains(what) && said.contains("stuck.c:8");
+    assert!(waits("waits in a lock") && said.contains("member 2 of 4)"), "{said}");
+    assert!(waits("waits in a barrier") && said.contains("member 0 of 4, at its end)"), "{said}");
+}
+
+/// In whatever order the members run: what is counted is how long each works.
+#[test]
+fn a_trace_says_which_region_is_shared_out_unevenly() {
+    library();
+    for compiler in compilers() {
+        let trace = folder().join(format!("uneven-{compiler}.rdt"));
+        let mut command = Command::new("timeout");
+        command.args(["300", "env", "OMP_NUM_THREADS=2"]).arg(format!("RADDLE_TRACE={}", trace.display()));
+        command.arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(compile(&compiler, "uneven"));
+        assert_eq!(succeed(command.env("RADDLE_WORKERS", "2")), "well\n");
+        let bytes = std::fs::read(&trace).unwrap();
+        let log = Log::read(&bytes).unwrap();
+        let analysis = Analysis::of(&log);
+        let teams = &analysis.teams;
+        let region = |name: &str| teams.regions.iter().find(|region| region.name.contains(name)).expect(name);
+        let triangle = region("triangle (uneven.c:20)");
+        assert_eq!((triangle.times, triangle.members, triangle.busiest.0), (40, 2, 1), "{teams:?}");
+        assert!(triangle.ratio() > 1.3, "{teams:?}");
+        assert_eq!((region("even (uneven.c:15)").times, region("meet (uneven.c:25)").times), (40, 4));
+        assert!(
+            teams.waits.iter().any(|wait| wait.name.contains("barrier in meet (uneven.c:2")),
+            "{teams:?}"
+        );
+        let tasks: u64 = teams.tasks.iter().map(|task| task.count).sum();
+        assert_eq!(tasks, 4 * 62, "{teams:?}");
+        let said = analysis.verdict.to_string();
+        assert!(said.contains("region of triangle (uneven.c:20) more evenly: member 1"), "{said}");
+    }
 }
 
 #[test]

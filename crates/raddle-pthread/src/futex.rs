@@ -38,6 +38,10 @@ unsafe extern "C" fn system_call(
         unsafe { raddle_syscall::call(number, [a, b, c, d, e, f]) }
     };
     match number {
+        libc::SYS_futex if is_wait(b as c_int) && wait::must_stay() => {
+            wait::pause();
+            0
+        }
         libc::SYS_futex => {
             // SAFETY: the caller's arguments.
             unsafe { of_futex(a, b as c_int, c as u32, (d, e, f as u32)) }.unwrap_or_else(|| answer(on()))
@@ -61,6 +65,10 @@ unsafe extern "C" fn system_call(
 extern "C" fn gettid() -> libc::pid_t {
     let known = record::here().map(|here| here.number.load(Ordering::Relaxed));
     known.unwrap_or_else(raddle_syscall::thread_number)
+}
+
+fn is_wait(operation: c_int) -> bool {
+    matches!(operation & libc::FUTEX_CMD_MASK, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET)
 }
 
 /// A call of a futex; none if it is the kernel's alone.

@@ -15,6 +15,7 @@ mod cond;
 mod descriptors;
 mod errno;
 mod futex;
+mod memory;
 mod mutex;
 mod names;
 mod next;

@@ -27,7 +27,6 @@ use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_core::door::futex::Owner;
-use raddle_core::door::tick;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -185,7 +184,7 @@ impl PthreadMutex {
             self.release_wanted();
         }
         if unlocks.is_multiple_of(UNLOCKS) {
-            tick::yield_if_due();
+            wait::let_others_run();
         }
     }
 
@@ -431,7 +430,7 @@ pub(crate) extern "C" fn pthread_mutex_trylock(mutex: &PthreadMutex) -> c_int {
         return answer;
     }
     if !mutex.take() && !mutex.take_among(false, false) {
-        tick::yield_if_due();
+        wait::let_others_run();
         let is_lost = mutex.lock.load(Ordering::Relaxed) & LOST != 0;
         return if is_lost { libc::ENOTRECOVERABLE } else { libc::EBUSY };
     }

@@ -10,7 +10,6 @@ use crate::thread::told::{self, ToldWait};
 use crate::thread::wait;
 use raddle_core::blocking;
 use raddle_core::door::futex::Owner;
-use raddle_core::door::tick;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -206,7 +205,7 @@ macro_rules! plain {
             }
             let answer = lock.take($writes, $wait);
             if answer == libc::EBUSY {
-                tick::yield_if_due();
+                wait::let_others_run();
             }
             answer
         }

@@ -8,7 +8,6 @@ use crate::thread::cancel;
 use crate::thread::told::{self, ToldWait};
 use crate::thread::wait::{self, Handlers, PointEnd};
 use raddle_core::blocking;
-use raddle_core::door::tick;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
@@ -113,7 +112,7 @@ extern "C" fn sem_trywait(semaphore: &PthreadSemaphore) -> c_int {
     if semaphore.take(0) {
         return 0;
     }
-    tick::yield_if_due();
+    wait::let_others_run();
     fail(libc::EAGAIN)
 }
 

@@ -1,9 +1,8 @@
 //! Owns: `pthread_spin_lock` and the rest: they yield when they have spun for a while.
-//! May use: `thread::wait`, `libc`, `raddle-core`.
+//! May use: `thread::wait`, `libc`.
 //! Never: a sleep.
 
 use crate::thread::wait;
-use raddle_core::door::tick;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,7 +39,7 @@ extern "C" fn pthread_spin_trylock(lock: &AtomicU32) -> c_int {
     if lock.swap(TAKEN, Ordering::Acquire) == FREE {
         return 0;
     }
-    tick::yield_if_due();
+    wait::let_others_run();
     libc::EBUSY
 }
 

@@ -86,6 +86,23 @@ fn threads_live_as_natively() {
     agrees("life", &[]);
 }
 
+/// What it allocates by has a lock that is a mutex, which the runtime must not wait for in its own steps.
+#[test]
+fn a_program_with_an_allocator_of_its_own_runs() {
+    library();
+    let binary = compile("own_malloc");
+    let said = |(code, text): (Option<i32>, String)| {
+        // That there are no ticks is told.
+        let lines =
+            text.lines().filter(|line| !line.starts_with("raddle: pthreads: the program has its own"));
+        (code, lines.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let native = said(run(&binary, &[], None));
+    for workers in [1, 2, 4, 2, 4] {
+        assert_eq!(said(run(&binary, &[], Some(workers))), native, "on {workers} workers");
+    }
+}
+
 #[test]
 fn locks_answer_and_exclude_as_natively() {
     agrees("locks", &[]);

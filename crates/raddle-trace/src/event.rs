@@ -121,6 +121,16 @@ events! {
         "The running thread has committed a transaction that writes.";
     28 Overtaken Sync, "the string of the place where a variable was made", "its version, low 32 bits; 0 if kept",
         "A transaction of the running thread must run again: another has written the variable, or keeps it.";
+    30 RegionBegin Sched, "the string of its name", "which member << 24 | the region's number, its low 24 bits",
+        "The running thread enters a parallel region, as a member of its team.";
+    31 RegionEnd Sched, "the string of its name", "as for its begin",
+        "The running thread has come to the end of the region; it may wait there for the others.";
+    32 BarrierBegin Sched, "the string of its place", "as for the region",
+        "The running thread waits at a barrier of its team, or for tasks; it may run tasks meanwhile.";
+    33 BarrierEnd Sched, "the string of its place", "as for the region", "The running thread waits there no more.";
+    34 TaskBegin Sched, "the string of its name", "as for the region",
+        "The running thread begins a task of its team, above what it is in.";
+    35 TaskEnd Sched, "the string of its name", "as for the region", "The running thread has done the task.";
     40 SpanBegin User, "the string of its name", "0", "The program enters a span.";
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
     42 Mark User, "the string of its text", "a value", "The program reached this point.";

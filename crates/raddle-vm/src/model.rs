@@ -6,7 +6,7 @@
 //! It uses the protocols as they are; a scheduler that only notes who was made ready.
 
 use crate::atom;
-use crate::comm::Message;
+use crate::comm::{Message, Met};
 use crate::machine::Machine;
 use crate::prim::{AtomicU32, Ordering, ROWS, weakened};
 use crate::process::{EXTENDED, IN_SLOT, INPUT, OUTPUT, Process, Step};
@@ -92,13 +92,13 @@ impl Bench {
 
     /// And who was made ready here.
     fn communicate_and(&self, id: u32, channel: u32, direction: u32) -> (Step, u32) {
-        let (me, mut kept) = (self.process(id), 0);
+        let (me, mut met) = (self.process(id), Met::default());
         me.save(77, 0);
         let at = if direction == OUTPUT { SENT } else { RECEIVED };
         let message = Message { at, length: 4 | IN_SLOT };
         let done =
-            self.machine.communicate::<_, true>(&self.notes, me, channel, direction, message, &mut kept);
-        (done.expect("nobody else uses that end"), kept)
+            self.machine.communicate::<_, true>(&self.notes, me, channel, direction, message, &mut met);
+        (done.expect("nobody else uses that end"), met.kept)
     }
 
     /// An extended input.
@@ -106,7 +106,14 @@ impl Bench {
         let me = self.process(id);
         me.save(77, 0);
         let message = Message { at: RECEIVED, length: 4 | IN_SLOT | EXTENDED };
-        let done = self.machine.communicate::<_, true>(&self.notes, me, CHANNEL, INPUT, message, &mut 0);
+        let done = self.machine.communicate::<_, true>(
+            &self.notes,
+            me,
+            CHANNEL,
+            INPUT,
+            message,
+            &mut Met::default(),
+        );
         done.expect("nobody else uses that end")
     }
 

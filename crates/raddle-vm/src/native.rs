@@ -1,5 +1,5 @@
 //! Owns: what compiled code and the machine know of each other.
-//! May use: `process`.
+//! May use: `level`, `process`, `table`.
 //! Never: makes code; whoever gives it to the machine vouches for it.
 //!
 //! How the two meet: `interp::compiled`.
@@ -8,19 +8,18 @@ use alloc::boxed::Box;
 use core::any::Any;
 
 pub use crate::process::ProcessLayout;
+pub use crate::table::{LOCAL, LocalLayout};
 
-/// Where compiled code may be entered: the code of a function, and which of its resume points. Code of 0 is none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(C)]
-pub struct Resume {
-    /// The function's code.
-    pub code: usize,
-    /// The number of the resume point in it.
-    pub index: u64,
-}
+/// Of what a process began with these bits are its priority.
+pub const LEVEL_BITS: u32 = crate::level::LEVEL_BITS;
+/// What a process that does not live began with.
+pub const DEAD: u32 = crate::process::DEAD;
 
-/// The way into compiled code: the context, the code, the frame, the fuel, the resume point. It returns when the code
-/// has jumped to the way out.
+/// Chunk k of the table of processes has 2^(k + this) of them.
+pub const FIRST_CHUNK_BITS: u32 = crate::table::FIRST_BITS;
+
+/// The way into compiled code: the context, the code, the frame, the fuel, the instruction at which to go on. It
+/// returns when the code has jumped to the way out.
 pub type Enter = unsafe extern "C" fn(*mut NativeContext, usize, usize, i32, u32);
 
 /// Compiled code of a program.
@@ -29,8 +28,10 @@ pub struct NativeCode {
     pub enter: Enter,
     /// The way out of it, as a place to jump to.
     pub leave: usize,
-    /// By instruction.
-    pub resumes: Box<[Resume]>,
+    /// The way out for who goes on where its record says.
+    pub leave_by_record: usize,
+    /// By instruction: where to jump to run it, which is `leave_by_record` if no code begins there.
+    pub codes: Box<[usize]>,
     /// What keeps the code in memory.
     pub keeper: Box<dyn Any + Send + Sync>,
 }
@@ -78,8 +79,8 @@ pub struct NativeContext {
     pub frame: usize,
     /// The fuel that is left.
     pub fuel: i32,
-    /// The resume point at which who goes on does.
-    pub index: u32,
+    /// The instruction at which who goes on does.
+    pub at: u32,
     /// Who runs.
     pub process: usize,
     /// Where the ring of the scheduler lies, if compiled code may dispatch; else 0.
@@ -88,6 +89,8 @@ pub struct NativeContext {
     pub chunks: usize,
     /// Whom the scheduler alone may dispatch.
     pub keyboard: usize,
+    /// Where the worker's part lies.
+    pub local: usize,
     /// Messages passed by compiled code itself, and dispatches.
     pub messages: u64,
     /// See above.

@@ -30,9 +30,16 @@ pub trait Scheduler {
     /// A process may run. From here on it may be running elsewhere.
     fn ready(&self, process: &Process<Self::Link>);
     /// As [`ready`](Scheduler::ready). True if nobody can run it before the caller next asks who is
-    /// [`next`](Scheduler::next).
+    /// [`next`](Scheduler::next), or begins a [`call`](Scheduler::call).
     #[inline(always)]
     fn ready_here(&self, process: &Process<Self::Link>) -> bool {
+        self.ready(process);
+        false
+    }
+    /// As [`ready`](Scheduler::ready), by a process that waits from now on. True if the caller runs it at once instead,
+    /// without asking who is [`next`](Scheduler::next): then it is in no queue.
+    #[inline(always)]
+    fn hand_over(&self, process: &Process<Self::Link>) -> bool {
         self.ready(process);
         false
     }
@@ -84,6 +91,10 @@ pub trait Scheduler {
     /// a foreign routine; the words are then what the instruction gives, the bytes of the memory, and where it lies
     /// (its address, exposed: the low half, the high half).
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
+    /// Whether the last call took long: then the process has had its turn.
+    fn took_long(&self) -> bool {
+        false
+    }
     /// The program has come to its end.
     fn finished(&self);
 }

@@ -12,6 +12,9 @@
 //! message is then dispatched before it is there, and leaves the queue. (PERF: the ring, given back, takes 1.2 of the
 //! time, since it runs with atomic exchanges from then on.)
 //!
+//! A foreign call is one instruction, and may take long: one of which that is known uses up the fuel, and if somebody
+//! waits behind it in the queue, that is slack by itself.
+//!
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 
 mod alarms;
@@ -34,7 +37,7 @@ use crate::table::{Stats, WorkerLocal};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
-use raddle_bytecode::{Trap, Verified};
+use raddle_bytecode::{FOREIGN, Trap, Verified};
 
 /// How a program has ended otherwise than by its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +66,11 @@ pub struct Rest<'m, L> {
 }
 
 /// A machine with its world, run by one thread.
-pub struct Solo<'m, L, W, const CHECKED: bool = false> {
+pub struct Solo<'m, L, W, const CHECKED: bool = false>(OneThread<'m, L, W, CHECKED>);
+
+/// The scheduler. Nobody but its own machine calls it, since nobody outside can name it: so each process that it is
+/// given is one of that machine's, and stays as long as that.
+struct OneThread<'m, L, W, const CHECKED: bool> {
     machine: &'m Machine<L>,
     ready: Ring<'m, L>,
     alarms: RefCell<Alarms>,
@@ -84,6 +91,10 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     /// was last too little.
     to_run: Cell<Option<usize>>,
     turns: Cell<u32>,
+    /// So many foreign calls may pass before one is measured.
+    calls_unmeasured: Cell<u32>,
+    /// The last one took as long as slack has to last.
+    took_long: Cell<bool>,
     /// The loop is to be left with the program as it is: there is slack, or the world has said so.
     leaves: Cell<bool>,
     /// Who can run, by priority, once somebody has chosen one.
@@ -114,6 +125,8 @@ const DISPATCHES_TO_POLL: u32 = 256;
 const FUNCTION_MAX: u32 = 4096;
 /// When the fuel is used up for the fourth time it is time to look.
 const FUELS_TO_POLL: u32 = 4;
+/// So many foreign calls pass unmeasured after one that was short.
+const CALLS_UNMEASURED: u32 = 15;
 /// So many alarms ring at once; others wait for the next look.
 const RINGS_MAX: usize = 1024;
 /// A longer queue is not turned round: until all in it have run, much of what there is to do may be done.
@@ -134,7 +147,7 @@ pub fn run<L: Default, W: World>(
     local: &mut WorkerLocal,
     seed: u64,
 ) -> Result<Stats, Failure> {
-    let solo = Solo::<_, _, false>::new(machine, world, seed);
+    let solo = OneThread::<_, _, false>::new(machine, world, seed);
     solo.go(local)?;
     Ok(local.stats())
 }
@@ -149,7 +162,7 @@ pub fn run_checked<L: Default, W: World>(
     local: &mut WorkerLocal,
     seed: u64,
 ) -> Result<Stats, Failure> {
-    let solo = Solo::<_, _, true>::new(machine, world, seed);
+    let solo = OneThread::<_, _, true>::new(machine, world, seed);
     solo.go(local)?;
     Ok(local.stats())
 }
@@ -163,7 +176,7 @@ pub fn run_serial_phase<'m, L: Default, W: World>(
     world: W,
     local: &mut WorkerLocal,
 ) -> Result<Option<Rest<'m, L>>, Failure> {
-    let solo = Solo::<_, _, false>::new(machine, world, 0);
+    let solo = OneThread::<_, _, false>::new(machine, world, 0);
     solo.scarce_at.set(0);
     solo.go(local)?;
     if !solo.leaves.get() || machine.is_finished() {
@@ -193,11 +206,31 @@ pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> 
 impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     /// A program that has not begun. `seed` as for [`run`]; a machine without the feature `large` knows only 0.
     pub fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
+        Solo(OneThread::new(machine, world, seed))
+    }
+
+    /// Runs until the program is over or the world says [`Event::Pause`]; it is asked after `dispatches` of processes
+    /// at the latest. For a host that cannot give its thread away for long, and for one that shows each step.
+    ///
+    /// # Errors
+    /// A run-time error, or a deadlock; then it does not go on any more.
+    pub fn go_on(&self, local: &mut WorkerLocal, dispatches: u32) -> Result<TurnEnd, Failure> {
+        let Solo(solo) = self;
+        solo.leaves.set(false);
+        solo.ready.until_poll.set(dispatches.clamp(1, solo.poll_every).saturating_add(1));
+        solo.skipped.set(0);
+        solo.go(local)?;
+        Ok(if solo.machine.is_finished() { TurnEnd::Ended } else { TurnEnd::Paused })
+    }
+}
+
+impl<'m, L: Default, W: World, const CHECKED: bool> OneThread<'m, L, W, CHECKED> {
+    fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
         let long = (machine.longest_function() / FUNCTION_MAX).max(1);
         let poll_every = (DISPATCHES_TO_POLL / long).max(1);
         let ready = Ring::new(poll_every, machine.reserved());
         ready.push(machine.main());
-        Solo {
+        OneThread {
             machine,
             ready,
             alarms: RefCell::default(),
@@ -211,24 +244,13 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             scarce_at: Cell::new(u64::MAX),
             to_run: Cell::new(None),
             turns: Cell::new(0),
+            calls_unmeasured: Cell::new(0),
+            took_long: Cell::new(false),
             skipped: Cell::new(0),
             leaves: Cell::new(false),
             #[cfg(feature = "large")]
             levels: levels::Levels::default(),
         }
-    }
-
-    /// Runs until the program is over or the world says [`Event::Pause`]; it is asked after `dispatches` of processes
-    /// at the latest. For a host that cannot give its thread away for long, and for one that shows each step.
-    ///
-    /// # Errors
-    /// A run-time error, or a deadlock; then it does not go on any more.
-    pub fn go_on(&self, local: &mut WorkerLocal, dispatches: u32) -> Result<TurnEnd, Failure> {
-        self.leaves.set(false);
-        self.ready.until_poll.set(dispatches.clamp(1, self.poll_every).saturating_add(1));
-        self.skipped.set(0);
-        self.go(local)?;
-        Ok(if self.machine.is_finished() { TurnEnd::Ended } else { TurnEnd::Paused })
     }
 
     /// Runs until the program is over, or the loop is left with it as it is.
@@ -258,6 +280,18 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         if (long || to_run == 0) && now.saturating_sub(self.scarce_at.get()) >= SLACK_US {
             self.leaves.set(true);
         }
+    }
+
+    /// When a call begins of which it is to be known whether it takes long: a foreign one, which is one instruction
+    /// however long it takes.
+    fn begun_if_measured(&self, number: i32) -> Option<u64> {
+        // By a seed everything follows from that, and nothing from a clock.
+        if !cfg!(feature = "large") || number < FOREIGN || self.random.get() != 0 {
+            return None;
+        }
+        let left = self.calls_unmeasured.get();
+        self.calls_unmeasured.set(left.saturating_sub(1));
+        (left == 0).then(|| self.world.borrow_mut().now())
     }
 
     /// Gives the number of those who are to run until all have had their turn.
@@ -356,9 +390,8 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     #[cfg_attr(feature = "large", inline(always))]
     fn queue(&self, process: &Process<L>) {
-        if let Some(process) = self.machine.process(process.id()) {
-            self.ready.push(process);
-        }
+        // SAFETY: it is one of the machine's, which stay where they are as long as that: see the type.
+        self.ready.push(unsafe { &*core::ptr::from_ref(process) });
     }
 
     #[cfg_attr(feature = "large", inline(always))]
@@ -378,7 +411,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     }
 }
 
-impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHECKED> {
+impl<L: Default, W: World, const CHECKED: bool> Scheduler for OneThread<'_, L, W, CHECKED> {
     const SHARED: bool = false;
     const CHECKED: bool = CHECKED;
     const COUNTED: bool = W::COUNTED;
@@ -390,6 +423,21 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
             self.world.borrow_mut().wakes(process.id());
         }
         self.queue(process);
+    }
+
+    /// The process's turn comes before those of others in the queue: they have theirs when it waits, or has used up its
+    /// fuel. Not if somebody looks at each turn, or it is time to look around.
+    #[cfg_attr(feature = "large", inline(always))]
+    fn hand_over(&self, process: &Process<L>) -> bool {
+        let left = self.ready.until_poll.get();
+        let plain = !W::RECORDS && !CHECKED && !W::COUNTED;
+        if !plain || left <= 1 || self.random.get() != 0 || self.machine.uses_levels() {
+            self.ready(process);
+            return false;
+        }
+        self.ready.until_poll.set(left - 1);
+        self.ready.left.set(self.ready.left.get().min(self.ready.len() as u32));
+        true
     }
 
     #[cfg_attr(feature = "large", inline(always))]
@@ -486,7 +534,23 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     }
 
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        self.world.borrow_mut().call(number, words)
+        let begun = self.begun_if_measured(number);
+        let results = self.world.borrow_mut().call(number, words);
+        let took = begun.map_or(0, |begun| self.world.borrow_mut().now().saturating_sub(begun));
+        let is_long = took >= SLACK_US;
+        if begun.is_some() {
+            self.calls_unmeasured.set(if is_long { 0 } else { CALLS_UNMEASURED });
+        }
+        self.took_long.set(is_long);
+        // They have waited for all that time.
+        if is_long && self.scarce_at.get() != u64::MAX && self.ready.len() > 0 {
+            self.leaves.set(true);
+        }
+        results
+    }
+
+    fn took_long(&self) -> bool {
+        self.took_long.get()
     }
 
     fn finished(&self) {

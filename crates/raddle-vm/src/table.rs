@@ -19,8 +19,19 @@ const GROUP: usize = 8;
 #[repr(C, align(64))]
 struct Group<L>([Process<L>; GROUP]);
 
-/// Under the models every word of a process is one that loom watches: few, then.
-const FIRST_BITS: u32 = if cfg!(loom) { 3 } else { 5 };
+/// The first chunk holds two to this of processes. Under the models every word of a process is one that loom watches:
+/// few, then. On a board, which has little memory, they are 32. (PERF: the chunk of a small number is known without
+/// its highest bit, for which all that is done with the process waited: with a queue that does not look a process up
+/// again, commstime on one worker took 0.81 of the time.)
+pub(crate) const FIRST_BITS: u32 = if cfg!(loom) {
+    3
+} else if cfg!(target_pointer_width = "64") {
+    10
+} else {
+    SMALL_FIRST_BITS
+};
+/// The same where addresses have 32 bits.
+const SMALL_FIRST_BITS: u32 = 5;
 const CHUNKS: usize = 24;
 /// So many free processes travel together between workers; without the feature `large` there is one, who keeps them.
 const CHAIN: u32 = 32;
@@ -28,7 +39,7 @@ const CHAIN: u32 = 32;
 /// All processes, by number.
 #[derive(Debug)]
 pub(crate) struct ProcessTable<L> {
-    /// Chunk k holds 32 * 2^k processes.
+    /// Chunk k holds 2^(`FIRST_BITS` + k) processes.
     chunks: [AtomicPtr<Process<L>>; CHUNKS],
     grow: Spin<Common>,
 }
@@ -78,6 +89,27 @@ pub struct WorkerLocal {
     pub(crate) stats: Stats,
 }
 
+/// How far behind the beginning of a worker's part its fields lie, for compiled code.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is the field of that name in the worker's part")]
+pub struct LocalLayout {
+    pub first: usize,
+    pub count: usize,
+    pub processes: usize,
+    /// With so many free ones the next that ends is put by.
+    pub count_max: u32,
+}
+
+/// The worker's part, as compiled code has it.
+#[cfg(feature = "native")]
+pub const LOCAL: LocalLayout = LocalLayout {
+    first: core::mem::offset_of!(WorkerLocal, first),
+    count: core::mem::offset_of!(WorkerLocal, count),
+    processes: core::mem::offset_of!(WorkerLocal, stats.processes),
+    count_max: CHAIN - 1,
+};
+
 impl WorkerLocal {
     /// What was counted here.
     pub fn stats(&self) -> Stats {
@@ -90,16 +122,23 @@ impl WorkerLocal {
     }
 }
 
-/// How many records are made if there are so many processes at once, the keyboard's among them.
+/// How many records a machine on a board makes if there are so many processes at once, the keyboard's among them.
 pub fn records(processes: u32) -> u64 {
-    let (last, _) = place(processes.min(1 << 27) | (GROUP as u32 - 1));
-    (0..=last).map(|chunk| 1_u64 << (chunk + FIRST_BITS as usize)).sum()
+    let (last, _) = place_with::<SMALL_FIRST_BITS>(processes.min(1 << 27) | (GROUP as u32 - 1));
+    (0..=last).map(|chunk| 1_u64 << (chunk + SMALL_FIRST_BITS as usize)).sum()
 }
 
+#[inline]
 fn place(id: u32) -> (usize, usize) {
-    let at = id + (1 << FIRST_BITS);
-    let chunk = at.ilog2() - FIRST_BITS;
-    (chunk as usize, (at - (1 << (chunk + FIRST_BITS))) as usize)
+    place_with::<FIRST_BITS>(id)
+}
+
+/// In which chunk, and where there, if the first one has so many bits.
+#[inline]
+fn place_with<const FIRST: u32>(id: u32) -> (usize, usize) {
+    let at = id + (1 << FIRST);
+    let chunk = at.ilog2() - FIRST;
+    (chunk as usize, (at - (1 << (chunk + FIRST))) as usize)
 }
 
 impl<L: Default> ProcessTable<L> {
@@ -123,7 +162,8 @@ impl<L: Default> ProcessTable<L> {
         if id >= 1 << 28 {
             return None;
         }
-        let (chunk, at) = place(id);
+        let near = cfg!(target_pointer_width = "64") && id < 1 << FIRST_BITS;
+        let (chunk, at) = if near { (0, id as usize) } else { place(id) };
         // Acquire pairs with the release in `refill`.
         let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);
         if chunk.is_null() {

@@ -6,6 +6,7 @@
 
 mod alloc;
 mod granularity;
+mod openmp;
 mod proxy;
 mod pthreads;
 mod ring;
@@ -128,6 +129,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     threads::EXPERIMENT,
     warehouse::EXPERIMENT,
     pthreads::EXPERIMENT,
+    openmp::EXPERIMENT,
     stm::EXPERIMENT,
     alloc::EXPERIMENT,
     proxy::EXPERIMENT,
@@ -153,7 +155,7 @@ mod tests {
         for experiment in EXPERIMENTS {
             for size in [Size::Quick, Size::Usual, Size::Full] {
                 let cells = (experiment.cells)(&Settings { workers: vec![1, 2], size, runtimes: vec![] });
-                let is_ours = |cell: &Spec| ["raddle", "pthreads", "alloc"].contains(&cell.runtime);
+                let is_ours = |cell: &Spec| ["raddle", "pthreads", "alloc", "omp"].contains(&cell.runtime);
                 assert!(cells.iter().any(is_ours), "{}", experiment.name);
                 let mut keys: Vec<_> =
                     cells.iter().map(|c| (c.bench, c.runtime, c.workers, c.params.clone())).collect();

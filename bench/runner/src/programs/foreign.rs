@@ -111,13 +111,30 @@ pub(super) fn cpp(workload: &str, of: &Runtime, library: Library) -> BuildResult
 
 /// A program in C: `<workload>/<runtime>.c`.
 pub(super) fn c(workload: &str, runtime: &str, options: &[&str]) -> BuildResult {
-    if !works("cc", "--version") {
-        return BuildResult::Missing("no C compiler is installed (Debian package gcc)".into());
+    by("cc", "gcc", (workload, runtime, runtime), options)
+}
+
+/// The program of another runtime in C, by clang.
+pub(super) fn clang(workload: &str, runtime: &str, other: &str) -> BuildResult {
+    match of(other).map(|of| of.built) {
+        Some(Built::C(options)) => by("clang", "clang", (workload, runtime, other), options),
+        _ => BuildResult::Failed(format!("{other} is no program in C")),
+    }
+}
+
+fn by(
+    compiler: &str,
+    package: &str,
+    (workload, runtime, source): (&str, &str, &str),
+    options: &[&str],
+) -> BuildResult {
+    if !works(compiler, "--version") {
+        return BuildResult::Missing(format!("`{compiler}` is not installed (Debian package {package})"));
     }
     let output = target_folder().map(|folder| folder.join(format!("{workload}-{runtime}")));
-    let mut cc = Command::new("cc");
+    let mut cc = Command::new(compiler);
     if let Ok(path) = &output {
-        cc.args(["-O2", "-pthread"]).args(options).arg("-o").arg(path).arg(format!("{workload}/{runtime}.c"));
+        cc.args(["-O2", "-pthread"]).args(options).arg("-o").arg(path).arg(format!("{workload}/{source}.c"));
     }
     finish(cc, output)
 }

@@ -21,6 +21,7 @@ Examples:
   raddle graph prog.occ > prog.svg     the processes and channels of a program
   raddle graph -o prog.svg prog.occ    the same
   raddle run --deadlock-graph who.svg prog.occ    of a run that stops: who waits for whom
+  raddle trace run -o run.rdt -- prog.occ; raddle trace graph run.rdt    of one that ends: who waited for whom
 
 A box is a branch of a PAR, or a process that is forked (dashed); a box around others is a PROC with a PAR in it. An
 arrow is a channel, with its name and its protocol; several writers or readers meet in a dot.

@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 /// The runtimes that can be asked for. A test of the laboratory holds them against its table.
-pub(crate) const RUNTIMES: [&str; 33] = [
+pub(crate) const RUNTIMES: [&str; 36] = [
     "raddle",
     "light",
     "occam",
@@ -38,6 +38,9 @@ pub(crate) const RUNTIMES: [&str; 33] = [
     "crossbeam",
     "pthreads",
     "nptl",
+    "omp",
+    "libgomp",
+    "libomp",
     "alloc",
     "mimalloc",
     "snmalloc",
@@ -73,6 +76,8 @@ pub(crate) enum LabCommand {
     Warehouse(LabOptions),
     /// Unmodified programs with POSIX threads, on NPTL and on Raddle
     Pthreads(LabOptions),
+    /// OpenMP: unmodified programs on libgomp, libomp and Raddle
+    Openmp(LabOptions),
     /// Transactions: by versions, by locks, by the crates stm and fast-stm, by libitm
     Stm(LabOptions),
     /// Allocators: with threads that are stopped in malloc, by 1 to 64 threads a core, memory

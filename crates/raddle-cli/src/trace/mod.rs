@@ -60,6 +60,14 @@ enum TraceCommand {
         #[command(flatten)]
         part: Part,
     },
+    /// Draw who waited for whom, how often and how long, as SVG
+    Graph {
+        /// The picture; by default next to the trace
+        #[arg(short, value_name = "SVG")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        part: Part,
+    },
     /// Write a trace as a file for other tools
     Export(Export),
     /// Check whether a trace is complete and adds up
@@ -167,6 +175,12 @@ impl Trace {
                 let page = view::page(&log, &analysis, &file.display().to_string());
                 let output = output.unwrap_or_else(|| file.with_extension("html"));
                 write(output, &file, |out| out.write_all(page.as_bytes()))
+            }
+            TraceCommand::Graph { output, part } => {
+                let (_, analysis) = part.read()?;
+                let picture = view::graph(&analysis);
+                let output = output.unwrap_or_else(|| part.file.with_extension("svg"));
+                write(output, &part.file, |out| out.write_all(picture.as_bytes()))
             }
             TraceCommand::Export(export) => export.carry_out(),
             TraceCommand::Check { file } => with(&file, |trace| {

@@ -182,6 +182,41 @@ PROC main (CHAN BYTE screen!)
     }
 }
 
+/// A pipeline whose stages do their work in C: hardly ever is anybody in the queue when a process is dispatched, but
+/// somebody waits behind each call.
+#[test]
+fn long_calls_of_several_processes_run_side_by_side() {
+    let program = r#"#PRAGMA EXTERNAL "PROC C.meet (INT ever) = 0"
+VAL INT stages IS 6:
+PROC stage (CHAN INT in?, out!)
+  INT x, ever:
+  SEQ i = 0 FOR 10
+    SEQ
+      in ? x
+      C.meet (ever)
+      out ! x \/ ever
+:
+PROC main (CHAN BYTE screen!)
+  INT met:
+  [stages + 1]CHAN INT c:
+  PAR
+    SEQ i = 0 FOR 10
+      c[0] ! 0
+    PAR i = 0 FOR stages
+      stage (c[i]?, c[i + 1]!)
+    SEQ
+      SEQ i = 0 FOR 10
+        c[stages] ? met
+      screen ! '0' + (BYTE met)
+:
+"#;
+    let folder = Folder::new("side").with("side.occ", program);
+    for (workers, met) in [("1", "0"), ("2", "1")] {
+        let output = folder.raddle(&[&["run", "--workers", workers], &LINK[..], &["side.occ"]].concat());
+        assert_eq!(text(&output.stdout), met, "{workers}: {}", text(&output.stderr));
+    }
+}
+
 #[test]
 fn tests_may_call_foreign_routines() {
     let program = r#"#PRAGMA EXTERNAL "PROC C.sum (VAL []INT a, INT total) = 0"

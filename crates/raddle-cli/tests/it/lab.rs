@@ -13,8 +13,18 @@ fn the_list_builds_nothing() {
     let list = text(&output.stdout);
     let titles = list.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
     let names: Vec<_> = titles.filter_map(|line| line.split_whitespace().next()).collect();
-    let all =
-        ["granularity", "ring", "threads", "warehouse", "pthreads", "stm", "alloc", "proxy", "simulate"];
+    let all = [
+        "granularity",
+        "ring",
+        "threads",
+        "warehouse",
+        "pthreads",
+        "openmp",
+        "stm",
+        "alloc",
+        "proxy",
+        "simulate",
+    ];
     assert_eq!(names, all);
 }
 

@@ -70,7 +70,7 @@ fn traced(name: &str, source: &str, workers: &str, code: i32) -> String {
     let path = |extension: &str| -> PathBuf {
         std::env::temp_dir().join(format!("raddle-cli-{name}-{workers}-{}.{extension}", std::process::id()))
     };
-    let (program, trace) = (path("occ"), path("rdt"));
+    let (program, trace, picture) = (path("occ"), path("rdt"), path("svg"));
     std::fs::write(&program, source).expect("there is room");
     let mut run = raddle();
     run.args(["trace", "run", "-o"]).arg(&trace).args(["--", "--workers", workers]).arg(&program);
@@ -81,7 +81,14 @@ fn traced(name: &str, source: &str, workers: &str, code: i32) -> String {
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
     });
-    for file in [program, trace] {
+    let drawn = raddle().args(["trace", "graph"]).arg(&trace).output().expect("it starts");
+    let drawn = (text(&drawn.stdout) + &text(&drawn.stderr), std::fs::read_to_string(&picture));
+    let (told, Ok(svg)) = drawn else { panic!("{}", drawn.0) };
+    assert!(
+        told.contains(".svg") && svg.contains("who let them go on") && svg.ends_with("</svg>\n"),
+        "{told}"
+    );
+    for file in [program, trace, picture] {
         std::fs::remove_file(file).expect("it is ours");
     }
     said.concat()
@@ -185,6 +192,8 @@ fn a_trace_is_never_overwritten_by_what_is_made_of_it() {
     assert!(text(&view.stderr).contains("is the trace itself"), "{}", text(&view.stderr));
     let export = raddle().args(["trace", "export", "--format", "csv", "-o"]).arg(&trace).arg(&trace).output();
     assert!(!export.expect("it starts").status.success());
+    let graph = raddle().args(["trace", "graph", "-o"]).arg(&trace).arg(&trace).output();
+    assert!(!graph.expect("it starts").status.success());
     assert_eq!(std::fs::read(&trace).expect("a trace"), before);
     std::fs::remove_file(&program).expect("it is there");
     std::fs::remove_file(&trace).expect("it is there");

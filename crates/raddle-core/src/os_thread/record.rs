@@ -191,6 +191,9 @@ impl Registration {
 
     fn at(role: Role, worker: *const ()) -> Registration {
         let tid = raddle_syscall::thread_number();
+        // The C library allocates for that: not under the lock.
+        let has_frames = matches!(role, Role::Worker | Role::Program);
+        let stack = if has_frames { own_stack() } else { 0..0 };
         let mut records = records();
         let free = records.iter().copied().find(|record| record.tid() == 0);
         let record = free.unwrap_or_else(|| {
@@ -203,8 +206,6 @@ impl Registration {
         record.address.store(who_runs(), Ordering::Relaxed);
         record.wait.store(std::ptr::null_mut(), Ordering::Relaxed);
         record.arrived.forget();
-        let has_frames = matches!(role, Role::Worker | Role::Program);
-        let stack = if has_frames { own_stack() } else { 0..0 };
         record.stack[0].store(stack.start, Ordering::Relaxed);
         record.stack[1].store(stack.end, Ordering::Relaxed);
         record.blocked_at_begin.store(raddle_syscall::blocked_signals(), Ordering::Relaxed);

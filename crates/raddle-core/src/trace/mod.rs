@@ -5,6 +5,7 @@
 //! What workers record of themselves stands in `worker/trace.rs`. Programs know this as `raddle::trace`.
 
 mod job;
+mod team;
 mod transaction;
 mod user;
 
@@ -16,6 +17,8 @@ pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span a
 #[doc(hidden)]
 pub use job::{name_this_job, note_job};
 pub use raddle_trace::Level;
+#[doc(hidden)]
+pub use team::{TeamStep, note_step};
 #[doc(hidden)]
 pub use transaction::{note_committed, note_overtaken};
 pub use user::{Entered, counter, enter, leave, mark};

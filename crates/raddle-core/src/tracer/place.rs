@@ -18,7 +18,12 @@ pub struct Mark {
     name: &'static str,
     file: &'static str,
     line: u32,
+    /// Of a name that is found when somebody asks: by whom, of what.
+    told: Option<(Teller, usize)>,
 }
+
+/// Says the name of what a word stands for.
+type Teller = fn(usize) -> String;
 
 impl Mark {
     /// A name.
@@ -30,12 +35,21 @@ impl Mark {
 
     /// A name that stands for this place in the source.
     pub const fn at(name: &'static str, file: &'static str, line: u32) -> Mark {
-        Mark { name, file, line }
+        Mark { name, file, line, told: None }
+    }
+
+    /// A name that `tell` says, of that word, when a trace is written. For what takes long to name.
+    #[doc(hidden)]
+    pub const fn told_by(tell: Teller, word: usize) -> Mark {
+        Mark { name: "", file: "", line: 0, told: Some((tell, word)) }
     }
 
     /// `NAME (FILE:LINE)`.
     #[doc(hidden)]
     pub fn text(&self) -> String {
+        if let Some((tell, word)) = self.told {
+            return tell(word);
+        }
         format!("{} ({}:{})", self.name, self.file, self.line)
     }
 }

@@ -284,6 +284,24 @@ impl LocalWorker {
         }
     }
 
+    /// What begins here takes long, and comes to no boundary: all that could run elsewhere is laid out for whoever is
+    /// idle, or will be. What nobody has taken comes back as surplus does.
+    pub(crate) fn lay_out(&self) {
+        let policy = &self.shared().policy;
+        let movable = self.turns().batch.movable();
+        if movable == 0 || !policy.steals() || !policy.moves_started() || self.seeded().is_some() {
+            return;
+        }
+        let chain = self.turns().batch.split_movable(movable);
+        match self.window.publish(chain) {
+            Ok(()) => {
+                Counters::add(&self.counters.published, movable as u64);
+                self.shared().idle.notify_if_room();
+            }
+            Err(chain) => self.turns().batch.append(chain),
+        }
+    }
+
     /// Work-sharing: half of what has not started goes to an idle worker, which may not take it by itself.
     fn share_fresh(&self) {
         let half = Policy::surplus(self.fresh.len_hint());

@@ -1,6 +1,6 @@
 //! Owns: several workers: the machine's processes as runnables of `raddle-core`.
-//! May use: `compile`, `one`, `options`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-core`,
-//! `raddle-vm`.
+//! May use: `compile`, `long_calls`, `one`, `options`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`,
+//! `raddle-core`, `raddle-vm`.
 //! Never: touches a process that it has made ready.
 //!
 //! A program begins on the caller's thread, with the machine's own scheduler (the *serial phase*), and comes here when
@@ -16,6 +16,7 @@ mod outside;
 mod recorded;
 mod scheduler;
 
+use crate::long_calls::LongCalls;
 use crate::one::{Outside, report};
 use crate::options::RunOptions;
 use crate::outcome::RunOutcome;
@@ -69,6 +70,7 @@ struct MachineHost<'m> {
     is_watched: AtomicBool,
     /// Its functions are so long that a batch of slices, each from one end of a function to the other, takes long.
     has_long_slices: bool,
+    long_calls: LongCalls,
     failure: OnceLock<Failure>,
     alarms: Mutex<Alarms>,
     /// The names of processes in a trace, by their first instruction.
@@ -121,6 +123,7 @@ impl<'m> MachineHost<'m> {
             wants_key: AtomicBool::new(false),
             is_watched: AtomicBool::new(false),
             has_long_slices: machine.longest_function() > FUNCTION_MAX,
+            long_calls: LongCalls::default(),
             failure: OnceLock::new(),
             alarms: Mutex::default(),
             names: Mutex::default(),
@@ -250,7 +253,7 @@ impl<'m> MachineHost<'m> {
         // SAFETY: this is the worker of that number, and it is here once.
         let local = unsafe { &mut *slot.local.get() };
         slot.visits.enter(local);
-        let scheduler = OnWorker { host: self, turn };
+        let scheduler = OnWorker::new(self, turn);
         if self.has_long_slices {
             turn.cut_batch();
         }

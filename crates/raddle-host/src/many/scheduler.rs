@@ -6,6 +6,7 @@ use super::{MachineHost, link_of};
 use crate::watch::WatchEvent;
 use raddle_core::engine::{Alarm, Engine, Link, Turn};
 use raddle_vm::{Port, Process, Scheduler};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -24,6 +25,14 @@ pub(super) struct Alarms {
 pub(super) struct OnWorker<'h, 'm> {
     pub(super) host: &'h MachineHost<'m>,
     pub(super) turn: Turn<'h>,
+    /// The last call of the world took long.
+    took_long: Cell<bool>,
+}
+
+impl<'h, 'm> OnWorker<'h, 'm> {
+    pub(super) fn new(host: &'h MachineHost<'m>, turn: Turn<'h>) -> Self {
+        OnWorker { host, turn, took_long: Cell::new(false) }
+    }
 }
 
 impl OnWorker<'_, '_> {
@@ -156,7 +165,15 @@ impl Scheduler for OnWorker<'_, '_> {
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
         // The call may take long, and this worker may be the one that should start the watcher.
         self.host.watch();
-        self.host.world.call(number, words)
+        let host = self.host;
+        let call = || host.world.call(number, words);
+        let (results, took_long) = host.long_calls.call(number, || self.turn.lay_out(), call);
+        self.took_long.set(took_long);
+        results
+    }
+
+    fn took_long(&self) -> bool {
+        self.took_long.get()
     }
 
     fn finished(&self) {
@@ -196,7 +213,7 @@ impl Wake for AlarmWaker {
         if self.host.over.load(Ordering::Relaxed) || current().is_none() {
             return;
         }
-        let ring = |turn: Turn<'_>| self.host.machine.ring(&OnWorker { host: self.host, turn }, self.process);
+        let ring = |turn: Turn<'_>| self.host.machine.ring(&OnWorker::new(self.host, turn), self.process);
         // SAFETY: the machine makes a process of its own ready, and waits for nothing.
         let _on_a_worker = unsafe { Turn::with_current(ring) };
         // Last: as long as the alarm is set, the watcher does not report a deadlock.

@@ -1,17 +1,21 @@
 //! Prints what programs take interpreted and as machine code, and what it takes to compile them: the shorter of three
-//! runs each, on one worker.
+//! runs each, on one worker. With `--list`, before the names, which may be those of files: their bytecode and their
+//! code (`--clif`: as Cranelift is given it); with `--c`, the same work in C (`rivals.c`, compiled by `cc -O2`), with
+//! and without the checks that occam makes.
 //! `cargo run --release --manifest-path crates/raddle-jit/Cargo.toml --example speed -- NAME...`
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use raddle_bytecode::{Verified, verify};
 use raddle_host::{Compile as _, CompileInput};
-use raddle_jit::Compiler;
+use raddle_jit::{Compiler, Listing};
 use raddle_occam::pre::NoFiles;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse, lower};
 use raddle_vm::solo::{self, Event, Until, World};
 use raddle_vm::{Machine, Port, WorkerLocal};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 struct Silent(Instant);
@@ -42,6 +46,25 @@ fn program(text: &str) -> Verified {
     verify(lower::lower(&checked, &sources).expect("it is lowered")).expect("it is verified")
 }
 
+fn input(machine: &Machine<()>) -> CompileInput {
+    CompileInput {
+        memory_bytes: machine.memory_bytes(),
+        data: machine.data_address(),
+        process: machine.process_layout(),
+        sites: machine.native_sites(),
+    }
+}
+
+/// Prints the bytecode and the code of it.
+fn show(program: &Verified, kind: Listing) {
+    let machine: Machine<()> =
+        Machine::new(program.clone(), 64 << 20, &mut WorkerLocal::default()).expect("there is memory");
+    for (number, insn) in program.module().code.iter().enumerate() {
+        println!("{number:5} {:10} {} {} {} {}", insn.op.name(), insn.x, insn.a, insn.b, insn.c);
+    }
+    println!("{}", Compiler.listing(program, &input(&machine), kind).expect("it is compiled"));
+}
+
 /// How long it runs, and how long it took to compile.
 fn run(program: &Verified, native: bool) -> Times {
     let mut local = WorkerLocal::default();
@@ -49,12 +72,7 @@ fn run(program: &Verified, native: bool) -> Times {
         Machine::new(program.clone(), 64 << 20, &mut local).expect("there is memory");
     let begun = Instant::now();
     if native {
-        let input = CompileInput {
-            memory_bytes: machine.memory_bytes(),
-            data: machine.data_address(),
-            process: machine.process_layout(),
-            sites: machine.native_sites(),
-        };
+        let input = input(&machine);
         let code = Compiler.compile(machine.program(), &input).expect("it is compiled");
         // SAFETY: it was made for this machine.
         unsafe { machine.set_native(code) };
@@ -66,27 +84,58 @@ fn run(program: &Verified, native: bool) -> Times {
     (begun.elapsed(), compiled)
 }
 
+/// The same work in C, compiled with that option.
+fn rival(option: &str) -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/speed/rivals.c");
+    let program = std::env::temp_dir().join(format!("raddle-speed-{}{option}", std::process::id()));
+    let compiled = Command::new("cc").args(["-O2", option, source, "-lm", "-o"]).arg(&program).status();
+    assert!(compiled.is_ok_and(|status| status.success()), "`cc` compiles {source}");
+    program
+}
+
+/// What a program in C takes; `None` if there is none of that name.
+fn seconds(rival: &Path, name: &str) -> Option<f64> {
+    let output = Command::new(rival).arg(name).output().ok()?;
+    String::from_utf8(output.stdout).ok()?.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// How long a run takes, and what of it is compiling.
 type Times = (Duration, Duration);
 
 fn main() {
-    let names: Vec<String> = std::env::args().skip(1).collect();
+    let mut names: Vec<String> = std::env::args().skip(1).collect();
+    let mut takes =
+        |option: &str| names.first().is_some_and(|it| it == option).then(|| names.remove(0)).is_some();
+    let listing = takes("--list").then_some(Listing::Assembly).or(takes("--clif").then_some(Listing::Clif));
+    let rivals = takes("--c").then(|| [rival("-DCHECKED"), rival("-DPLAIN")]);
     let all = [
         ("update", include_str!("update.occ")),
         ("calls", include_str!("calls.occ")),
         ("sieve", include_str!("sieve.occ")),
         ("matrix", include_str!("matrix.occ")),
         ("mandelbrot", include_str!("mandelbrot.occ")),
+        ("nbody", include_str!("nbody.occ")),
+        ("spectral", include_str!("spectral.occ")),
+        ("fannkuch", include_str!("fannkuch.occ")),
+        ("life", include_str!("life.occ")),
         ("commstime", include_str!("commstime.occ")),
         ("commstime-par", include_str!("commstime-par.occ")),
         ("ring", include_str!("ring.occ")),
         ("granularity", include_str!("granularity.occ")),
     ];
+    let files: Vec<_> = names.iter().filter(|name| name.ends_with(".occ")).collect();
+    let files =
+        files.into_iter().map(|name| (&name[..], std::fs::read_to_string(name).expect("it is a file")));
+    let all = all.into_iter().map(|(name, text)| (name, text.to_owned())).chain(files);
     for (name, text) in all {
         if !names.is_empty() && !names.iter().any(|it| it == name) {
             continue;
         }
-        let program = program(text);
+        let program = program(&text);
+        if let Some(kind) = listing {
+            show(&program, kind);
+            continue;
+        }
         let rounds: Vec<_> = (0..3).map(|_| (run(&program, false), run(&program, true))).collect();
         let least = |of: fn(&(Times, Times)) -> Duration| {
             rounds.iter().map(of).min().unwrap_or_default().as_secs_f64()
@@ -100,5 +149,14 @@ fn main() {
             compile * 1e3,
             compile * 1e6 / count as f64
         );
+        let times = rivals.iter().flatten().map(|rival| seconds(rival, name));
+        if let [Some(checked), Some(plain)] = times.collect::<Vec<_>>()[..] {
+            println!(
+                "{:14} C with the same checks {checked:.3} s: {:.2} of it; without {plain:.3} s: {:.2}",
+                "",
+                native / checked,
+                native / plain
+            );
+        }
     }
 }

@@ -4,11 +4,11 @@
 
 use super::{ReturnRecord, SLOT, Translation};
 use crate::blocks::{INSTRUCTIONS_MAX, target};
-use crate::operands::{Kills, how};
+use crate::operands::how;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, BlockCall, InstBuilder as _, JumpTableData, Value, types};
 use raddle_bytecode::{Insn, Op};
-use raddle_vm::native::{Helper, NativeContext, Resume};
+use raddle_vm::native::Helper;
 use std::mem::{offset_of, size_of};
 
 /// What a routine costs; as the interpreter has it.
@@ -21,13 +21,18 @@ impl Translation<'_, '_> {
             return;
         }
         let left = self.fuel_less(cost);
-        let further = self.ins.create_block();
+        let (further, used_up) = (self.ins.create_block(), self.ins.create_block());
+        self.ins.set_cold_block(used_up);
+        let is_used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
+        self.ins.ins().brif(is_used_up, used_up, &[], further, &[]);
+        self.begin_block(used_up);
+        let late = self.late.clone();
+        self.store_late();
+        self.late = late;
         let at = self.ins.ins().iconst(types::I32, i64::from(at));
         let frame = self.frame;
-        let dry = self.dry;
-        let used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
-        self.ins.ins().brif(used_up, dry, &[frame, at].map(BlockArg::Value), further, &[]);
-        self.ins.switch_to_block(further);
+        self.ins.ins().jump(self.dry, &[frame, at].map(BlockArg::Value));
+        self.begin_block(further);
     }
 
     fn fuel_less(&mut self, cost: i32) -> Value {
@@ -44,83 +49,44 @@ impl Translation<'_, '_> {
         self.fuel_less(ROUTINE_COST);
     }
 
-    /// Calls a helper; gives where it says to go on.
-    fn help(&mut self, helper: Helper, frame: Value, at: Value) -> Value {
-        let fuel = self.ins.use_var(self.fuel);
-        self.ins.ins().store(SLOT, fuel, self.context, offset_of!(NativeContext, fuel) as i32);
-        let place = offset_of!(NativeContext, helpers) + helper as usize * size_of::<usize>();
-        let function = self.ins.ins().load(types::I64, SLOT.with_readonly(), self.context, place as i32);
-        let call = self.ins.ins().call_indirect(self.helper_signature, function, &[self.context, frame, at]);
-        self.ins.inst_results(call)[0]
-    }
-
-    pub(super) fn help_here(&mut self, helper: Helper) -> Value {
+    /// An instruction that a helper does, at which the process may wait, or which has nothing behind it: what comes
+    /// behind it is entered from there.
+    pub(super) fn leave_by(&mut self, helper: Helper) {
         let at = self.ins.ins().iconst(types::I32, i64::from(self.at));
-        self.help(helper, self.frame, at)
+        self.door(helper, self.frame, at);
     }
 
-    /// After a helper that has come back: the fuel that it left.
-    pub(super) fn take_fuel(&mut self) {
-        let fuel =
-            self.ins.ins().load(types::I32, SLOT, self.context, offset_of!(NativeContext, fuel) as i32);
-        self.ins.def_var(self.fuel, fuel);
-    }
-
-    /// An instruction that a helper does, and the code goes on.
-    pub(super) fn aside(&mut self, kills: Kills) {
-        let code = self.help_here(Helper::Step);
-        let further = self.ins.create_block();
-        self.ins.ins().brif(code, self.go, &[BlockArg::Value(code)], further, &[]);
-        self.ins.switch_to_block(further);
-        self.take_fuel();
-        let mut held = std::mem::take(&mut self.held);
-        self.views.lose(kills, &mut held);
-        self.held = held;
-    }
-
-    /// An instruction that a helper does, at which the process may wait.
-    pub(super) fn meet(&mut self, helper: Helper) {
-        let code = self.help_here(helper);
-        let (away, further) = (self.ins.create_block(), self.ins.create_block());
-        self.ins.ins().brif(code, away, &[], further, &[]);
-        self.ins.switch_to_block(away);
-        self.jump_to_code(code);
-        self.ins.switch_to_block(further);
-        self.take_fuel();
-        self.held.clear();
-    }
-
-    /// An instruction that a helper does, and which has nothing behind it.
-    pub(super) fn last(&mut self, helper: Helper) {
-        let code = self.help_here(helper);
-        self.jump_to_code(code);
+    /// The code ends with the helper, that instruction and that frame.
+    pub(super) fn door(&mut self, helper: Helper, frame: Value, at: Value) {
+        let fuel = self.ins.use_var(self.fuel);
+        let doors = self.common.doors + helper as usize * size_of::<usize>();
+        let place = self.ins.ins().iconst(types::I64, doors as i64);
+        let code = self.ins.ins().load(types::I64, SLOT, place, 0);
+        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, fuel, at]);
         self.ended = true;
     }
 
-    /// To where a helper says: who goes on stands in the context.
-    pub(super) fn jump_to_code(&mut self, code: Value) {
-        let mut load = |ty, place: usize| self.ins.ins().load(ty, SLOT, self.context, place as i32);
-        let frame = load(types::I64, offset_of!(NativeContext, frame));
-        let fuel = load(types::I32, offset_of!(NativeContext, fuel));
-        let index = load(types::I32, offset_of!(NativeContext, index));
-        let args = [self.context, frame, fuel, index];
-        self.ins.ins().return_call_indirect(self.code_signature, code, &args);
+    /// The code goes on at an instruction of this function that is in another piece.
+    pub(super) fn jump_to_piece(&mut self, at: u32) {
+        self.store_late();
+        let place = self.common.codes + at as usize * size_of::<usize>();
+        let place = self.ins.ins().iconst(types::I64, place as i64);
+        let code = self.ins.ins().load(types::I64, SLOT, place, 0);
+        let at = self.ins.ins().iconst(types::I32, i64::from(at));
+        let fuel = self.ins.use_var(self.fuel);
+        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, self.frame, fuel, at]);
+        self.ended = true;
     }
 
     /// The blocks to which all that is out of the ordinary leads.
     pub(super) fn ways_out(&mut self) {
         let at = self.ins.append_block_param(self.slow, types::I32);
         self.ins.switch_to_block(self.slow);
-        let code = self.help(Helper::Slow, self.frame, at);
-        self.ins.ins().jump(self.go, &[BlockArg::Value(code)]);
+        self.door(Helper::Slow, self.frame, at);
         let frame = self.ins.append_block_param(self.dry, types::I64);
         let at = self.ins.append_block_param(self.dry, types::I32);
         self.ins.switch_to_block(self.dry);
-        let code = self.help(Helper::Dry, frame, at);
-        self.ins.ins().jump(self.go, &[BlockArg::Value(code)]);
-        let code = self.ins.append_block_param(self.go, types::I64);
-        self.ins.switch_to_block(self.go);
-        self.jump_to_code(code);
+        self.door(Helper::Dry, frame, at);
     }
 
     pub(super) fn jump(&mut self, insn: Insn) {
@@ -144,7 +110,7 @@ impl Translation<'_, '_> {
             self.spend(-insn.distance(), to);
         }
         let block = self.blocks.at(to);
-        self.enter_block(block);
+        self.enter_block(block, to <= self.at);
     }
 
     fn jump_if(&mut self, condition: Value, insn: Insn) {
@@ -154,8 +120,10 @@ impl Translation<'_, '_> {
         if to <= self.at {
             let back = self.ins.create_block();
             self.ins.ins().brif(condition, back, &[], falls, &[]);
-            self.ins.switch_to_block(back);
+            let (held, late) = (self.held.clone(), self.late.clone());
+            self.begin_block(back);
             self.jump_there(insn);
+            (self.held, self.late) = (held, late);
         } else {
             let number = self.blocks.at(to);
             let jumps = self.way_to(number);
@@ -217,7 +185,7 @@ impl Translation<'_, '_> {
         let site = self.common.sites[insn.imm() as usize];
         let callee = self.common.module.sites[insn.imm() as usize].callee;
         if self.common.module.functions[callee as usize].count > INSTRUCTIONS_MAX {
-            return self.last(Helper::Slow);
+            return self.leave_by(Helper::Slow);
         }
         let token = self.ins.ins().iconst(types::I32, i64::from(insn.imm()) + 1);
         let frame = self.ins.ins().iadd_imm_s(self.frame, i64::from(site.base_bytes));
@@ -227,12 +195,11 @@ impl Translation<'_, '_> {
         let entry = self.ins.ins().iconst(types::I32, i64::from(site.entry));
         let used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
         self.ins.ins().brif(used_up, self.dry, &[frame, entry].map(BlockArg::Value), further, &[]);
-        self.ins.switch_to_block(further);
-        let zero = self.ins.ins().iconst(types::I32, 0);
-        let jump = self.common.jumps + site.entry as usize * size_of::<Resume>();
-        let jump = self.ins.ins().iconst(types::I64, jump as i64);
-        let code = self.ins.ins().load(types::I64, SLOT.with_readonly(), jump, 0);
-        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, zero]);
+        self.begin_block(further);
+        let code = self.common.codes + site.entry as usize * size_of::<usize>();
+        let code = self.ins.ins().iconst(types::I64, code as i64);
+        let code = self.ins.ins().load(types::I64, SLOT.with_readonly(), code, 0);
+        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, entry]);
         self.ended = true;
     }
 
@@ -245,9 +212,9 @@ impl Translation<'_, '_> {
         let token = self.ins.ins().load(types::I32, SLOT, self.frame, 0);
         let (returns, ends) = (self.ins.create_block(), self.ins.create_block());
         self.ins.ins().brif(token, returns, &[], ends, &[]);
-        self.ins.switch_to_block(ends);
-        self.last(Helper::End);
-        self.ins.switch_to_block(returns);
+        self.begin_block(ends);
+        self.leave_by(Helper::End);
+        self.begin_block(returns);
         let number = self.ins.ins().iadd_imm_s(token, -1);
         let count = self.common.sites.len() as i64;
         self.leave_if_word(IntCC::UnsignedGreaterThanOrEqual, number, count);
@@ -257,7 +224,6 @@ impl Translation<'_, '_> {
         let record = self.ins.ins().iadd(records, offset);
         let mut load = |ty, place: usize| self.ins.ins().load(ty, SLOT.with_readonly(), record, place as i32);
         let code = load(types::I64, offset_of!(ReturnRecord, code));
-        let index = load(types::I32, offset_of!(ReturnRecord, index));
         let base_bytes = load(types::I32, offset_of!(ReturnRecord, base_bytes));
         let fp_max = load(types::I32, offset_of!(ReturnRecord, caller_fp_max));
         let cost = load(types::I32, offset_of!(ReturnRecord, cost));
@@ -274,8 +240,8 @@ impl Translation<'_, '_> {
         let further = self.ins.create_block();
         let used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
         self.ins.ins().brif(used_up, self.dry, &[frame, back].map(BlockArg::Value), further, &[]);
-        self.ins.switch_to_block(further);
-        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, index]);
+        self.begin_block(further);
+        self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, back]);
         self.ended = true;
     }
 }

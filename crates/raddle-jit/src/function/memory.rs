@@ -1,32 +1,41 @@
 //! Owns: bytes in memory.
-//! May use: `operands`, `cranelift-codegen`, `raddle-bytecode`.
+//! May use: `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
 //! Never: an address that was not compared with the memory's size.
 //!
-//! What is written through an address may lie in this frame, where a register holds a slot: then the interpreter
-//! writes it, and what is held is forgotten.
+//! What is accessed by an address may lie in this frame, where a register holds a slot: then the interpreter does it,
+//! and what is held is forgotten. An array is compared as a whole, which need not be done in a loop that does not
+//! change it; only one that does not lie in memory and elsewhere than this frame is looked at by element.
 
 use super::{CHECKED, Fact, SLOT, Translation};
 use crate::operands::ValueClass;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{BlockArg, InstBuilder as _, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder as _, InstructionData, Opcode, Type, Value, types};
 use raddle_bytecode::effect::{Effect, Formula, Location, Width};
 use raddle_bytecode::{Insn, Op};
+use raddle_vm::native::NativeContext;
+use std::mem::offset_of;
 
 impl Translation<'_, '_> {
     /// Translates an access to memory; false if it is none.
     pub(super) fn memory(&mut self, insn: Insn) -> bool {
         match insn.op.effect() {
             Effect::Set(Formula::Load(location, width)) => {
-                let address = self.place(insn, location, width);
+                let address = self.place(insn, location, width, !self.late_is_empty());
                 self.load(insn.a, address, width);
             }
             Effect::Store(location, width) => {
-                let address = self.place(insn, location, width);
+                // What is stored may have to be loaded first.
+                self.stored(insn.a, width);
+                let address = self.place(insn, location, width, true);
                 self.store(insn.a, address, width);
             }
             _ => return self.addresses(insn),
         }
         true
+    }
+
+    fn late_is_empty(&self) -> bool {
+        self.late.count() == 0
     }
 
     fn addresses(&mut self, insn: Insn) -> bool {
@@ -40,32 +49,119 @@ impl Translation<'_, '_> {
         true
     }
 
-    /// The address of what is accessed, as 64 bits, compared.
-    fn place(&mut self, insn: Insn, location: Location, width: Width) -> Value {
+    /// Where what is accessed lies for the processor: compared; and whether a register holds it, if that `matters`.
+    fn place(&mut self, insn: Insn, location: Location, width: Width, matters: bool) -> Value {
+        let bytes = width.bytes();
         match location {
             Location::Offset => {
                 let address = self.word_at(insn.b);
                 let wide = self.ins.ins().uextend(types::I64, address);
                 let place = self.ins.ins().iadd_imm_s(wide, i64::from(insn.c));
-                if self.facts.insert(Fact::Bytes(address, insn.c, width.bytes())) {
-                    self.within(place, width.bytes());
+                if self.facts.insert(Fact::Bytes(address, insn.c, bytes)) {
+                    self.within(place, bytes);
                 }
-                place
+                if matters && self.facts.insert(Fact::Apart(address, insn.c, bytes)) {
+                    self.leave_if_named(place, self.fp, bytes);
+                }
+                self.ins.ins().iadd(self.base, place)
             }
             Location::Element => {
                 let index = self.word_at(insn.c);
                 let count = self.word_at(insn.b.wrapping_add(1));
-                self.check_below(index, count);
                 let address = self.word_at(insn.b);
-                let wide = self.ins.ins().uextend(types::I64, address);
-                let shift = i64::from(width.bytes().trailing_zeros());
-                if self.facts.insert(Fact::Array(address, count, width.bytes())) {
-                    self.array_within(wide, count, shift);
+                if self.is_in_row(address, count, bytes) {
+                    self.check_below(index, count);
+                } else if self.facts.insert(Fact::Element(address, index, bytes)) {
+                    self.element((address, count, bytes), index);
                 }
-                let wide_index = self.ins.ins().uextend(types::I64, index);
-                let offset = self.ins.ins().ishl_imm_s(wide_index, shift);
-                self.ins.ins().iadd(wide, offset)
+                let wide = self.ins.ins().uextend(types::I64, address);
+                let array = self.ins.ins().iadd(self.base, wide);
+                let index = self.ins.ins().uextend(types::I64, index);
+                let offset = self.ins.ins().ishl_imm_s(index, i64::from(bytes.trailing_zeros()));
+                self.ins.ins().iadd(array, offset)
             }
+        }
+    }
+
+    /// One comparison for three: the subscript is less than the count if the array lies in memory and elsewhere than
+    /// the slots that have views, and else than 0. That number is the same as long as the array is. Otherwise the
+    /// element is looked at.
+    fn element(&mut self, (address, count, bytes): (Value, Value, u32), index: Value) {
+        let shift = i64::from(bytes.trailing_zeros());
+        let wide = self.ins.ins().uextend(types::I64, address);
+        let plain_count = self.plain_count((address, count), i64::from(bytes));
+        let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
+        let (further, near) = (self.ins.create_block(), self.ins.create_block());
+        self.ins.set_cold_block(near);
+        self.ins.ins().brif(is_below, further, &[], near, &[]);
+        self.begin_block(near);
+        // Loaded anew, so that none of what follows is computed before, and kept in a register for it.
+        let base =
+            self.ins.ins().load(types::I64, SLOT, self.context, offset_of!(NativeContext, base) as i32);
+        let fp = self.ins.ins().isub(self.frame, base);
+        let fp = self.ins.ins().ireduce(types::I32, fp);
+        let exit = self.exit.take();
+        let outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, count);
+        self.leave_if(outside);
+        let wide_index = self.ins.ins().uextend(types::I64, index);
+        let offset = self.ins.ins().ishl_imm_s(wide_index, shift);
+        let place = self.ins.ins().iadd(wide, offset);
+        self.within(place, bytes);
+        self.leave_if_named(place, fp, bytes);
+        self.exit = exit;
+        self.ins.ins().jump(further, &[]);
+        self.begin_block(further);
+    }
+
+    /// How many elements an array has if it lies in memory and elsewhere than the slots that have views; else 0.
+    fn plain_count(&mut self, (address, count): (Value, Value), bytes: i64) -> Value {
+        let wide = self.ins.ins().uextend(types::I64, address);
+        let wide_count = self.ins.ins().uextend(types::I64, count);
+        let size = self.ins.ins().imul_imm_s(wide_count, bytes);
+        let end = self.ins.ins().iadd(wide, size);
+        let limit = i64::from(self.common.memory_bytes);
+        let is_within = self.ins.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, end, limit);
+        let fp = self.ins.ins().uextend(types::I64, self.fp);
+        let is_before = self.ins.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, fp);
+        let behind = self.ins.ins().iadd_imm_s(fp, 4 * i64::from(self.views.behind()));
+        let is_behind = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, wide, behind);
+        // Or from its first word in the frame to its end none is held.
+        let from = self.ins.ins().isub(address, self.fp);
+        let word = self.ins.ins().ushr_imm_u(from, 2);
+        let last = self.ins.ins().iconst(types::I32, i64::from(self.views.behind()));
+        let word = self.ins.ins().umin(word, last);
+        let word = self.ins.ins().uextend(types::I64, word);
+        let gap = self.ins.ins().ishl_imm_s(word, 2);
+        let gaps = self.ins.ins().iconst(types::I64, self.plan.gaps as i64);
+        let gap = self.ins.ins().iadd(gaps, gap);
+        let gap = self.ins.ins().load(types::I32, SLOT.with_readonly().with_can_move(), gap, 0);
+        let gap = self.ins.ins().uextend(types::I64, gap);
+        let from = self.ins.ins().uextend(types::I64, from);
+        let reach = self.ins.ins().iadd(from, size);
+        let is_between = self.ins.ins().icmp(IntCC::UnsignedLessThanOrEqual, reach, gap);
+        let is_frames = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, wide, fp);
+        let is_between = self.ins.ins().band(is_between, is_frames);
+        let is_apart = self.ins.ins().bor(is_before, is_behind);
+        let is_apart = self.ins.ins().bor(is_apart, is_between);
+        let is_plain = self.ins.ins().band(is_within, is_apart);
+        let zero = self.ins.ins().iconst(types::I32, 0);
+        self.ins.ins().select(is_plain, count, zero)
+    }
+
+    /// Whether so many elements fit into the row of an array that was found at that address.
+    fn is_in_row(&self, address: Value, count: Value, bytes: u32) -> bool {
+        let row = self.rows.get(&address);
+        let count = self.constant_of(count).and_then(|count| u32::try_from(count).ok());
+        let fits = |(&size, count): (&u32, u32)| count.checked_mul(bytes).is_some_and(|all| all <= size);
+        row.zip(count).is_some_and(fits)
+    }
+
+    /// The constant that a value is.
+    fn constant_of(&self, value: Value) -> Option<i32> {
+        let dfg = &self.ins.func.dfg;
+        match dfg.insts[dfg.value_def(value).inst()?] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as i32),
+            _ => None,
         }
     }
 
@@ -77,16 +173,6 @@ impl Translation<'_, '_> {
         }
     }
 
-    /// The whole array lies in memory: what is compared is the same for all its elements.
-    fn array_within(&mut self, address: Value, count: Value, shift: i64) {
-        let count = self.ins.ins().uextend(types::I64, count);
-        let bytes = self.ins.ins().ishl_imm_s(count, shift);
-        let end = self.ins.ins().iadd(address, bytes);
-        let limit = i64::from(self.common.memory_bytes);
-        let beyond = self.ins.ins().icmp_imm_s(IntCC::UnsignedGreaterThan, end, limit);
-        self.leave_if(beyond);
-    }
-
     /// Leaves unless so many bytes lie there.
     fn within(&mut self, place: Value, bytes: u32) {
         let last = i64::from(self.common.memory_bytes) - i64::from(bytes);
@@ -94,8 +180,7 @@ impl Translation<'_, '_> {
         self.leave_if(beyond);
     }
 
-    fn load(&mut self, slot: u16, place: Value, width: Width) {
-        let at = self.ins.ins().iadd(self.base, place);
+    fn load(&mut self, slot: u16, at: Value, width: Width) {
         match width {
             Width::Byte => {
                 let value = self.ins.ins().uload8(types::I32, CHECKED, at, 0);
@@ -120,14 +205,17 @@ impl Translation<'_, '_> {
         super::type_of(view.is_wide, view.is_real)
     }
 
-    fn store(&mut self, slot: u16, place: Value, width: Width) {
-        let value = match width {
+    /// What a store has to write.
+    fn stored(&mut self, slot: u16, width: Width) -> Value {
+        match width {
             Width::Byte | Width::Half => self.word_at(slot),
             Width::Word => self.read_as_held((slot, ValueClass::Word)),
             Width::Long => self.read_as_held((slot, ValueClass::Long)),
-        };
-        self.leave_if_named(place, width.bytes());
-        let at = self.ins.ins().iadd(self.base, place);
+        }
+    }
+
+    fn store(&mut self, slot: u16, at: Value, width: Width) {
+        let value = self.stored(slot, width);
         match width {
             Width::Byte => self.ins.ins().istore8(CHECKED, value, at, 0),
             Width::Half => self.ins.ins().istore16(CHECKED, value, at, 0),
@@ -135,17 +223,10 @@ impl Translation<'_, '_> {
         };
     }
 
-    /// What stands in a slot, as whatever a register has it.
-    fn read_as_held(&mut self, operand: (u16, ValueClass)) -> Value {
-        self.read(operand);
-        let view = self.views.at(operand);
-        self.ins.use_var(self.variables[view])
-    }
-
     /// Leaves if a word of the frame that any view has is among those bytes.
-    fn leave_if_named(&mut self, place: Value, bytes: u32) {
+    fn leave_if_named(&mut self, place: Value, fp: Value, bytes: u32) {
         let address = self.ins.ins().ireduce(types::I32, place);
-        let offset = self.ins.ins().isub(address, self.fp);
+        let offset = self.ins.ins().isub(address, fp);
         // From the first place whose last byte is in the frame to the last one whose first byte is.
         let more = i64::from(bytes) - 1;
         let reach = self.ins.ins().iadd_imm_s(offset, more);
@@ -154,11 +235,11 @@ impl Translation<'_, '_> {
         let (close, further) = (self.ins.create_block(), self.ins.create_block());
         self.ins.set_cold_block(close);
         self.ins.ins().brif(inside, close, &[], further, &[]);
-        self.ins.switch_to_block(close);
+        self.begin_block(close);
         // What lies before the frame and behind it is the caller's, or nobody's: no view's.
         let wide = self.ins.ins().sextend(types::I64, offset);
         let first = self.ins.ins().sshr_imm_s(wide, 2);
-        let names = self.ins.ins().iconst(types::I64, self.names as i64);
+        let names = self.ins.ins().iconst(types::I64, self.plan.names as i64);
         let entry = self.ins.ins().iadd(names, first);
         let mut named = self.ins.ins().uload8(types::I32, SLOT, entry, 0);
         if bytes > 1 {
@@ -173,16 +254,22 @@ impl Translation<'_, '_> {
             let also = self.ins.ins().uload8(types::I32, SLOT, entry, 1);
             named = self.ins.ins().bor(named, also);
         }
-        let at = self.ins.ins().iconst(types::I32, i64::from(self.at));
-        self.ins.ins().brif(named, self.slow, &[BlockArg::Value(at)], further, &[]);
-        self.ins.switch_to_block(further);
+        let before = self.exit.take();
+        let (exit, late) = self.exit();
+        self.ins.ins().brif(named, exit, &[], further, &[]);
+        self.make_exit(late);
+        self.exit = before;
+        self.begin_block(further);
     }
 
     fn element_address(&mut self, insn: Insn) {
         let index = self.word_at(insn.c);
         let count = self.word_at(insn.b.wrapping_add(1));
-        self.check_below(index, count);
         let (size, address) = (self.word_at(insn.a), self.word_at(insn.b));
+        if let Some(size) = self.constant_of(size).and_then(|size| u32::try_from(size).ok()) {
+            return self.row(insn.a, (address, count, size), index);
+        }
+        self.check_below(index, count);
         let [index, size, address] = [index, size, address].map(|it| self.ins.ins().uextend(types::I64, it));
         let offset = self.ins.ins().imul(index, size);
         // Neither the product nor the sum may have more than 32 bits.
@@ -193,6 +280,19 @@ impl Translation<'_, '_> {
         self.leave_if(high);
         let value = self.ins.ins().ireduce(types::I32, sum);
         self.set_word(insn.a, value);
+    }
+
+    /// The address of an element that is an array itself, where all lies in memory and elsewhere than the slots that
+    /// have views: then so do its elements.
+    fn row(&mut self, slot: u16, (address, count, size): (Value, Value, u32), index: Value) {
+        let plain_count = self.plain_count((address, count), i64::from(size));
+        let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
+        self.leave_unless(is_below);
+        // Within memory, and so no more than 32 bits.
+        let offset = self.ins.ins().imul_imm_s(index, i64::from(size));
+        let value = self.ins.ins().iadd(address, offset);
+        self.set_word(slot, value);
+        self.rows.insert(value, size);
     }
 
     fn flat(&mut self, insn: Insn) {
@@ -210,6 +310,7 @@ impl Translation<'_, '_> {
     /// A few words of the frame.
     fn clear(&mut self, insn: Insn) {
         let words = insn.imm() as u32 / 4;
+        self.store_late();
         let zero = self.ins.ins().iconst(types::I32, 0);
         for word in 0..words as i32 {
             self.ins.ins().store(SLOT, zero, self.frame, 4 * (i32::from(insn.a) + word));
@@ -221,6 +322,7 @@ impl Translation<'_, '_> {
     /// A few words. They may overlap, so all are loaded first.
     fn copy(&mut self, insn: Insn) {
         let (to, from) = (self.word_at(insn.a), self.word_at(insn.b));
+        self.store_late();
         let [to, from] = [to, from].map(|it| self.ins.ins().uextend(types::I64, it));
         self.within(to, u32::from(insn.c));
         self.within(from, u32::from(insn.c));

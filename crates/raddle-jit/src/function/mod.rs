@@ -1,5 +1,6 @@
 //! Owns: the translation of one function, block by block.
-//! May use: `blocks`, `operands`, `views`, `cranelift-codegen`, `cranelift-frontend`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `blocks`, `operands`, `plan`, `views`, `cranelift-codegen`, `cranelift-frontend`, `raddle-bytecode`,
+//! `raddle-vm`.
 //! Never: an access to memory without a comparison, unless to a slot of the frame.
 //!
 //! The code has four parameters: the context, where the frame lies, the fuel, and at which resume point to go on. It
@@ -12,8 +13,10 @@
 //! | `word`, `long`, `real` | arithmetic |
 //! | `memory` | bytes in memory |
 //! | `flow` | jumps, calls, helpers |
+//! | `branch` | branches of a PAR |
 //! | `talk` | communication of words, and the dispatch of who is next |
 
+mod branch;
 mod flow;
 mod long;
 mod memory;
@@ -23,16 +26,17 @@ mod word;
 
 use crate::blocks::Blocks;
 use crate::operands::{Doer, Operand, ValueClass, how, is_short};
-use crate::views::{ViewSet, Views, held_at_blocks};
+use crate::plan::{Piece, Plan};
+use crate::views::{ViewSet, Views};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, InstBuilder as _, MemFlagsData, SigRef, Signature, Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
-use raddle_bytecode::{Function, Insn, Module};
+use raddle_bytecode::{Function, Insn, Module, Op};
 use raddle_vm::native::{Helper, NativeContext, NativeSite, ProcessLayout};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
 
 /// What all functions of a program have in common.
@@ -43,8 +47,12 @@ pub(crate) struct Common<'m> {
     pub(crate) data: u32,
     /// Where the records of the call sites lie, for returns.
     pub(crate) returns: usize,
-    /// Where it stands for each instruction where to jump to run it, as `Resume`s.
-    pub(crate) jumps: usize,
+    /// Where it stands for each instruction where to jump to run it.
+    pub(crate) codes: usize,
+    /// Where it stands for each instruction which of the entries of its code it is.
+    pub(crate) indexes: usize,
+    /// Where the addresses of the doors to the helpers lie.
+    pub(crate) doors: usize,
     pub(crate) process: ProcessLayout,
 }
 
@@ -54,12 +62,10 @@ pub(crate) struct Common<'m> {
 pub(crate) struct ReturnRecord {
     /// The caller's code; 0 if the interpreter returns there.
     pub(crate) code: usize,
-    pub(crate) index: u32,
     pub(crate) base_bytes: u32,
     pub(crate) caller_fp_max: u32,
     pub(crate) cost: i32,
     pub(crate) back: u32,
-    pub(crate) unused: u32,
 }
 
 /// What a check has shown of values, which never change.
@@ -67,13 +73,15 @@ pub(crate) struct ReturnRecord {
 enum Fact {
     /// The first is less than the second, without sign.
     Below(Value, Value),
-    /// An array at that address, of so many elements of so many bytes, lies in memory.
-    Array(Value, Value, u32),
+    /// So much of the element of that number, of an array at that address, may be accessed.
+    Element(Value, Value, u32),
     /// So many bytes behind that address, so many bytes lie in memory.
     Bytes(Value, u16, u32),
+    /// They lie elsewhere than the slots that have views.
+    Apart(Value, u16, u32),
 }
 
-/// One resume point of a function: its number is its place in the list.
+/// Where a piece can be entered: the instruction, by number of the entry.
 pub(crate) type ResumePoints = Vec<u32>;
 
 /// The signature of compiled code.
@@ -83,7 +91,7 @@ pub(crate) fn signature() -> Signature {
     signature
 }
 
-fn helper_signature(call_conv: CallConv) -> Signature {
+pub(crate) fn helper_signature(call_conv: CallConv) -> Signature {
     let mut signature = Signature::new(call_conv);
     signature.params.extend([types::I64, types::I64, types::I32].map(AbiParam::new));
     signature.returns.push(AbiParam::new(types::I64));
@@ -94,19 +102,29 @@ fn helper_signature(call_conv: CallConv) -> Signature {
 pub(crate) struct Translation<'f, 'm> {
     ins: FunctionBuilder<'f>,
     common: &'f Common<'m>,
-    function: Function,
-    blocks: Blocks,
-    views: Views,
-    held_at: Vec<ViewSet>,
+    function: &'f Function,
+    blocks: &'f Blocks,
+    views: &'f Views,
+    plan: &'f Plan,
+    piece: &'f Piece,
     variables: Vec<Variable>,
     /// The code of each block.
     entries: Vec<Block>,
+    /// Of the head of a loop: where who does not jump back comes in. What changes in the loop alone does not change
+    /// there.
+    before_loops: Vec<Option<Block>>,
     /// Landings that are still to be made, with the blocks to which they lead.
     landings: Vec<(Block, usize)>,
     /// The views that registers hold here.
     held: ViewSet,
+    /// Those of them that memory does not have.
+    late: ViewSet,
+    /// Where the instruction leaves to the interpreter, with what was late when that was made.
+    exit: Option<Block>,
     /// What has been compared in this block, and holds.
     facts: HashSet<Fact>,
+    /// Addresses in this block at which so many bytes lie in memory and elsewhere than the slots that have views.
+    rows: HashMap<Value, u32>,
     at: u32,
     /// Whether the code of the block has ended.
     ended: bool,
@@ -116,16 +134,16 @@ pub(crate) struct Translation<'f, 'm> {
     fp: Value,
     fuel: Variable,
     code_signature: SigRef,
-    helper_signature: SigRef,
     /// Leaves to the interpreter before the instruction that is the parameter.
     slow: Block,
     /// Where the fuel is used up: frame and instruction.
     dry: Block,
-    /// Jumps to where a helper said.
-    go: Block,
-    /// By word of the frame: 1 if a view has it.
-    names: usize,
+    /// Where the next process is dispatched, if any waits in this piece.
+    next: Option<Block>,
 }
+
+/// Each way out stores all that is late; so it must not be very much.
+const LATE_MAX: u32 = 16;
 
 /// A slot of the frame is always there, and aligned.
 const SLOT: MemFlagsData = MemFlagsData::trusted();
@@ -133,22 +151,18 @@ const SLOT: MemFlagsData = MemFlagsData::trusted();
 const CHECKED: MemFlagsData = MemFlagsData::new().with_notrap();
 
 impl<'f, 'm> Translation<'f, 'm> {
-    /// Translates; gives the resume points.
-    ///
-    /// `names` is where a byte for each word of the frame will lie, and stay.
+    /// Translates a piece; gives where it can be entered.
     pub(crate) fn run(
         mut ins: FunctionBuilder<'f>,
         common: &'f Common<'m>,
-        (function, call_conv): (Function, CallConv),
-        (views, names): (Views, usize),
+        function: &'f Function,
+        (plan, piece): (&'f Plan, &'f Piece),
     ) -> (FunctionBuilder<'f>, ResumePoints) {
-        let code = &common.module.code;
-        let blocks = Blocks::of(&function, code);
-        let held_at = held_at_blocks(&views, &blocks, code);
+        let Plan { blocks, views, .. } = plan;
         let entry = ins.create_block();
         ins.append_block_params_for_function_params(entry);
         ins.switch_to_block(entry);
-        let [context, frame, fuel_left, index] = *ins.block_params(entry) else {
+        let [context, frame, fuel_left, at] = *ins.block_params(entry) else {
             unreachable!("four parameters")
         };
         let base =
@@ -159,15 +173,14 @@ impl<'f, 'm> Translation<'f, 'm> {
         ins.def_var(fuel, fuel_left);
         let variables =
             views.all.iter().map(|view| ins.declare_var(type_of(view.is_wide, view.is_real))).collect();
-        let entries = blocks.all.iter().map(|_| ins.create_block()).collect();
+        let (entries, before_loops) = entries(&mut ins, blocks, piece);
         let code_signature = ins.import_signature(signature());
-        let helper_signature = ins.import_signature(helper_signature(call_conv));
-        let [slow, dry, go] = [0; 3].map(|_| {
+        let [slow, dry] = [0; 2].map(|_| {
             let block = ins.create_block();
             ins.set_cold_block(block);
             block
         });
-        let held = held_at[0].clone();
+        let [held, late] = [0; 2].map(|_| ViewSet::none(views.all.len()));
         let mut this = Translation {
             ins,
             common,
@@ -175,12 +188,17 @@ impl<'f, 'm> Translation<'f, 'm> {
             function,
             blocks,
             views,
-            held_at,
+            plan,
+            piece,
             variables,
             entries,
+            before_loops,
             landings: Vec::new(),
             held,
+            late,
+            exit: None,
             facts: HashSet::new(),
+            rows: HashMap::new(),
             ended: false,
             context,
             frame,
@@ -188,63 +206,97 @@ impl<'f, 'm> Translation<'f, 'm> {
             fp,
             fuel,
             code_signature,
-            helper_signature,
             slow,
             dry,
-            go,
-            names,
+            next: None,
         };
-        let resumes = this.dispatch(index);
+        let resumes = this.dispatch(at);
         this.translate_blocks();
+        this.dispatch_there();
+        this.enter_loops();
         this.ways_out();
         this.ins.seal_all_blocks();
         (this.ins, resumes)
     }
 
     /// From the entry to the resume points.
-    fn dispatch(&mut self, index: Value) -> ResumePoints {
-        let mut switch = Switch::new();
-        let mut points = Vec::new();
-        let mut landings = Vec::new();
-        for number in 0..self.blocks.all.len() {
-            let block = &self.blocks.all[number];
-            if block.is_resume && block.is_live {
-                let landing = self.ins.create_block();
-                switch.set_entry(points.len() as u128, landing);
-                points.push(block.first);
-                landings.push((number, landing));
+    fn dispatch(&mut self, at: Value) -> ResumePoints {
+        let (entries, all) = (&self.piece.entries, &self.blocks.all);
+        let points = entries.iter().map(|&number| all[number].first).collect();
+        let landings: Vec<(usize, Block)> =
+            entries.iter().map(|&number| (number, self.ins.create_block())).collect();
+        match *landings {
+            [(_, only)] => {
+                self.ins.ins().jump(only, &[]);
             }
+            [(_, first), ..] => self.dispatch_by_index(at, first, &landings),
+            [] => unreachable!("a piece is entered somewhere"),
         }
-        let first = landings[0].1;
-        let others = self.ins.create_block();
-        // The beginning is by far the most frequent.
-        self.ins.ins().brif(index, others, &[], first, &[]);
-        self.ins.switch_to_block(others);
-        switch.emit(&mut self.ins, index, first);
         for (number, landing) in landings {
             self.ins.switch_to_block(landing);
             self.held.clear();
-            self.enter_block(number);
+            self.late.clear();
+            self.enter_block(number, false);
         }
         points
     }
 
-    /// Jumps to a block, with what it wants to find in registers.
-    fn enter_block(&mut self, number: usize) {
-        let missing: Vec<usize> = self.held_at[number].beyond(&self.held).collect();
+    fn dispatch_by_index(&mut self, at: Value, first: Block, landings: &[(usize, Block)]) {
+        let others = self.ins.create_block();
+        // The beginning is by far the most frequent.
+        let begins = self.ins.ins().icmp_imm_s(IntCC::Equal, at, i64::from(self.function.first));
+        self.ins.ins().brif(begins, first, &[], others, &[]);
+        self.ins.switch_to_block(others);
+        let wide = self.ins.ins().uextend(types::I64, at);
+        let offset = self.ins.ins().ishl_imm_s(wide, 2);
+        let indexes = self.ins.ins().iconst(types::I64, self.common.indexes as i64);
+        let place = self.ins.ins().iadd(indexes, offset);
+        let index = self.ins.ins().load(types::I32, SLOT, place, 0);
+        let mut switch = Switch::new();
+        for (number, &(_, landing)) in landings.iter().enumerate() {
+            switch.set_entry(number as u128, landing);
+        }
+        switch.emit(&mut self.ins, index, first);
+    }
+
+    /// Jumps to a block, with what it wants to find in registers; or back to it.
+    fn enter_block(&mut self, number: usize, is_back: bool) {
+        if !self.piece.has[number] {
+            return self.jump_to_piece(self.blocks.all[number].first);
+        }
+        let early: Vec<usize> = self.late.beyond(&self.plan.late_at[number]).collect();
+        early.into_iter().for_each(|view| self.store_view(view));
+        let missing: Vec<usize> = self.plan.held_at[number].beyond(&self.held).collect();
         for view in missing {
+            self.store_overlapping(view);
             let value = self.load_view(view);
             self.ins.def_var(self.variables[view], value);
         }
-        let entry = self.entries[number];
+        let entry = self.entry(number, is_back);
         self.ins.ins().jump(entry, &[]);
         self.ended = true;
     }
 
+    fn entry(&self, number: usize, is_back: bool) -> Block {
+        self.before_loops[number].filter(|_| !is_back).unwrap_or(self.entries[number])
+    }
+
+    fn enter_loops(&mut self) {
+        for number in 0..self.entries.len() {
+            if let Some(before) = self.before_loops[number] {
+                self.ins.switch_to_block(before);
+                self.ins.ins().jump(self.entries[number], &[]);
+            }
+        }
+    }
+
     /// Where to jump to come to a block: itself, or a place before it where what it wants is loaded.
     fn way_to(&mut self, number: usize) -> Block {
-        if self.held_at[number].beyond(&self.held).next().is_none() {
-            return self.entries[number];
+        let nothing_to_do = self.piece.has[number]
+            && self.plan.held_at[number].beyond(&self.held).next().is_none()
+            && self.late.beyond(&self.plan.late_at[number]).next().is_none();
+        if nothing_to_do {
+            return self.entry(number, false);
         }
         let landing = self.ins.create_block();
         self.landings.push((landing, number));
@@ -254,19 +306,29 @@ impl<'f, 'm> Translation<'f, 'm> {
     /// Makes the landings, once the jump to them is made.
     fn make_landings(&mut self) {
         for (landing, number) in std::mem::take(&mut self.landings) {
-            self.ins.switch_to_block(landing);
-            self.enter_block(number);
+            let (held, late) = (self.held.clone(), self.late.clone());
+            self.begin_block(landing);
+            self.enter_block(number, false);
+            (self.held, self.late) = (held, late);
         }
+    }
+
+    /// A block to which all jumps are made.
+    fn begin_block(&mut self, block: Block) {
+        self.ins.switch_to_block(block);
+        self.ins.seal_block(block);
     }
 
     fn translate_blocks(&mut self) {
         for number in 0..self.blocks.all.len() {
-            if !self.blocks.all[number].is_live {
+            if !self.piece.has[number] {
                 continue;
             }
             self.ins.switch_to_block(self.entries[number]);
-            self.held = self.held_at[number].clone();
+            self.held = self.plan.held_at[number].clone();
+            self.late = self.plan.late_at[number].clone();
             self.facts.clear();
+            self.rows.clear();
             self.ended = false;
             let (first, behind) = (self.blocks.all[number].first, self.blocks.all[number].behind);
             for at in first..behind {
@@ -275,22 +337,27 @@ impl<'f, 'm> Translation<'f, 'm> {
             }
             if !self.ended {
                 let next = self.blocks.at(behind);
-                self.enter_block(next);
+                self.enter_block(next, false);
             }
         }
     }
 
     fn translate(&mut self, insn: Insn) {
+        self.exit = None;
+        if !matches!(how(insn), Doer::Inline | Doer::Jump) {
+            self.store_late();
+        }
         match how(insn) {
             Doer::Inline => {
                 let done = self.word(insn) || self.long(insn) || self.real(insn) || self.memory(insn);
                 assert!(done, "{:?} is translated", insn.op);
             }
-            Doer::Aside(kills) => self.aside(kills),
             Doer::Meet(_) if is_short(insn) => self.talk(insn),
-            Doer::Meet(helper) => self.meet(helper),
-            Doer::Again => self.meet(Helper::Step),
-            Doer::Last(helper) => self.last(helper),
+            Doer::Meet(Helper::Fork) => self.fork(insn),
+            Doer::Meet(Helper::Join) if insn.op == Op::Join => self.join(insn),
+            Doer::Last(Helper::End) => self.end(),
+            Doer::Meet(helper) | Doer::Last(helper) => self.leave_by(helper),
+            Doer::Again | Doer::Aside => self.leave_by(Helper::Step),
             Doer::Jump => self.jump(insn),
             Doer::Call => self.call(insn),
             Doer::Return => self.give_back(),
@@ -303,17 +370,49 @@ impl<'f, 'm> Translation<'f, 'm> {
         self.ins.ins().load(ty, SLOT, self.frame, 4 * i32::from(view.slot))
     }
 
+    /// Puts a view that is late into memory.
+    fn store_view(&mut self, view: usize) {
+        let value = self.ins.use_var(self.variables[view]);
+        self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));
+        self.late.remove(view);
+        self.exit = None;
+    }
+
+    /// Puts all that is late into memory.
+    fn store_late(&mut self) {
+        let late: Vec<usize> = self.late.all_of().collect();
+        late.into_iter().for_each(|view| self.store_view(view));
+    }
+
+    /// Puts into memory what is late and shares a slot with that view.
+    fn store_overlapping(&mut self, view: usize) {
+        let late: Vec<usize> = self.views.overlapping(view).filter(|&other| self.late.has(other)).collect();
+        late.into_iter().for_each(|view| self.store_view(view));
+    }
+
     /// What stands in a slot.
     fn read(&mut self, operand: Operand) -> Value {
+        let value = self.read_as_held(operand);
+        self.cast(value, class_type(operand.1))
+    }
+
+    /// What stands in a slot, as whatever a register has it.
+    fn read_as_held(&mut self, operand: Operand) -> Value {
         let view = self.views.at(operand);
         let variable = self.variables[view];
+        if self.views.all[view].is_open {
+            self.store_overlapping(view);
+            return self.load_view(view);
+        }
         if !self.held.has(view) {
+            self.store_overlapping(view);
             let value = self.load_view(view);
             self.ins.def_var(variable, value);
             self.held.add(view);
         }
+        // As it was called first, so that facts about it are found.
         let value = self.ins.use_var(variable);
-        self.cast(value, class_type(operand.1))
+        self.ins.func.dfg.resolve_aliases(value)
     }
 
     /// Puts a value into a slot.
@@ -321,9 +420,18 @@ impl<'f, 'm> Translation<'f, 'm> {
         let view = self.views.at(operand);
         let kind = self.views.all[view];
         let value = self.cast(value, type_of(kind.is_wide, kind.is_real));
-        self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(kind.slot));
+        self.store_overlapping(view);
+        if self.late.count() >= LATE_MAX {
+            self.store_late();
+        }
+        self.exit = None;
         self.views.write(operand, &mut self.held);
+        if kind.is_open {
+            self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(kind.slot));
+            return;
+        }
         self.ins.def_var(self.variables[view], value);
+        self.late.add(view);
     }
 
     /// The same bits as another type.
@@ -344,23 +452,61 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     /// Has the interpreter do the instruction if the condition holds, and go on from there.
     fn leave_if(&mut self, condition: Value) {
+        let (exit, late) = self.exit();
         let further = self.ins.create_block();
-        let at = self.ins.ins().iconst(types::I32, i64::from(self.at));
-        self.ins.ins().brif(condition, self.slow, &[BlockArg::Value(at)], further, &[]);
-        self.ins.switch_to_block(further);
+        self.ins.ins().brif(condition, exit, &[], further, &[]);
+        self.make_exit(late);
+        self.begin_block(further);
     }
 
     fn leave_unless(&mut self, condition: Value) {
+        let (exit, late) = self.exit();
         let further = self.ins.create_block();
+        self.ins.ins().brif(condition, further, &[], exit, &[]);
+        self.make_exit(late);
+        self.begin_block(further);
+    }
+
+    /// Where the instruction leaves; and, if that is still to be made, what is late.
+    fn exit(&mut self) -> (Block, Option<Vec<(usize, Value)>>) {
+        if let Some(exit) = self.exit {
+            return (exit, None);
+        }
+        let exit = self.ins.create_block();
+        self.ins.set_cold_block(exit);
+        self.exit = Some(exit);
+        let late: Vec<usize> = self.late.all_of().collect();
+        // Here: behind the jump the block is filled, and none of its values can be asked for.
+        (exit, Some(late.into_iter().map(|view| (view, self.ins.use_var(self.variables[view]))).collect()))
+    }
+
+    /// All that is late goes into memory, and the interpreter does the instruction. The values are those of where the
+    /// first jump to it is, which comes before all others.
+    fn make_exit(&mut self, late: Option<Vec<(usize, Value)>>) {
+        let (Some(exit), Some(late)) = (self.exit, late) else { return };
+        self.ins.switch_to_block(exit);
+        for (view, value) in late {
+            self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));
+        }
         let at = self.ins.ins().iconst(types::I32, i64::from(self.at));
-        self.ins.ins().brif(condition, further, &[], self.slow, &[BlockArg::Value(at)]);
-        self.ins.switch_to_block(further);
+        self.ins.ins().jump(self.slow, &[BlockArg::Value(at)]);
     }
 
     fn leave_if_word(&mut self, relation: IntCC, left: Value, right: i64) {
         let condition = self.ins.ins().icmp_imm_s(relation, left, right);
         self.leave_if(condition);
     }
+}
+
+/// For each block of the piece where it begins, and where who does not jump back comes into a loop.
+fn entries(
+    ins: &mut FunctionBuilder<'_>,
+    blocks: &Blocks,
+    piece: &Piece,
+) -> (Vec<Block>, Vec<Option<Block>>) {
+    let entries = blocks.all.iter().map(|_| ins.create_block()).collect();
+    let heads = blocks.all.iter().zip(&piece.has).map(|(block, has)| *has && block.looped_from.is_some());
+    (entries, heads.map(|is_head| is_head.then(|| ins.create_block())).collect())
 }
 
 /// What a view is in a register.

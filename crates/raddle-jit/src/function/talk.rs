@@ -7,9 +7,9 @@
 
 use super::{SLOT, Translation};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder as _, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, Value, types};
 use raddle_bytecode::{Insn, Op};
-use raddle_vm::native::{Helper, NativeContext};
+use raddle_vm::native::{FIRST_CHUNK_BITS, Helper, NativeContext};
 use raddle_vm::solo::RING;
 use std::mem::offset_of;
 
@@ -21,19 +21,19 @@ const WORD_IN_SLOT: i64 = (1 << 31) | 4;
 const FLOOR: i64 = 64;
 /// A channel's word from here on is no process that waits by itself.
 const NO_PROCESS: i64 = 1 << 28;
-/// Chunk k of the table of processes has 32 * 2^k of them.
-const FIRST_BITS: i64 = 5;
+/// Chunk k of the table of processes has two to the (this + k)th of them.
+const FIRST_BITS: i64 = FIRST_CHUNK_BITS as i64;
 
 impl Translation<'_, '_> {
-    fn context_field(&mut self, place: usize) -> Value {
+    pub(super) fn context_field(&mut self, place: usize) -> Value {
         self.ins.ins().load(types::I64, SLOT, self.context, place as i32)
     }
 
     /// Jumps there if the condition holds.
-    fn divert_if(&mut self, condition: Value, to: Block) {
+    pub(super) fn divert_if(&mut self, condition: Value, to: Block) {
         let further = self.ins.create_block();
         self.ins.ins().brif(condition, to, &[], further, &[]);
-        self.ins.switch_to_block(further);
+        self.begin_block(further);
     }
 
     fn count(&mut self, place: usize) {
@@ -52,31 +52,24 @@ impl Translation<'_, '_> {
         let ring = self.context_field(offset_of!(NativeContext, ring));
         let not_here = self.ins.ins().icmp_imm_s(IntCC::Equal, ring, 0);
         self.divert_if(not_here, by_helper);
+        // Within memory, behind the host's, and at a multiple of four: else it is large.
         let behind_floor = self.ins.ins().iadd_imm_s(channel, -FLOOR);
-        let room = i64::from(self.common.memory_bytes) - 4 - FLOOR;
-        let room = self.ins.ins().iconst(types::I32, room);
-        let outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThan, behind_floor, room);
+        let words = self.ins.ins().rotr_imm_u(behind_floor, 2);
+        let room = (i64::from(self.common.memory_bytes) - FLOOR) / 4;
+        let outside = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, words, room);
         self.divert_if(outside, by_helper);
-        let odd = self.ins.ins().band_imm_s(channel, 3);
-        self.divert_if(odd, by_helper);
         let wide = self.ins.ins().uextend(types::I64, channel);
         let word = self.ins.ins().iadd(self.base, wide);
         let seen = self.ins.ins().load(types::I32, SLOT, word, 0);
         self.ins.ins().brif(seen, takes, &[], waits, &[]);
-        self.ins.switch_to_block(takes);
-        self.take((channel, word, seen), (insn, value), (ring, by_helper));
+        self.begin_block(takes);
+        self.take((channel, word, seen), (insn, value), by_helper);
         self.ins.ins().jump(further, &[]);
-        self.ins.switch_to_block(waits);
-        self.wait((channel, word), insn, ring);
+        self.begin_block(waits);
+        self.wait((channel, word), insn);
         self.ins.switch_to_block(by_helper);
-        let code = self.help_here(helper);
-        let (away, back) = (self.ins.create_block(), self.ins.create_block());
-        self.ins.ins().brif(code, away, &[], back, &[]);
-        self.ins.switch_to_block(away);
-        self.jump_to_code(code);
-        self.ins.switch_to_block(back);
-        self.take_fuel();
-        self.ins.ins().jump(further, &[]);
+        self.leave_by(helper);
+        self.ended = false;
         self.ins.switch_to_block(further);
         self.held.clear();
     }
@@ -86,9 +79,9 @@ impl Translation<'_, '_> {
         &mut self,
         (channel, word, seen): (Value, Value, Value),
         (insn, value): (Insn, Option<Value>),
-        (ring, by_helper): (Value, Block),
+        by_helper: Block,
     ) {
-        let none = self.ins.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, seen, NO_PROCESS);
+        let none = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, seen, NO_PROCESS);
         self.divert_if(none, by_helper);
         let other = self.process_of(seen, by_helper);
         let layout = self.common.process;
@@ -101,11 +94,6 @@ impl Translation<'_, '_> {
         let short = self.ins.ins().iconst(types::I32, WORD_IN_SLOT);
         let differs = self.ins.ins().icmp(IntCC::NotEqual, length, short);
         self.divert_if(differs, by_helper);
-        let mut field = |place: usize| self.ins.ins().load(types::I32, SLOT, ring, place as i32);
-        let (head, tail, mask) = (field(RING.head), field(RING.tail), field(RING.mask));
-        let count = self.ins.ins().isub(tail, head);
-        let is_full = self.ins.ins().icmp(IntCC::UnsignedGreaterThan, count, mask);
-        self.divert_if(is_full, by_helper);
         // From here on all goes well.
         let zero = self.ins.ins().iconst(types::I32, 0);
         self.ins.ins().store(SLOT, zero, other, layout.wait as i32);
@@ -123,13 +111,21 @@ impl Translation<'_, '_> {
                 self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(insn.b));
             }
         }
-        let place = self.place_in_ring(ring, tail, mask);
-        self.ins.ins().store(SLOT, other, place, 0);
+        self.queue(other);
+    }
+
+    /// Puts a process behind all others. It has been queued by the scheduler before, and so there is room.
+    pub(super) fn queue(&mut self, process: Value) {
+        let ring = self.context_field(offset_of!(NativeContext, ring));
+        let tail = self.ins.ins().load(types::I32, SLOT, ring, RING.tail as i32);
+        let place = self.place_in_ring(ring, tail);
+        self.ins.ins().store(SLOT, process, place, 0);
         let behind = self.ins.ins().iadd_imm_s(tail, 1);
         self.ins.ins().store(SLOT, behind, ring, RING.tail as i32);
     }
 
-    fn place_in_ring(&mut self, ring: Value, number: Value, mask: Value) -> Value {
+    fn place_in_ring(&mut self, ring: Value, number: Value) -> Value {
+        let mask = self.ins.ins().load(types::I32, SLOT, ring, RING.mask as i32);
         let places = self.ins.ins().load(types::I64, SLOT, ring, RING.places as i32);
         let place = self.ins.ins().band(number, mask);
         let place = self.ins.ins().uextend(types::I64, place);
@@ -137,8 +133,23 @@ impl Translation<'_, '_> {
         self.ins.ins().iadd(places, offset)
     }
 
-    /// Where the record of the process of that number, which is small, lies.
-    fn process_of(&mut self, number: Value, otherwise: Block) -> Value {
+    /// Where the record of the process of that number, which is small, lies. Most are in the first chunk, which is
+    /// always there.
+    pub(super) fn process_of(&mut self, number: Value, otherwise: Block) -> Value {
+        let size = self.common.process.size as i64;
+        let (near, far, found) = (self.ins.create_block(), self.ins.create_block(), self.ins.create_block());
+        self.ins.set_cold_block(far);
+        let other = self.ins.append_block_param(found, types::I64);
+        let chunks = self.context_field(offset_of!(NativeContext, chunks));
+        let is_far = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, number, 1 << FIRST_BITS);
+        self.ins.ins().brif(is_far, far, &[], near, &[]);
+        self.begin_block(near);
+        let wide = self.ins.ins().uextend(types::I64, number);
+        let offset = self.ins.ins().imul_imm_s(wide, size);
+        let chunk = self.ins.ins().load(types::I64, SLOT, chunks, 0);
+        let place = self.ins.ins().iadd(chunk, offset);
+        self.ins.ins().jump(found, &[BlockArg::Value(place)]);
+        self.begin_block(far);
         let number = self.ins.ins().iadd_imm_s(number, 1 << FIRST_BITS);
         let zeros = self.ins.ins().clz(number);
         let most = self.ins.ins().iconst(types::I32, 31);
@@ -146,7 +157,6 @@ impl Translation<'_, '_> {
         let chunk = self.ins.ins().iadd_imm_s(highest, -FIRST_BITS);
         let chunk = self.ins.ins().uextend(types::I64, chunk);
         let offset = self.ins.ins().ishl_imm_s(chunk, 3);
-        let chunks = self.context_field(offset_of!(NativeContext, chunks));
         let chunk = self.ins.ins().iadd(chunks, offset);
         let chunk = self.ins.ins().load(types::I64, SLOT, chunk, 0);
         let missing = self.ins.ins().icmp_imm_s(IntCC::Equal, chunk, 0);
@@ -155,12 +165,15 @@ impl Translation<'_, '_> {
         let bit = self.ins.ins().ishl(one, highest);
         let place = self.ins.ins().bxor(number, bit);
         let place = self.ins.ins().uextend(types::I64, place);
-        let offset = self.ins.ins().imul_imm_s(place, self.common.process.size as i64);
-        self.ins.ins().iadd(chunk, offset)
+        let offset = self.ins.ins().imul_imm_s(place, size);
+        let place = self.ins.ins().iadd(chunk, offset);
+        self.ins.ins().jump(found, &[BlockArg::Value(place)]);
+        self.ins.switch_to_block(found);
+        other
     }
 
     /// The first to come: notes what it wants, and the next one runs.
-    fn wait(&mut self, (channel, word): (Value, Value), insn: Insn, ring: Value) {
+    fn wait(&mut self, (channel, word): (Value, Value), insn: Insn) {
         let layout = self.common.process;
         let me = self.context_field(offset_of!(NativeContext, process));
         let at = self.ins.ins().iconst(types::I32, i64::from(self.at) + 1);
@@ -184,51 +197,63 @@ impl Translation<'_, '_> {
         if insn.op == Op::Out {
             self.count(offset_of!(NativeContext, messages));
         }
-        self.dispatch_next(ring);
+        self.dispatch_next();
     }
 
-    /// The process has saved itself: the first in the queue runs, if there is one and it is not time to look around.
-    fn dispatch_next(&mut self, ring: Value) {
+    /// The process has saved itself: the first in the queue runs.
+    pub(super) fn dispatch_next(&mut self) {
+        let block = match self.next {
+            Some(block) => block,
+            None => *self.next.insert(self.ins.create_block()),
+        };
+        self.ins.ins().jump(block, &[]);
+    }
+
+    /// The block to which all waits of the piece lead: there is somebody in the queue, and it is not time to look
+    /// around.
+    pub(super) fn dispatch_there(&mut self) {
+        let Some(block) = self.next else { return };
+        self.ins.switch_to_block(block);
+        self.at = self.function.first;
         let by_helper = self.ins.create_block();
         self.ins.set_cold_block(by_helper);
-        let mut field = |place: usize| self.ins.ins().load(types::I32, SLOT, ring, place as i32);
-        let (head, tail, mask) = (field(RING.head), field(RING.tail), field(RING.mask));
-        let (poll, left) = (field(RING.until_poll), field(RING.left));
-        let poll = self.ins.ins().iadd_imm_s(poll, -1);
-        let looks = self.ins.ins().icmp_imm_s(IntCC::Equal, poll, 0);
-        self.divert_if(looks, by_helper);
+        let ring = self.context_field(offset_of!(NativeContext, ring));
+        let head = self.ins.ins().load(types::I32, SLOT, ring, RING.head as i32);
+        let tail = self.ins.ins().load(types::I32, SLOT, ring, RING.tail as i32);
         let is_empty = self.ins.ins().icmp(IntCC::Equal, head, tail);
         self.divert_if(is_empty, by_helper);
-        let place = self.place_in_ring(ring, head, mask);
+        let place = self.place_in_ring(ring, head);
         let process = self.ins.ins().load(types::I64, SLOT, place, 0);
         let keyboard = self.context_field(offset_of!(NativeContext, keyboard));
         let is_keyboard = self.ins.ins().icmp(IntCC::Equal, process, keyboard);
         self.divert_if(is_keyboard, by_helper);
+        let poll = self.ins.ins().load(types::I32, SLOT, ring, RING.until_poll as i32);
+        let poll = self.ins.ins().iadd_imm_s(poll, -1);
+        let looks = self.ins.ins().icmp_imm_s(IntCC::Equal, poll, 0);
+        self.divert_if(looks, by_helper);
+        self.ins.ins().store(SLOT, poll, ring, RING.until_poll as i32);
+        self.ins.ins().store(SLOT, process, self.context, offset_of!(NativeContext, process) as i32);
         let head = self.ins.ins().iadd_imm_s(head, 1);
+        self.ins.ins().store(SLOT, head, ring, RING.head as i32);
         let count = self.ins.ins().isub(tail, head);
+        let left = self.ins.ins().load(types::I32, SLOT, ring, RING.left as i32);
         let left = self.ins.ins().umin(left, count);
-        for (place, value) in [(RING.until_poll, poll), (RING.head, head), (RING.left, left)] {
-            self.ins.ins().store(SLOT, value, ring, place as i32);
-        }
+        self.ins.ins().store(SLOT, left, ring, RING.left as i32);
         self.count(offset_of!(NativeContext, dispatches));
         let fuel = self.ins.use_var(self.fuel);
         self.ins.ins().store(SLOT, fuel, self.context, offset_of!(NativeContext, fuel_before) as i32);
-        self.ins.ins().store(SLOT, fuel, self.context, offset_of!(NativeContext, fuel) as i32);
-        self.ins.ins().store(SLOT, process, self.context, offset_of!(NativeContext, process) as i32);
         let layout = self.common.process;
-        let ip = self.ins.ins().load(types::I32, SLOT, process, layout.ip as i32);
+        let at = self.ins.ins().load(types::I32, SLOT, process, layout.ip as i32);
         let fp = self.ins.ins().load(types::I32, SLOT, process, layout.fp as i32);
-        let [ip, fp] = [ip, fp].map(|it| self.ins.ins().uextend(types::I64, it));
-        let offset = self.ins.ins().ishl_imm_s(ip, 4);
-        let jumps = self.ins.ins().iconst(types::I64, self.common.jumps as i64);
-        let jump = self.ins.ins().iadd(jumps, offset);
-        let code = self.ins.ins().load(types::I64, SLOT, jump, 0);
-        let index = self.ins.ins().load(types::I32, SLOT, jump, 8);
+        let [ip, fp] = [at, fp].map(|it| self.ins.ins().uextend(types::I64, it));
+        let offset = self.ins.ins().ishl_imm_s(ip, 3);
+        let codes = self.ins.ins().iconst(types::I64, self.common.codes as i64);
+        let place = self.ins.ins().iadd(codes, offset);
+        let code = self.ins.ins().load(types::I64, SLOT, place, 0);
         let frame = self.ins.ins().iadd(self.base, fp);
-        let args = [self.context, frame, fuel, index];
+        let args = [self.context, frame, fuel, at];
         self.ins.ins().return_call_indirect(self.code_signature, code, &args);
         self.ins.switch_to_block(by_helper);
-        let code = self.help_here(Helper::Next);
-        self.jump_to_code(code);
+        self.leave_by(Helper::Next);
     }
 }

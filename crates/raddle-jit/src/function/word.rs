@@ -21,10 +21,19 @@ impl Translation<'_, '_> {
                 let (left, right) = (self.word_at(insn.b), self.word_at(insn.c));
                 self.checked(insn.op, left, right)
             }
-            Op::AddI | Op::MulI => {
+            Op::AddI => {
+                let left = self.word_at(insn.b);
+                let sum = self.ins.ins().iadd_imm_s(left, half);
+                // A comparison and a jump are one instruction of the processor; an addition's flag is fetched first.
+                let wraps = if half >= 0 { IntCC::SignedLessThan } else { IntCC::SignedGreaterThan };
+                let overflows = self.ins.ins().icmp(wraps, sum, left);
+                self.leave_if(overflows);
+                sum
+            }
+            Op::MulI => {
                 let left = self.word_at(insn.b);
                 let right = self.ins.ins().iconst(types::I32, half);
-                self.checked(if insn.op == Op::AddI { Op::Add } else { Op::Mul }, left, right)
+                self.checked(Op::Mul, left, right)
             }
             Op::Neg => {
                 let right = self.word_at(insn.b);

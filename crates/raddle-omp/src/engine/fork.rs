@@ -1,12 +1,15 @@
 //! Owns: how many threads a region gets; a region's begin, body, end.
-//! May use: `abi`, `icv`, `micro`, `raddle-core`.
+//! May use: `abi`, `icv`, `micro`, `told`, `raddle-core`.
 //! Never: a barrier.
 
 use crate::engine::member::{Member, me};
 use crate::engine::team::{Preset, RegionWork, Team};
 use crate::icv::{Icv, processors, settings};
+use crate::told::{self, Construct, ProgramSite};
 use raddle_core::door::team::default_spin;
+use raddle_core::trace::TeamStep;
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -26,6 +29,16 @@ pub(crate) fn count_for(member: &Member, wanted: u32) -> u32 {
     wanted.min(icv.limit).clamp(1, 1 << 14)
 }
 
+fn spin_set() -> Option<u64> {
+    static SET: OnceLock<Option<u64>> = OnceLock::new();
+    *SET.get_or_init(|| std::env::var("OPENMP_SPIN").ok().and_then(|text| text.parse().ok()))
+}
+
+/// Whether who waits may find out for how long to spin.
+pub(crate) fn spin_adapts() -> bool {
+    spin_set().is_none()
+}
+
 /// How long members of a team of so many spin.
 fn spin_of(count: u32) -> Duration {
     thread_local! {
@@ -36,8 +49,7 @@ fn spin_of(count: u32) -> Duration {
         return spin;
     }
     let usual = default_spin(count as usize);
-    let set = std::env::var("OPENMP_SPIN").ok().and_then(|text| text.parse().ok());
-    let spin = set.filter(|_| !usual.is_zero()).map_or(usual, Duration::from_micros);
+    let spin = spin_set().filter(|_| !usual.is_zero()).map_or(usual, Duration::from_micros);
     KNOWN.set((count, spin));
     spin
 }
@@ -99,11 +111,31 @@ pub(crate) fn begin_with(work: RegionWork, count: u32, preset: Preset, tables: u
     }
     team.work.set(work);
     team.preset.set(preset);
+    team.site.set(site_of(work, member.site.take()));
+    if told::is_traced() {
+        team.number.set(told::next_region());
+    }
     team.begin(member, count, icv, spin_of(count), tables);
+    told::note(
+        TeamStep::RegionBegin,
+        Construct::Region,
+        team.site.get(),
+        (member.tid.get(), team.number.get()),
+    );
     if let Some(plan) = preset {
         crate::engine::share::begin(member, plan, &[]);
     }
     team
+}
+
+/// Where a region stands: clang says it, and of gcc's there is the function.
+fn site_of(work: RegionWork, said: ProgramSite) -> ProgramSite {
+    match work {
+        RegionWork::Data(function, _) => {
+            ProgramSite::of_function(function.map_or(0, |function| function as usize))
+        }
+        RegionWork::Micro(..) | RegionWork::None => said,
+    }
 }
 
 /// By each member but the first: what the region has for it.
@@ -131,6 +163,12 @@ pub(crate) fn work(team: &'static Team, member: &'static Member) {
 pub(crate) fn end() {
     let member = me();
     let team = member.team();
+    told::note(
+        TeamStep::RegionEnd,
+        Construct::Region,
+        team.site.get(),
+        (member.tid.get(), team.number.get()),
+    );
     team.end(member);
     let taken = team.taken.replace(0);
     if taken > 0 {

@@ -1,17 +1,23 @@
 //! Owns: `Member`, what is kept of a thread that takes part in regions; and who that is here.
-//! May use: `wait`, `libc`.
+//! May use: `told`, `wait`, `libc`, `raddle-core`.
 //! Never: being freed; others poke it late.
 
 use crate::engine::here;
 use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
-use crate::wait::WakeWord;
+use crate::told::ProgramSite;
+use crate::wait::{Sleepers, WakeWord};
+use raddle_core::door::futex;
+use raddle_core::wait::{CallOn, Subject, WaitReason};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::fmt;
+use std::panic::Location;
 use std::ptr::{from_ref, null, null_mut, with_exposed_provenance};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Of the loop that a thread is in.
 #[derive(Clone, Copy, Default)]
@@ -26,6 +32,32 @@ pub(crate) struct MyLoop {
     /// How many iterations of the chunk have passed `ordered`.
     pub(crate) bumped: bool,
     pub(crate) is_inside: bool,
+}
+
+/// Where a member keeps its loop.
+pub(crate) struct LoopCell(Cell<MyLoop>);
+
+impl LoopCell {
+    #[inline]
+    pub(crate) fn get(&self) -> MyLoop {
+        self.0.get()
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, my: MyLoop) {
+        self.0.set(my);
+    }
+
+    /// Which of the team's loops it is.
+    #[inline]
+    pub(crate) fn number(&self) -> u32 {
+        self.0.get().number
+    }
+
+    #[inline]
+    pub(crate) fn is_inside(&self) -> bool {
+        self.0.get().is_inside
+    }
 }
 
 /// A loop, and the first value and the step of each dimension.
@@ -59,7 +91,7 @@ pub(crate) struct Member {
     /// Begun by `push_num_threads` and the like, for the next region.
     pub(crate) pushed: Cell<u32>,
     pub(crate) pushed_teams: Cell<(i32, i32)>,
-    pub(crate) my_loop: Cell<MyLoop>,
+    pub(crate) my_loop: LoopCell,
     /// Loops that were begun, and `single`s that were passed, in this region.
     pub(crate) loops: Cell<u32>,
     pub(crate) singles: Cell<u32>,
@@ -67,8 +99,62 @@ pub(crate) struct Member {
     pub(crate) doacross: RefCell<Vec<Doacross>>,
     /// Of a `teams` construct.
     pub(crate) teams: Cell<(u32, u32)>,
+    /// At barriers, and between regions.
+    patience: [SpinHabit; 2],
+    /// From where the program has called what may wait; none at the end of a region.
+    pub(crate) site: Cell<ProgramSite>,
+    /// It waits for its next region.
+    pub(crate) is_between: Cell<bool>,
     /// Its copies of what is threadprivate by a table.
     pub(crate) privates: RefCell<HashMap<usize, usize>>,
+}
+
+/// How often in a row a member has been woken soon after it fell asleep: at barriers, or for its next region.
+#[derive(Default)]
+struct SpinHabit(Cell<u32>);
+
+impl SpinHabit {
+    /// For how long to spin where the team says so long.
+    #[inline]
+    fn spin(&self, usual: Duration) -> Duration {
+        const OFTEN: u32 = 16;
+        const LONG: Duration = Duration::from_millis(1);
+        if self.0.get() >= OFTEN { usual.max(LONG) } else { usual }
+    }
+
+    fn note(&self, slept: Duration) {
+        const SOON: Duration = Duration::from_micros(500);
+        self.0.set(if slept < SOON { self.0.get().saturating_add(1) } else { 0 });
+    }
+}
+
+/// In what members wait.
+pub(crate) type MemberCall = CallOn<Member>;
+
+pub(crate) static BARRIER: MemberCall = CallOn::new("a barrier", WaitReason::Barrier);
+pub(crate) static TASKS: MemberCall = CallOn::new("a wait for tasks", WaitReason::Join);
+pub(crate) static NEXT: MemberCall = CallOn::new("the next region", WaitReason::Park);
+
+impl Subject for Member {
+    const KIND: &'static str = "region";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        if self.is_between.get() {
+            return Ok(());
+        }
+        self.write_place(out)?;
+        let site = self.site.get();
+        if !site.is_known() {
+            return out.write_str(", at its end");
+        }
+        out.write_str(", at ")?;
+        site.write(out)
+    }
+}
+
+/// Sleeps while the member's word has this value; also for no reason.
+fn sleep_in(call: &'static MemberCall, member: &'static Member, word: &AtomicU32, seen: u32) {
+    let _ = futex::wait_in(word, seen, None, (call, member, Location::caller()));
 }
 
 static NUMBERS: AtomicI32 = AtomicI32::new(0);
@@ -92,13 +178,50 @@ impl Member {
             hot: RefCell::new(Vec::new()),
             pushed: Cell::new(0),
             pushed_teams: Cell::new((0, 0)),
-            my_loop: Cell::new(MyLoop::default()),
+            my_loop: LoopCell(Cell::new(MyLoop::default())),
             loops: Cell::new(0),
             singles: Cell::new(0),
             doacross: RefCell::new(Vec::new()),
             teams: Cell::new((0, 1)),
+            patience: Default::default(),
+            site: Cell::new(ProgramSite::default()),
+            is_between: Cell::new(false),
             privates: RefCell::new(HashMap::new()),
         }))
+    }
+
+    /// See [`WakeWord::wait`]; a report says in which call it waits.
+    ///
+    /// PERF: one who has been woken soon after it fell asleep, again and again, spins for up to a millisecond, until a
+    /// sleep lasts long: the members of NPB's cg come 50 to 300 us apart, and a sleep and a wake of an OS thread each
+    /// time made it 1.1 to 1.4 times libgomp's, which spins. Where another program takes a core, waits are long.
+    pub(crate) fn wait(
+        &'static self,
+        call: &'static MemberCall,
+        spin: Duration,
+        sleepers: (&'static Sleepers, bool),
+        done: impl Fn() -> bool,
+    ) {
+        let patience = &self.patience[usize::from(std::ptr::eq(call, &raw const NEXT))];
+        let most = if spin.is_zero() { spin } else { patience.spin(spin) };
+        self.event.wait(most, sleepers, done, |word, seen| {
+            if spin.is_zero() || !crate::engine::fork::spin_adapts() {
+                return sleep_in(call, self, word, seen);
+            }
+            let begin = Instant::now();
+            sleep_in(call, self, word, seen);
+            patience.note(begin.elapsed());
+        });
+    }
+
+    /// For a report: its region, and who it is there.
+    pub(crate) fn write_place(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let team = self.team();
+        if team.level == 0 {
+            return out.write_str("none");
+        }
+        team.site.get().write(out)?;
+        write!(out, ", member {} of {}", self.tid.get(), team.threads())
     }
 
     /// The team that it is in.

@@ -128,6 +128,17 @@ impl Queues {
         locked
     }
 
+    /// The same, if nobody has it.
+    fn try_locked<'q>(&'q self, queue: &'q Queue) -> Option<LockedQueue<'q>> {
+        // pairs with the release in `drop`
+        if queue.is_locked.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let mut locked = LockedQueue { queue, sleepers: &self.sleepers, was_filled: false };
+        locked.was_filled = !locked.is_empty();
+        Some(locked)
+    }
+
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         self.sleepers.has_tasks()
@@ -216,15 +227,18 @@ impl Queues {
             }
             let first = tasks.pop_front();
             let half = MOST.min(tasks.len().div_ceil(2));
-            // The region is still this one, since the first is not over.
-            let some: Vec<ReadyTask> = tasks.drain(..half).collect();
-            drop(tasks);
-            if !some.is_empty() {
-                let mut tasks = self.locked(&self.each[own]);
-                tasks.extend(some);
-                tasks.note_arrival();
+            // Under both locks: so there is no moment in which what is moved is in no queue, and no queue seems filled.
+            // Another thief may have one's own; then nothing is moved, since each might wait for the other.
+            if half > 0
+                && !std::ptr::eq(other, &raw const self.each[own])
+                && let Some(mut mine) = self.try_locked(&self.each[own])
+            {
+                // The region is still this one, since the first is not over.
+                mine.extend(tasks.drain(..half));
+                mine.note_arrival();
+                // Who looked through the queues meanwhile may have looked here before, and there after.
                 if self.sleepers.has_any() {
-                    tasks.iter().for_each(|task| sleeps(task_of(task)));
+                    mine.iter().for_each(|task| sleeps(task_of(task)));
                 }
             }
             return first;

@@ -123,7 +123,7 @@ pub(crate) fn copy_of(address: usize) -> Option<usize> {
     let tid = member.tid.get() as usize;
     let mut group = member.task().group();
     while let Some(this) = group {
-        if let Some(copy) = this.reductions.borrow().iter().find_map(|item| item.copy_for(address, tid)) {
+        if let Some(copy) = this.reductions().iter().find_map(|item| item.copy_for(address, tid)) {
             return Some(copy);
         }
         group = this.outer();

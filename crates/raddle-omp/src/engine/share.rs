@@ -6,14 +6,18 @@
 //! the same loops in the same order; the first to come to a loop sets its place up, the last to leave it frees it for
 //! the loop that comes a ring later.
 
+mod dealt;
 mod order;
 
 use crate::engine::member::{Member, MyLoop};
 use crate::engine::team::{LOOP, SECTIONS};
 use crate::icv::{AUTO, DYNAMIC, GUIDED, MONOTONIC, STATIC};
 use crate::wait::{breathe, sleep_at, wake_all};
+use dealt::DealtShare;
 pub(crate) use order::Doacross;
 use std::cell::UnsafeCell;
+use std::ops::Deref;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 const RING: usize = 8;
@@ -27,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) trip: u64,
     pub(crate) schedule: u32,
     pub(crate) chunk: u64,
+    /// Chunks may come in any order: each member begins with a share of its own.
+    pub(crate) is_dealt: bool,
 }
 
 impl Plan {
@@ -35,7 +41,14 @@ impl Plan {
         let kind = schedule & !MONOTONIC;
         let kind = if kind == AUTO || kind == 0 { STATIC } else { kind };
         let chunk = u64::try_from(chunk).unwrap_or(0);
-        Plan { first, step, trip, schedule: kind, chunk: if kind == STATIC { chunk } else { chunk.max(1) } }
+        let chunk = if kind == STATIC { chunk } else { chunk.max(1) };
+        Plan { first, step, trip, schedule: kind, chunk, is_dealt: false }
+    }
+
+    /// The same, with chunks in any order.
+    pub(crate) fn nonmonotonic(self) -> Plan {
+        let is_small = self.trip < DEALT_MOST.0 && self.chunk < DEALT_MOST.1;
+        Plan { is_dealt: self.schedule == DYNAMIC && is_small, ..self }
     }
 
     /// By the schedule of the caller's task.
@@ -60,17 +73,36 @@ impl Plan {
     }
 }
 
+/// What members write all the time, apart from what they read all the time, and from its neighbours: of the two lines
+/// that a core may fetch together, too.
+///
+/// PERF: with the plan beside it, each chunk took two turns of the line, one to read the plan and one to count
+/// (`lab openmp`, dynamic by 1).
+#[repr(align(128))]
+pub(crate) struct Alone<T>(T);
+
+impl<T> Deref for Alone<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// One loop of all.
+#[repr(align(128))]
 pub(crate) struct Shared {
     /// Which loop has the place, or is to have it.
     number: AtomicU32,
     /// Whether it is set up.
     state: AtomicU32,
     left: AtomicU32,
-    next: AtomicU64,
     plan: UnsafeCell<Plan>,
+    next: Alone<AtomicU64>,
+    /// The members' shares, where the plan deals.
+    shares: OnceLock<Box<[Alone<DealtShare>]>>,
     /// How many iterations have passed `ordered`.
-    pub(crate) ordered: AtomicU64,
+    pub(crate) ordered: Alone<AtomicU64>,
     pub(crate) doacross: Doacross,
     /// Of task reductions: what the first has allocated for all.
     pub(crate) memory: Published,
@@ -107,15 +139,31 @@ impl Shares {
     }
 }
 
+/// A loop of more iterations, or with larger chunks, has a counter for all.
+const DEALT_MOST: (u64, u64) = (1 << 31, 1 << 30);
+
+/// How many iterations of a loop are dealt: all but those of its last chunk.
+fn dealt_of(plan: &Plan) -> u64 {
+    plan.trip.div_ceil(plan.chunk).saturating_sub(1) * plan.chunk
+}
+
 impl Shared {
     fn new(number: u32) -> Shared {
         Shared {
             number: AtomicU32::new(number),
             state: AtomicU32::new(EMPTY),
             left: AtomicU32::new(0),
-            next: AtomicU64::new(0),
-            plan: UnsafeCell::new(Plan { first: 0, step: 1, trip: 0, schedule: STATIC, chunk: 0 }),
-            ordered: AtomicU64::new(0),
+            plan: UnsafeCell::new(Plan {
+                first: 0,
+                step: 1,
+                trip: 0,
+                schedule: STATIC,
+                chunk: 0,
+                is_dealt: false,
+            }),
+            next: Alone(AtomicU64::new(0)),
+            shares: OnceLock::new(),
+            ordered: Alone(AtomicU64::new(0)),
             doacross: Doacross::new(),
             memory: Published::new(),
             tables: Published::new(),
@@ -132,9 +180,49 @@ impl Shared {
         self.state.store(EMPTY, Ordering::Relaxed);
     }
 
-    pub(crate) fn plan(&self) -> Plan {
+    /// By the first of a team, while the others wait.
+    fn deal(&self, plan: &Plan, members: usize, threads: u32) {
+        let all = self.shares.get_or_init(|| (0..members).map(|_| Alone(DealtShare::new())).collect());
+        let threads = threads.into();
+        (0..threads).zip(all).for_each(|(at, share)| share.deal(dealt_of(plan), plan.chunk, (at, threads)));
+    }
+
+    /// A member's next chunk: of its share, else of another's, else the loop's last one. Compilers have what the last
+    /// iteration left from the member whose last chunk it was: so nothing comes behind that.
+    #[inline]
+    fn next_dealt(&self, plan: &Plan, at: usize, threads: usize) -> Option<(u64, u64)> {
+        let all = self.shares.get()?;
+        let own = all.get(at)?;
+        own.next(plan.chunk).or_else(|| self.next_of_others(plan, all, (at, threads)))
+    }
+
+    #[inline(never)]
+    fn next_of_others(
+        &self,
+        plan: &Plan,
+        all: &[Alone<DealtShare>],
+        (at, threads): (usize, usize),
+    ) -> Option<(u64, u64)> {
+        let own = &all[at];
+        if own.is_over(plan.trip) {
+            return None;
+        }
+        let mut others = (1..threads).map(|step| &all[(at + step) % threads]);
+        let half = others.find_map(|other| other.half(own, plan.chunk));
+        let last = || {
+            let is_there = plan.trip > 0 && self.next.swap(1, Ordering::Relaxed) == 0;
+            is_there.then(|| {
+                own.end(plan.trip);
+                (dealt_of(plan), plan.trip)
+            })
+        };
+        half.or_else(last)
+    }
+
+    #[inline]
+    pub(crate) fn plan(&self) -> &Plan {
         // SAFETY: written before the loop was ready, and not until its last member has left it.
-        unsafe { *self.plan.get() }
+        unsafe { &*self.plan.get() }
     }
 }
 
@@ -160,6 +248,9 @@ pub(crate) fn begin(member: &Member, plan: Plan, dimensions: &[u64]) -> bool {
             if !dimensions.is_empty() {
                 shared.doacross.begin(dimensions);
             }
+            if plan.is_dealt {
+                shared.deal(&plan, team.members.len(), team.threads());
+            }
             shared.state.store(READY, Ordering::Release); // pairs with the acquire above and below
             true
         }
@@ -180,19 +271,23 @@ pub(crate) fn here(member: &Member) -> &'static Shared {
 }
 
 /// The caller's next chunk: from and to, in iterations.
+#[inline]
 pub(crate) fn next(member: &Member) -> Option<(u64, u64)> {
     let team = member.team();
-    let mut my = member.my_loop.get();
-    let shared = team.shares.of(my.number);
+    let shared = team.shares.of(member.my_loop.number());
     if team.is_cancelled(LOOP | SECTIONS) {
         return None;
     }
     let plan = shared.plan();
+    if plan.is_dealt {
+        return shared.next_dealt(plan, member.tid.get() as usize, team.threads() as usize);
+    }
+    let mut my = member.my_loop.get();
     let chunk = match plan.schedule {
-        DYNAMIC => dynamic(shared, &plan),
-        GUIDED => guided(shared, &plan, team.threads()),
+        DYNAMIC => dynamic(shared, plan),
+        GUIDED => guided(shared, plan, team.threads()),
         _ => {
-            let chunk = by_turn(&plan, my.turn, member.tid.get().into(), team.threads().into());
+            let chunk = by_turn(plan, my.turn, member.tid.get().into(), team.threads().into());
             my.turn += 1;
             chunk
         }
@@ -205,6 +300,7 @@ pub(crate) fn next(member: &Member) -> Option<(u64, u64)> {
     chunk
 }
 
+#[inline]
 fn dynamic(shared: &Shared, plan: &Plan) -> Option<(u64, u64)> {
     if plan.trip < 1 << 62 && plan.chunk < 1 << 31 {
         // It cannot come round.
@@ -281,7 +377,7 @@ pub(crate) fn pass(member: &Member, count: u64) {
     // pairs with the acquire in `wait_word`
     shared.ordered.fetch_add(count, Ordering::Release);
     if member.team().threads() > 1 {
-        wake_all(&shared.ordered);
+        wake_all(&*shared.ordered);
     }
 }
 

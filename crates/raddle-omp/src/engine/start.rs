@@ -1,11 +1,13 @@
 //! Owns: the threads of teams, their making and their main loop; the thread of the program's `main`; forks.
-//! May use: `abi`, `icv`, `report`, `ticks`, `wait`, `libc`, `raddle-context`, `raddle-core`.
+//! May use: `abi`, `icv`, `report`, `ticks`, `told`, `wait`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: the end of a thread: teams are kept.
 
-use crate::engine::member::{Member, become_here};
+use crate::engine::member::{self, Member, become_here};
 use crate::icv::settings;
+use crate::told::{self, Construct};
 use crate::wait::Sleepers;
 use raddle_core::door::thread::ForeignBuilder;
+use raddle_core::trace::TeamStep;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -28,6 +30,7 @@ pub(crate) fn begin() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         crate::ticks::install();
+        told::look_for_trace();
         // SAFETY: the function may be called in any child.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         let _ = settings();
@@ -100,7 +103,7 @@ fn map_stack(bytes: usize, can_execute: bool) -> Option<*mut u8> {
 /// A thread for teams, that waits for its first region. None if there is no memory for it.
 pub(crate) fn spawn() -> Option<&'static Member> {
     let member = Member::make();
-    let builder = builder("OpenMP", settings().stack_bytes);
+    let builder = builder(&format!("OpenMP-{}", member.gtid), settings().stack_bytes);
     let argument = std::ptr::from_ref(member).cast_mut().cast();
     // SAFETY: `serve` takes a member, which is this thread's alone.
     let made = unsafe { builder.spawn(serve, argument) };
@@ -136,7 +139,19 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             };
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
+            told::note(
+                TeamStep::RegionBegin,
+                Construct::Region,
+                team.site.get(),
+                (member.tid.get(), team.number.get()),
+            );
             crate::engine::fork::run(team, member);
+            told::note(
+                TeamStep::RegionEnd,
+                Construct::Region,
+                team.site.get(),
+                (member.tid.get(), team.number.get()),
+            );
             // All that is the region's is read before its end.
             let (region, spin) = (team.region.load(Ordering::Relaxed), team.spin());
             team.arrive_at_end(member);
@@ -144,7 +159,9 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
         } else {
             static NOWHERE: Sleepers = Sleepers::new();
             let has_job = || member.job.load(Ordering::Relaxed) != jobs;
-            member.event.wait(Duration::ZERO, (&NOWHERE, true), has_job);
+            member.is_between.set(true);
+            member.wait(&member::NEXT, Duration::ZERO, (&NOWHERE, true), has_job);
+            member.is_between.set(false);
         }
     }
 }
@@ -161,7 +178,10 @@ fn wait_for_next(
     while !has_job() {
         let has_run = has_tasks() && crate::engine::task::run_any(team, member, region);
         if !has_run && !team.settle(member) {
-            member.event.wait(spin, (&team.queues.sleepers, false), || has_job() || has_tasks());
+            let done = || has_job() || has_tasks();
+            member.is_between.set(true);
+            member.wait(&member::NEXT, spin, (&team.queues.sleepers, false), done);
+            member.is_between.set(false);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Owns: `Task`: implicit and explicit ones, their making, running, ending; groups.
-//! May use: `abi`, `icv`, `report`.
+//! May use: `abi`, `icv`, `report`, `told`, `raddle-core`.
 //! Never: a task moving from one thread to another once it has begun.
 //!
 //! A tied task that waits may run only descendants of what waits, on its own stack: so what it holds cannot be waited
@@ -19,6 +19,8 @@ use crate::engine::member::{Member, me};
 use crate::engine::queue::ReadyTask;
 use crate::engine::team::Team;
 use crate::icv::Icv;
+use crate::told::{self, Construct, ProgramSite};
+use raddle_core::trace::TeamStep;
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::{from_ref, null, null_mut};
@@ -376,13 +378,33 @@ pub(crate) fn run(task: *const Task) {
     this.member.store(from_ref(member).cast_mut(), Ordering::Relaxed);
     let (loops, my_loop) = (member.loops.get(), member.my_loop.get());
     if !this.is_cancelled() {
-        enter(this);
+        if told::is_traced() {
+            enter_noted(this, member);
+        } else {
+            enter(this);
+        }
     }
     kin::settle_own(member, this);
     member.loops.set(loops);
     member.my_loop.set(my_loop);
     member.task.set(before);
     close(task);
+}
+
+/// The same, and a trace is told of it.
+#[cold]
+fn enter_noted(this: &Task, member: &Member) {
+    let site = match this.body.get() {
+        TaskBody::None => return,
+        TaskBody::Data(function, _) => {
+            ProgramSite::of_function(function.map_or(0, |function| function as usize))
+        }
+        TaskBody::Routine(routine, _) => ProgramSite::of_function(routine as usize),
+    };
+    let team = this.team();
+    told::note(TeamStep::TaskBegin, Construct::Task, site, (member.tid.get(), team.number.get()));
+    enter(this);
+    told::note(TeamStep::TaskEnd, Construct::Task, site, (member.tid.get(), team.number.get()));
 }
 
 fn enter(this: &Task) {

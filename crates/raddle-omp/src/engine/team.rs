@@ -1,5 +1,5 @@
 //! Owns: `Team`: the members of a region and what they share; rounds, in which barriers and regions end.
-//! May use: `abi`, `icv`, `micro`.
+//! May use: `abi`, `icv`, `micro`, `told`, `raddle-core`.
 //! Never: being freed: who was in it looks at it late.
 //!
 //! # Rounds
@@ -17,11 +17,13 @@
 //! keep what has ended for what they begin next (`Member::credit`). They settle when they arrive, and when they find
 //! nothing to run after that.
 
-use crate::engine::member::{Member, MyLoop, me};
+use crate::engine::member::{self, Member, MyLoop, me};
 use crate::engine::queue::Queues;
 use crate::engine::share::Shares;
 use crate::engine::task::{Group, Task};
 use crate::icv::Icv;
+use crate::told::{self, Construct, ProgramSite};
+use raddle_core::trace::TeamStep;
 use std::cell::Cell;
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
@@ -68,6 +70,9 @@ pub(crate) struct Team {
     pub(crate) outer: Cell<*const Team>,
     pub(crate) outer_tid: Cell<u32>,
     pub(crate) implicit: Vec<Task>,
+    /// Where the region stands, and its number in a trace.
+    pub(crate) site: Cell<ProgramSite>,
+    pub(crate) number: Cell<u32>,
     pub(crate) work: Cell<RegionWork>,
     pub(crate) preset: Cell<Preset>,
     now: TeamRound,
@@ -134,6 +139,8 @@ impl Team {
             outer: Cell::new(null()),
             outer_tid: Cell::new(0),
             implicit: (0..count).map(|_| Task::implicit()).collect(),
+            site: Cell::new(ProgramSite::default()),
+            number: Cell::new(0),
             work: Cell::new(RegionWork::None),
             preset: Cell::new(None),
             now: TeamRound { state: AtomicU64::new(1), ending: AtomicBool::new(false) },
@@ -231,7 +238,7 @@ impl Team {
             other.event.note();
         }
         self.enter(member, 0);
-        self.wake_noted(count);
+        self.wake_noted(count, !spin.is_zero());
     }
 
     /// By a member: it is in this region now, and is this one of it.
@@ -244,13 +251,13 @@ impl Team {
         member.my_loop.set(MyLoop::default());
     }
 
-    fn wake_noted(&self, count: u32) {
+    /// `is_flat` is what the region said that has been; the team may have another one by now.
+    fn wake_noted(&self, count: u32, is_flat: bool) {
         if count > 1 {
             fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
             let here = from_ref(me());
             // PERF: a team that fits the workers has one for each. A member that joins its waker's stays there, region
             // after region, and its share runs behind the waker's (NPB's cg took twice as long on two workers).
-            let is_flat = !self.spin.get().is_zero();
             for member in &self.members[..count as usize] {
                 if from_ref(*member) == here {
                     continue;
@@ -270,6 +277,7 @@ impl Team {
         let credit = member.credit.take();
         if self.threads() > 1 || self.now.state.load(Ordering::Relaxed) as u32 > 1 + credit {
             self.now.ending.store(true, Ordering::Relaxed);
+            member.site.set(ProgramSite::default());
             self.less(1 + credit, member);
             self.wait_for_end(round, member);
         }
@@ -375,14 +383,17 @@ impl Team {
                 other.event.note();
             }
         }
-        self.wake_noted(count);
+        self.wake_noted(count, is_flat);
     }
 
     /// A barrier of all members.
     pub(crate) fn barrier(&'static self, member: &'static Member) {
+        let site = member.site.get();
+        told::note(TeamStep::BarrierBegin, Construct::Barrier, site, (member.tid.get(), self.number.get()));
         let round = self.round();
         self.less(1 + member.credit.take(), member);
         self.wait_for_end(round, member);
+        told::note(TeamStep::BarrierEnd, Construct::Barrier, site, (member.tid.get(), self.number.get()));
     }
 
     fn wait_for_end(&'static self, round: u32, member: &'static Member) {
@@ -396,7 +407,8 @@ impl Team {
             let has_run = self.queues.has_some() && crate::engine::task::run_any(self, member, region);
             if !has_run && !self.settle(member) {
                 let sleepers = (&self.queues.sleepers, false);
-                member.event.wait(self.spin.get(), sleepers, || is_so() || self.queues.has_some());
+                let done = || is_so() || self.queues.has_some();
+                member.wait(&member::BARRIER, self.spin.get(), sleepers, done);
             }
         }
         crate::engine::task::settle(member);

@@ -1,5 +1,5 @@
 //! Owns: libgomp's cancellation.
-//! May use: `engine::member`, `engine::share`, `engine::task::wait`, `engine::team`, `icv`.
+//! May use: `engine`, `icv`, `told`.
 //! Never: stopping anybody who does not ask.
 
 use crate::engine::member::me;
@@ -7,6 +7,7 @@ use crate::engine::share;
 use crate::engine::task::Group;
 use crate::engine::team::{LOOP, PARALLEL, SECTIONS};
 use crate::icv::settings;
+use crate::told::ProgramSite;
 
 const TASKGROUP: u32 = 8;
 
@@ -47,14 +48,18 @@ extern "C-unwind" fn GOMP_cancel(which: u32, does: bool) -> bool {
     true
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
+extern "C-unwind" fn barrier(code: usize) -> bool {
     let member = me();
+    member.site.set(ProgramSite::of_return(code));
     member.team().barrier_or_cancelled(member)
 }
 
-#[unsafe(no_mangle)]
-pub(super) extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
+pub(super) extern "C-unwind" fn loop_end(code: usize) -> bool {
     share::end(me());
-    GOMP_barrier_cancel()
+    barrier(code)
+}
+
+crate::micro::from_where! {
+    GOMP_barrier_cancel => barrier, "rdi";
+    GOMP_loop_end_cancel => loop_end, "rdi";
 }

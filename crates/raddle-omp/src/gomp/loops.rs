@@ -30,9 +30,15 @@ fn bounds_unsigned(up: bool, start: u64, end: u64, step: u64) -> (u64, u64, u64)
     (start, step, if by == 0 { 0 } else { span.div_ceil(by) })
 }
 
+/// In calls: `dynamic` with chunks in any order.
+const NONMONOTONIC_DYNAMIC: u32 = 1 << 16 | DYNAMIC;
+
 fn plan(bounds: (u64, u64, u64), schedule: u32, chunk: i64) -> Plan {
     if schedule & !MONOTONIC == RUNTIME {
         return Plan::by_runtime(bounds, me());
+    }
+    if schedule == NONMONOTONIC_DYNAMIC {
+        return Plan::new(bounds, DYNAMIC, chunk).nonmonotonic();
     }
     Plan::new(bounds, schedule, chunk)
 }
@@ -130,7 +136,8 @@ starts! {
     GOMP_loop_guided_start GOMP_loop_guided_next GOMP_loop_ull_guided_start GOMP_loop_ull_guided_next
         = GUIDED, false;
     GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_nonmonotonic_dynamic_next
-        GOMP_loop_ull_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_next = DYNAMIC, false;
+        GOMP_loop_ull_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_next
+        = NONMONOTONIC_DYNAMIC, false;
     GOMP_loop_nonmonotonic_guided_start GOMP_loop_nonmonotonic_guided_next
         GOMP_loop_ull_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_next = GUIDED, false;
     GOMP_loop_ordered_static_start GOMP_loop_ordered_static_next
@@ -203,7 +210,8 @@ parallel_loops! {
     GOMP_parallel_loop_static GOMP_parallel_loop_static_start = STATIC;
     GOMP_parallel_loop_dynamic GOMP_parallel_loop_dynamic_start = DYNAMIC;
     GOMP_parallel_loop_guided GOMP_parallel_loop_guided_start = GUIDED;
-    GOMP_parallel_loop_nonmonotonic_dynamic GOMP_parallel_loop_nonmonotonic_dynamic_start = DYNAMIC;
+    GOMP_parallel_loop_nonmonotonic_dynamic GOMP_parallel_loop_nonmonotonic_dynamic_start
+        = NONMONOTONIC_DYNAMIC;
     GOMP_parallel_loop_nonmonotonic_guided GOMP_parallel_loop_nonmonotonic_guided_start = GUIDED;
 }
 
@@ -384,10 +392,9 @@ extern "C-unwind" fn doacross_wait(first: usize, spilled: At<usize>, stack: At<u
 crate::micro::variadic_after_one!(GOMP_doacross_wait => doacross_wait);
 crate::micro::variadic_after_one!(GOMP_doacross_ull_wait => doacross_wait);
 
-#[unsafe(no_mangle)]
-pub(super) extern "C-unwind" fn GOMP_loop_end() {
+pub(super) extern "C-unwind" fn loop_end(code: usize) {
     share::end(me());
-    super::GOMP_barrier();
+    super::barrier(code);
 }
 
 #[unsafe(no_mangle)]
@@ -395,14 +402,18 @@ extern "C-unwind" fn GOMP_loop_end_nowait() {
     share::end(me());
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
+extern "C-unwind" fn unregister(cancelled: bool, code: usize) {
     let data = super::tasks::registered();
     crate::engine::task::end_group();
     if !cancelled {
-        super::GOMP_barrier();
+        super::barrier(code);
     }
     if me().tid.get() == 0 {
         reduction::unregister_tables(At::new(std::ptr::with_exposed_provenance_mut(data)));
     }
+}
+
+crate::micro::from_where! {
+    GOMP_loop_end => loop_end, "rdi";
+    GOMP_workshare_task_reduction_unregister => unregister, "rsi";
 }

@@ -1,6 +1,5 @@
 //! Owns: libgomp's tasks: dependences in its form, groups, loops of tasks, reductions, events.
-//! May use: `abi`, `engine::depend`, `engine::fork`, `engine::member`, `engine::reduction`, `engine::task`,
-//! `engine::team`, `icv`, `report`, `raddle-core`.
+//! May use: `abi`, `engine`, `icv`, `report`, `told`, `raddle-core`.
 //! Never: the order of tasks.
 
 use crate::abi::{At, CFunction};
@@ -10,6 +9,7 @@ use crate::engine::member::me;
 use crate::engine::reduction;
 use crate::engine::task::{self, Group, Made, Task, TaskBody};
 use crate::engine::team::RegionWork;
+use crate::told::ProgramSite;
 
 const UNTIED: u32 = 1;
 const FINAL: u32 = 2;
@@ -125,9 +125,19 @@ fn open_event(task: *const Task, has_event: bool, detach: At<*mut u8>, data: *mu
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_taskwait() {
+extern "C-unwind" fn taskwait(code: usize) {
+    me().site.set(ProgramSite::of_return(code));
     task::wait_for_children();
+}
+
+extern "C-unwind" fn taskgroup_end(code: usize) {
+    me().site.set(ProgramSite::of_return(code));
+    task::end_group();
+}
+
+crate::micro::from_where! {
+    GOMP_taskwait => taskwait, "rdi";
+    GOMP_taskgroup_end => taskgroup_end, "rdi";
 }
 
 #[unsafe(no_mangle)]
@@ -143,11 +153,6 @@ extern "C-unwind" fn GOMP_taskyield() {
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_taskgroup_start() {
     Group::begin();
-}
-
-#[unsafe(no_mangle)]
-extern "C-unwind" fn GOMP_taskgroup_end() {
-    task::end_group();
 }
 
 /// The tables that the caller's group has.

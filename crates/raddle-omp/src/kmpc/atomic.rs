@@ -1,5 +1,5 @@
 //! Owns: libomp's atomic operations that the processor has none for, by size and by type.
-//! May use: `abi`, `wait`.
+//! May use: `abi`, `lock`, `wait`.
 //! Never: operations that compilers emit themselves.
 
 use super::SourceSite;
@@ -11,7 +11,7 @@ static LOCK: AtomicU32 = AtomicU32::new(0);
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_atomic_start() {
-    wait::lock(&LOCK);
+    crate::lock::take(&LOCK);
 }
 
 #[unsafe(no_mangle)]
@@ -23,7 +23,7 @@ type Combine = unsafe extern "C-unwind" fn(*mut u8, *mut u8, *mut u8);
 
 /// `*left = combine(*left, *right)`, by a function of the compiler's.
 fn combine(left: *mut u8, right: *mut u8, by: Combine) {
-    wait::lock(&LOCK);
+    crate::lock::take(&LOCK);
     // SAFETY: the compiler's, for these.
     unsafe { by(left, left, right) };
     wait::unlock(&LOCK);
@@ -47,7 +47,7 @@ macro_rules! typed {
     ($($type:ty [$($name:ident $operation:expr;)*])*) => { $( $(
         #[unsafe(no_mangle)]
         extern "C-unwind" fn $name(_: SourceSite, _: i32, left: At<$type>, right: $type) {
-            wait::lock(&LOCK);
+            crate::lock::take(&LOCK);
             let operation: fn($type, $type) -> $type = $operation;
             left.set(operation(left.get(), right));
             wait::unlock(&LOCK);
@@ -104,7 +104,7 @@ macro_rules! reads {
     ($($name:ident $type:ty;)*) => { $(
         #[unsafe(no_mangle)]
         extern "C-unwind" fn $name(_: SourceSite, _: i32, at: At<$type>) -> $type {
-            wait::lock(&LOCK);
+            crate::lock::take(&LOCK);
             let value = at.get();
             wait::unlock(&LOCK);
             value

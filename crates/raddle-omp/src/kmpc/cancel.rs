@@ -50,10 +50,12 @@ extern "C-unwind" fn __kmpc_cancellationpoint(_: SourceSite, _: i32, kind: i32) 
 
 /// A barrier that all pass, whether they have cancelled or not; then whether the region is cancelled, which all are
 /// told alike: who was told otherwise would leave the region while others wait in it.
-#[unsafe(no_mangle)]
-extern "C-unwind" fn __kmpc_cancel_barrier(_: SourceSite, _: i32) -> i32 {
-    let member = me();
-    let team = member.team();
-    team.barrier(member);
+extern "C-unwind" fn barrier(source: SourceSite, gtid: i32, code: usize) -> i32 {
+    let team = me().team();
+    super::barrier(source, gtid, code);
     team.was_cancelled().into()
+}
+
+crate::micro::from_where! {
+    __kmpc_cancel_barrier => barrier, "rdx";
 }

@@ -60,6 +60,9 @@ fn kind(schedule: i32) -> i32 {
     }
 }
 
+/// Of `sched_type`: chunks may come in any order.
+const NONMONOTONIC: i32 = 1 << 30;
+const DYNAMIC_CHUNKED: i32 = 35;
 const CHUNKED: i32 = 33;
 const BALANCED_CHUNKED: i32 = 45;
 
@@ -187,7 +190,7 @@ macro_rules! loops {
             _: SourceSite, _: i32, last: At<i32>, lower: At<$type>, upper: At<$type>, stride: At<$signed>,
         ) -> i32 {
             let member = me();
-            if !member.my_loop.get().is_inside {
+            if !member.my_loop.is_inside() {
                 return 0;
             }
             let shared = share::here(member);
@@ -232,13 +235,15 @@ fn begin(schedule: i32, bounds: (u64, u64, u64), chunk: i64) {
         37 => Plan::by_runtime(bounds, member),
         // Of a loop with `simd`: its chunks are so many vectors of this length.
         47 => Plan::by_runtime(bounds, member).in_units(chunk, member.team().threads()),
-        35 | 43 => Plan::new(bounds, DYNAMIC, chunk),
+        DYNAMIC_CHUNKED | 43 => Plan::new(bounds, DYNAMIC, chunk),
         36 | 39 | 42 | 46 => Plan::new(bounds, GUIDED, chunk),
         // Stealing: the same iterations, in another order.
         44 => Plan::new(bounds, DYNAMIC, chunk),
         CHUNKED => Plan::new(bounds, STATIC, chunk.max(1)),
         _ => Plan::new(bounds, STATIC, 0),
     };
+    // It is said of loops with `ordered`, too.
+    let plan = if schedule == NONMONOTONIC | DYNAMIC_CHUNKED { plan.nonmonotonic() } else { plan };
     share::begin(member, plan, &[]);
 }
 

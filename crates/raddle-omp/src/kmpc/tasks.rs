@@ -1,6 +1,5 @@
 //! Owns: libomp's tasks: their layout, dependences in its form, groups, loops of tasks, reductions, events.
-//! May use: `abi`, `engine::depend`, `engine::member`, `engine::reduction`, `engine::task`,
-//! `icv`, `report`, `raddle-core`.
+//! May use: `abi`, `engine`, `icv`, `report`, `told`, `raddle-core`.
 //! Never: the order of tasks.
 
 use super::SourceSite;
@@ -9,6 +8,7 @@ use crate::engine::depend::UseKind;
 use crate::engine::member::me;
 use crate::engine::reduction::{self, Input, OldInput};
 use crate::engine::task::{self, Group, Made, Routine, Task, TaskBody};
+use crate::told::ProgramSite;
 
 const TIED: i32 = 1;
 const FINAL: i32 = 2;
@@ -210,8 +210,8 @@ extern "C-unwind" fn __kmpc_omp_task_complete(site: SourceSite, gtid: i32, data:
     __kmpc_omp_task_complete_if0(site, gtid, data);
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn __kmpc_omp_taskwait(_: SourceSite, _: i32) -> i32 {
+extern "C-unwind" fn taskwait(source: SourceSite, _: i32, code: usize) -> i32 {
+    me().site.set(ProgramSite::of_source(source, code));
     task::wait_for_children();
     0
 }
@@ -227,8 +227,8 @@ extern "C-unwind" fn __kmpc_taskgroup(_: SourceSite, _: i32) {
     Group::begin();
 }
 
-#[unsafe(no_mangle)]
-extern "C-unwind" fn __kmpc_end_taskgroup(_: SourceSite, _: i32) {
+extern "C-unwind" fn end_taskgroup(source: SourceSite, _: i32, code: usize) {
+    me().site.set(ProgramSite::of_source(source, code));
     task::end_group();
 }
 
@@ -406,7 +406,7 @@ fn group_word() -> *mut u8 {
 extern "C-unwind" fn __kmpc_taskred_init(_: i32, number: i32, inputs: At<Input>) -> *mut u8 {
     if let Some(group) = me().task().group() {
         let all = (0..number as usize).map(|n| reduction::register(&inputs.at(n).get(), true));
-        group.reductions.borrow_mut().extend(all);
+        group.add_reductions(all);
     }
     group_word()
 }
@@ -420,7 +420,7 @@ fn newer(old: &OldInput) -> Input {
 extern "C-unwind" fn __kmpc_task_reduction_init(_: i32, number: i32, inputs: At<OldInput>) -> *mut u8 {
     if let Some(group) = me().task().group() {
         let all = (0..number as usize).map(|n| reduction::register(&newer(&inputs.at(n).get()), false));
-        group.reductions.borrow_mut().extend(all);
+        group.add_reductions(all);
     }
     group_word()
 }
@@ -443,7 +443,7 @@ fn begin_modified(is_loop: i32, inputs: &[Input], has_original: bool) -> *mut u8
     let make = || inputs.iter().map(|input| reduction::register(input, has_original)).collect();
     let mine = modifier.begin(make, |n| inputs[n].shared);
     if let Some(group) = member.task().group() {
-        group.reductions.borrow_mut().extend(mine);
+        group.add_reductions(mine);
     }
     group_word()
 }
@@ -475,8 +475,13 @@ extern "C-unwind" fn __kmpc_task_reduction_modifier_init(
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_task_reduction_modifier_fini(_: SourceSite, _: i32, is_loop: i32) {
     let member = me();
-    let items = member.task().group().map(|group| group.reductions.borrow().clone()).unwrap_or_default();
+    let items = member.task().group().map(|group| group.reductions().clone()).unwrap_or_default();
     task::end_group();
     let team = member.team();
     team.modifiers[usize::from(is_loop != 0)].end(&items, team.threads());
+}
+
+crate::micro::from_where! {
+    __kmpc_omp_taskwait => taskwait, "rdx";
+    __kmpc_end_taskgroup => end_taskgroup, "rdx";
 }

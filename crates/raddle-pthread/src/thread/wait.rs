@@ -1,11 +1,14 @@
 //! Owns: sleeping at a word and waking who sleeps; deadlines; waits that a cancellation ends.
-//! May use: `libc`, `raddle-core`.
+//! May use: `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
 //! Never: a queue of its own.
 
 use crate::thread::record::{self, ThreadRecord};
 use crate::thread::told::ToldWait;
 use crate::thread::{cancel, handlers};
+use raddle_context::firm::is_firm;
 use raddle_core::door::futex::{self, ANY, FutexWord, WaitOutcome};
+use raddle_core::door::tick;
+use raddle_core::wait::park::may_wait;
 use std::ffi::c_int;
 use std::panic::Location;
 use std::ptr::null_mut;
@@ -16,6 +19,10 @@ use std::time::{Duration, Instant};
 #[inline]
 #[track_caller]
 pub(crate) fn sleep<W: FutexWord>(word: &W, seen: W::Value, until: Option<Instant>, told: &ToldWait) -> bool {
+    if must_stay() {
+        pause();
+        return until.is_none_or(|until| Instant::now() < until);
+    }
     let Some(here) = record::here() else { return futex_sleep(word, seen, until, told) };
     // Who kicks does so again: no order is needed.
     here.waits_at.store(std::ptr::from_ref(word).addr(), Ordering::Relaxed);
@@ -25,6 +32,26 @@ pub(crate) fn sleep<W: FutexWord>(word: &W, seen: W::Value, until: Option<Instan
         handlers::run_arrived(here, null_mut());
     }
     in_time
+}
+
+/// Whether the caller is the runtime itself, by an allocator of the program's for which the C library has asked: it
+/// waits on its OS thread. It is not the holder's, or that holder waits in turn, and is woken elsewhere.
+pub(crate) fn must_stay() -> bool {
+    is_firm() || !may_wait()
+}
+
+/// Where the caller has tried in vain, or often: lets others run if its time slice is over.
+pub(crate) fn let_others_run() {
+    if !must_stay() {
+        tick::yield_if_due();
+    }
+}
+
+/// A short sleep of the OS thread.
+#[cold]
+pub(crate) fn pause() {
+    const PAUSE: Duration = Duration::from_micros(20);
+    raddle_syscall::sleep(PAUSE);
 }
 
 #[inline]
@@ -141,6 +168,8 @@ pub(crate) fn breathe(times: &mut u32) {
     *times += 1;
     if *times < 100 {
         std::hint::spin_loop();
+    } else if must_stay() {
+        raddle_syscall::yield_processor();
     } else {
         raddle_core::door::thread::yield_now();
     }

@@ -1,6 +1,6 @@
-//! Owns: the wakes across workers or from OS threads, and what threads waited for.
+//! Owns: the wakes across workers or from OS threads, and what and whom threads waited for.
 //! May use: `event`, `log`.
-//! Never: wakes within one worker; they cost little.
+//! Never: wakes within one worker among those across workers; they cost little.
 
 use super::labels;
 use super::timeline::WorkerTime;
@@ -41,6 +41,26 @@ pub struct WaitObject {
     /// The total time from the stop to the next run, in nanoseconds.
     pub waited_ns: u64,
 }
+
+/// Threads of one label waited, and those of another let them go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitedFor {
+    /// The label of the waiting threads.
+    pub waiter: String,
+    /// The label of the threads that woke them; or the OS thread; or, of a timer or a descriptor, [`NOBODY`].
+    pub by: String,
+    /// The kind of wait.
+    pub reason: StopReason,
+    /// The place in the program where it began, if that was recorded.
+    pub site: Option<String>,
+    /// The number of waits.
+    pub count: u64,
+    /// The total time from the stop to the wake, in nanoseconds.
+    pub waited_ns: u64,
+}
+
+/// Who lets go on whom no thread wakes.
+pub const NOBODY: &str = "no thread";
 
 /// The wakes across workers, most latency first.
 pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)]) -> Vec<Edge> {
@@ -150,6 +170,59 @@ pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
         two.waited_ns.cmp(&one.waited_ns).then_with(|| (&one.label, &one.site).cmp(&(&two.label, &two.site)))
     });
     waits
+}
+
+/// Who waited for whom, longest first. A wait that nobody has ended in the trace is of none.
+pub(super) fn waited(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitedFor> {
+    let mut running: HashMap<u32, u32> = HashMap::new();
+    let mut stopped: HashMap<u32, (u64, StopReason, u32)> = HashMap::new();
+    let mut sites: HashMap<u32, u32> = HashMap::new();
+    let mut names = LabelIndex::default();
+    let mut totals: BTreeMap<(usize, usize, StopReason, u32), (u64, u64)> = BTreeMap::new();
+    for (worker, at) in by_time {
+        match at.event {
+            Event::Site => {
+                sites.insert(*worker, at.a);
+            }
+            Event::Switch => {
+                let site = sites.remove(worker).unwrap_or(0);
+                let reason = StopReason::of_number(unpack(at.b).0);
+                if let Some(before) = running.insert(*worker, at.a).filter(|before| *before != 0)
+                    && !reason.is_ready()
+                    && reason != StopReason::Exit
+                {
+                    stopped.insert(before, (at.ns.max(log.begin_ns), reason, site));
+                }
+                // It goes on without a wake, or that is not in the trace.
+                stopped.remove(&at.a);
+            }
+            event if event.wakes() => {
+                let Some((since, reason, site)) = stopped.remove(&at.a) else { continue };
+                let by = match running.get(worker).copied().unwrap_or(0) {
+                    _ if event.is_outside() => names.of_name(&log.os_thread(at)).0,
+                    0 => names.of_name(NOBODY).0,
+                    thread => names.of(log, thread).0,
+                };
+                let total = totals.entry((names.of(log, at.a).0, by, reason, site)).or_default();
+                *total = (total.0 + 1, total.1.saturating_add(at.ns.saturating_sub(since)));
+            }
+            _ => (),
+        }
+    }
+    let of = |((waiter, by, reason, site), (count, waited_ns)): ((usize, usize, _, _), _)| WaitedFor {
+        waiter: names.labels[waiter].clone(),
+        by: names.labels[by].clone(),
+        reason,
+        site: (site != 0).then(|| log.string(site)),
+        count,
+        waited_ns,
+    };
+    let mut waited: Vec<WaitedFor> = totals.into_iter().map(of).collect();
+    waited.sort_by(|one, two| {
+        let named = |it: &WaitedFor| (it.waiter.clone(), it.by.clone(), it.site.clone());
+        two.waited_ns.cmp(&one.waited_ns).then_with(|| named(one).cmp(&named(two)))
+    });
+    waited
 }
 
 #[derive(Default)]

@@ -105,6 +105,7 @@ impl fmt::Display for InLanguage<'_> {
             | Advice::Peer(_)
             | Advice::Coarser
             | Advice::Larger(..)
+            | Advice::Team(_)
             | Advice::Elsewhere => advice.fmt(f),
         }
     }

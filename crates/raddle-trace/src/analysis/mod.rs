@@ -6,7 +6,8 @@
 //! From that come the verdict (`verdict`), lock convoys and wake storms (`convoy`, `storm`), the wakes between workers
 //! and the wait objects (`edges`), the thread spread (`spread`), the comparison of two traces (`diff`), and the
 //! predicted effect of an advice (`predict`, by what-if simulation in `simulate`). For reading there are also the
-//! critical path (`path`), the program's own events (`user_events`), and its transactions (`transactions`).
+//! critical path (`path`), the program's own events (`user_events`), its teams (`teams`), and its transactions
+//! (`transactions`).
 
 mod blocked;
 mod convoy;
@@ -26,6 +27,7 @@ mod readied;
 mod simulate;
 mod spread;
 mod storm;
+mod teams;
 mod text;
 mod timeline;
 mod transactions;
@@ -35,7 +37,7 @@ mod verdict;
 pub use blocked::Stay;
 pub use convoy::Convoy;
 pub use diff::{Change, Diff, diff};
-pub use edges::{Edge, WaitObject};
+pub use edges::{Edge, NOBODY, WaitObject, WaitedFor};
 pub use hardware::{Hardware, SlowerBy};
 pub use idle::{Class, Decades};
 pub use jobs::Jobs;
@@ -45,6 +47,7 @@ pub use predict::{Forecast, Range};
 pub use readied::EndedBy;
 pub use spread::Spread;
 pub use storm::Storm;
+pub use teams::{TeamAdvice, TeamRegion, TeamTask, TeamWait, Teams};
 pub use text::{duration, json, report};
 pub use timeline::{Gap, Slice, WorkerTime};
 pub use transactions::Transactions;
@@ -65,6 +68,8 @@ pub struct Analysis {
     pub edges: Vec<Edge>,
     /// What was waited for, longest first.
     pub waits: Vec<WaitObject>,
+    /// Who waited for whom, longest first.
+    pub waited: Vec<WaitedFor>,
     /// The thread spread of each label.
     pub spreads: Vec<Spread>,
     /// How long the threads of each label ran, in nanoseconds, the kernel's share and sleep in the kernel included.
@@ -87,6 +92,8 @@ pub struct Analysis {
     pub transactions: Transactions,
     /// The program's own spans, marks and counters.
     pub user: UserEvents,
+    /// How teams share out their regions, and where their members wait.
+    pub teams: Teams,
     /// What the processor counted, if it could be asked.
     pub hardware: Option<Hardware>,
     /// The finding and the advice.
@@ -102,7 +109,8 @@ impl Analysis {
         let workers = times_by(log, &by_time);
         let edges = edges::crossing(log, &workers, &by_time);
         let path = path::of(log, &workers);
-        let mut verdict = verdict::of(log, &workers, &edges, &path, &by_time);
+        let teams = teams::of(log, &by_time);
+        let mut verdict = verdict::of(log, &workers, &edges, (&path, &teams), &by_time);
         let mut predicted = predict::followed(log, &verdict.advice, &workers);
         if verdict.advice.moves()
             && predicted.is_some_and(|forecast| !forecast.is_worth_it(log.wall_ns()))
@@ -117,6 +125,7 @@ impl Analysis {
         Analysis {
             wall_ns: log.wall_ns(),
             waits: edges::waits(log, &by_time),
+            waited: edges::waited(log, &by_time),
             spreads: spread::of(log, &workers),
             ran: timeline::ran_by_label(log, &workers),
             stays: blocked::totals(log, &workers),
@@ -128,6 +137,7 @@ impl Analysis {
             jobs: jobs::of(&by_time),
             transactions: transactions::of(log, &by_time),
             user: user_events::of(&by_time),
+            teams,
             hardware: Hardware::of(log),
             predicted: predicted.filter(|_| verdict.language.has_placement() || !verdict.advice.is_place()),
             verdict,

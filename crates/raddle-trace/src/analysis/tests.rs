@@ -318,6 +318,36 @@ fn waits_and_spreads_are_of_what_ran() {
 }
 
 #[test]
+fn who_waited_for_whom_is_by_who_woke_them() {
+    let mut script = Script::new(2, 1000);
+    script.name(1, "stage 1").name(2, "stage 2").name(3, "source <of \"all\">").name(4, "feeder 4711");
+    // Stage 1 waits for the source, twice; then for an OS thread; and for nobody known.
+    script.switch(0, 0, StopReason::None, 1).switch(0, 100, StopReason::Receive, 3);
+    script.wake(0, 150, 1, 0).switch(0, 200, StopReason::Send, 1).wake(0, 210, 3, 0);
+    script.switch(0, 300, StopReason::Receive, 3).wake(0, 400, 1, 0).switch(0, 500, StopReason::Exit, 1);
+    script.switch(0, 600, StopReason::Receive, 2).wake_outside(650, 4, 1, 0);
+    script.switch(0, 700, StopReason::Receive, 1).switch(0, 900, StopReason::Exit, 0);
+    let analysis = Analysis::of(&script.log());
+    let waited: Vec<_> =
+        analysis.waited.iter().map(|it| (&*it.waiter, &*it.by, it.count, it.waited_ns)).collect();
+    assert_eq!(
+        waited,
+        [
+            ("stage", "source <of \"all\">", 2, 150),
+            ("stage", "OS thread feeder", 1, 50),
+            ("source <of \"all\">", "stage", 1, 10),
+        ]
+    );
+    let picture = crate::view::graph(&analysis);
+    assert!(
+        picture.contains("2 \u{d7} 75 ns = 150 ns") && picture.contains("source &lt;of &quot;all&quot;&gt;")
+    );
+    assert!(
+        crate::view::graph(&Analysis::of(&Script::new(1, 10).log())).contains("nobody waited for anybody")
+    );
+}
+
+#[test]
 fn a_comparison_names_what_was_added_first() {
     let mut one = Script::new(1, 1000);
     one.switch(0, 0, StopReason::None, 1).switch(0, 1000, StopReason::Exit, 0);

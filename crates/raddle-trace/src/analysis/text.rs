@@ -2,7 +2,10 @@
 //! May use: `log`, `serde_json`.
 //! Never: a figure that the analysis does not hold.
 
-use super::{Analysis, Class, Decades, Edge, Jobs, Range, Slice, Transactions, WorkerTime};
+use super::{
+    Analysis, Class, Convoy, Decades, Edge, Jobs, Range, Slice, Storm, TeamRegion, Teams, Transactions,
+    WaitedFor, WorkerTime,
+};
 use crate::log::Log;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -54,6 +57,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
     lists(&mut text, analysis);
     jobs(&mut text, analysis);
     transactions(&mut text, analysis);
+    teams(&mut text, analysis);
     operations(&mut text, log, analysis);
     counter_table(&mut text, log);
     text
@@ -135,6 +139,61 @@ fn transactions(text: &mut String, analysis: &Analysis) {
         let by = by.as_deref().unwrap_or("one that kept it, or is not recorded,");
         let _ = writeln!(text, "{count:>9} x  {by} overtook {whom}");
     }
+}
+
+/// Teams of an adaptor: regions, where their members wait, tasks.
+fn teams(text: &mut String, analysis: &Analysis) {
+    let Teams { regions, waits, tasks } = &analysis.teams;
+    if !regions.is_empty() {
+        let _ = writeln!(text, "\nregions of teams, by how long members waited in them");
+    }
+    for region in regions.iter().take(ROWS) {
+        let TeamRegion { name, times, members, wall_ns, waited_ns, busiest, .. } = region;
+        let each = duration(wall_ns / times.max(&1));
+        let waited = percent(*waited_ns, wall_ns * members);
+        let (ratio, (member, most)) = (region.ratio(), busiest);
+        let _ = writeln!(
+            text,
+            "{times:>9} x {each:>9}  {name}, {members} members: {waited} of their time is waits; who does most does \
+             {ratio:.2} of the mean, {most} times member {member}"
+        );
+    }
+    if !waits.is_empty() {
+        let _ = writeln!(text, "\nwaits in teams");
+    }
+    for wait in waits.iter().take(ROWS) {
+        let last = wait.last.map_or_else(String::new, |(member, times, rounds)| {
+            format!(", {times} of {rounds} times for member {member}")
+        });
+        let mean = duration(wait.waited_ns / wait.count.max(1));
+        let _ = writeln!(text, "{:>9} x {mean:>9}  {}{last}", wait.count, wait.name);
+    }
+    if !tasks.is_empty() {
+        let _ = writeln!(text, "\ntasks of teams");
+    }
+    for task in tasks.iter().take(ROWS) {
+        let mean = duration(task.ran_ns / task.count.max(1));
+        let _ = writeln!(text, "{:>9} x {mean:>9}  {}", task.count, task.name);
+    }
+}
+
+/// The same as JSON.
+fn teams_json(teams: &Teams) -> Value {
+    json!({
+        "regions": teams.regions.iter().map(|region| json!({
+            "name": region.name, "times": region.times, "members": region.members, "wall_ns": region.wall_ns,
+            "busy_ns": region.busy_ns, "most_ns": region.most_ns, "mean_ns": region.mean_ns,
+            "waited_ns": region.waited_ns, "busiest": region.busiest.0, "busiest_times": region.busiest.1,
+        })).collect::<Vec<_>>(),
+        "waits": teams.waits.iter().map(|wait| json!({
+            "name": wait.name, "count": wait.count, "waited_ns": wait.waited_ns,
+            "last": wait.last.map(|last| last.0), "last_times": wait.last.map(|last| last.1),
+            "rounds": wait.last.map(|last| last.2),
+        })).collect::<Vec<_>>(),
+        "tasks": teams.tasks.iter().map(|task| json!({
+            "name": task.name, "count": task.count, "ran_ns": task.ran_ns,
+        })).collect::<Vec<_>>(),
+    })
 }
 
 /// Level `sync`: the operations, most frequent first.
@@ -244,14 +303,8 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "cause": analysis.verdict.cause(),
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.said_advice().to_string(),
-        "convoy": analysis.verdict.convoy.as_ref().map(|convoy| json!({
-            "label": convoy.label, "site": convoy.site, "waits": convoy.waits, "waited_ns": convoy.waited_ns,
-            "queue": convoy.queue, "idle_ns": convoy.idle_ns,
-        })),
-        "storm": analysis.verdict.storm.as_ref().map(|storm| json!({
-            "label": storm.label, "site": storm.site, "events": storm.events, "woken": storm.woken,
-            "in_vain": storm.in_vain, "cost_ns": storm.cost_ns,
-        })),
+        "convoy": analysis.verdict.convoy.as_ref().map(convoy_json),
+        "storm": analysis.verdict.storm.as_ref().map(storm_json),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
         "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
         "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),
@@ -278,16 +331,13 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects,
             "count": wait.count, "waited_ns": wait.waited_ns,
         })).collect::<Vec<_>>(),
+        "waited_for": analysis.waited.iter().map(waited_json).collect::<Vec<_>>(),
         "path": json!({
             "steps": analysis.path.steps,
             "ns": analysis.path.ns,
             "parts": analysis.path.parts.iter().map(|(what, ns)| json!({ "what": what, "ns": ns })).collect::<Vec<_>>(),
         }),
-        "jobs": json!({
-            "promoted": analysis.jobs.promoted, "stolen": analysis.jobs.stolen,
-            "taken_here": analysis.jobs.taken_here, "had_back": analysis.jobs.had_back,
-            "done": analysis.jobs.done, "open_ns": analysis.jobs.open_ns,
-        }),
+        "jobs": jobs_json(&analysis.jobs),
         "transactions": json!({
             "committed": analysis.transactions.committed, "overtaken": analysis.transactions.overtaken,
             "hottest": analysis.transactions.hottest.iter().map(|(site, count)| json!({
@@ -297,6 +347,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
                 "by": by, "whom": whom, "count": count,
             })).collect::<Vec<_>>(),
         }),
+        "teams": teams_json(&analysis.teams),
         "operations": analysis.user.operations.iter().map(|(name, count)| json!({
             "name": log.string(*name), "count": count,
         })).collect::<Vec<_>>(),
@@ -305,6 +356,34 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "least_ns": spread.least_ns, "most_ns": spread.most_ns,
         })).collect::<Vec<_>>(),
         "about": log.about.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn jobs_json(jobs: &Jobs) -> Value {
+    json!({
+        "promoted": jobs.promoted, "stolen": jobs.stolen, "taken_here": jobs.taken_here,
+        "had_back": jobs.had_back, "done": jobs.done, "open_ns": jobs.open_ns,
+    })
+}
+
+fn convoy_json(convoy: &Convoy) -> Value {
+    json!({
+        "label": convoy.label, "site": convoy.site, "waits": convoy.waits, "waited_ns": convoy.waited_ns,
+        "queue": convoy.queue, "idle_ns": convoy.idle_ns,
+    })
+}
+
+fn storm_json(storm: &Storm) -> Value {
+    json!({
+        "label": storm.label, "site": storm.site, "events": storm.events, "woken": storm.woken,
+        "in_vain": storm.in_vain, "cost_ns": storm.cost_ns,
+    })
+}
+
+fn waited_json(it: &WaitedFor) -> Value {
+    json!({
+        "label": it.waiter, "by": it.by, "reason": it.reason.words(), "site": it.site,
+        "count": it.count, "waited_ns": it.waited_ns,
     })
 }
 

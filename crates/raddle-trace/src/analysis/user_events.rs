@@ -1,4 +1,4 @@
-//! Owns: the program's own events: spans, marks and counters, with their threads.
+//! Owns: the program's own events: spans (those of teams, too), marks and counters, with their threads.
 //! May use: `event`, `log`.
 //! Never: a span without its beginning.
 
@@ -56,11 +56,11 @@ pub(super) fn of(by_time: &[(u32, At)]) -> UserEvents {
             Event::Switch => {
                 running.insert(*worker, at.a);
             }
-            Event::SpanBegin => {
+            Event::SpanBegin | Event::RegionBegin | Event::BarrierBegin | Event::TaskBegin => {
                 open.entry(thread).or_default().push(user.spans.len());
                 user.spans.push(Span { begin_ns: at.ns, end_ns: u64::MAX, thread, name: at.a });
             }
-            Event::SpanEnd => {
+            Event::SpanEnd | Event::RegionEnd | Event::BarrierEnd | Event::TaskEnd => {
                 let open = open.entry(thread).or_default();
                 // Guards may be dropped in any order.
                 if let Some(place) = open.iter().rposition(|span| user.spans[*span].name == at.a) {

@@ -11,6 +11,7 @@ use super::language::{InLanguage, Language};
 use super::path::Path;
 use super::placement::{PinnedLoad, Placements, WaitedBeside};
 use super::storm::{self, Storm};
+use super::teams::{self, TeamAdvice, Teams};
 use super::timeline::{Slice, WorkerTime};
 use crate::event::{Event, StopReason};
 use crate::log::{At, Log};
@@ -40,6 +41,8 @@ pub struct Verdict {
     pub convoy: Option<Convoy>,
     /// The wake storm, if it is worth reporting; it is the problem if the advice says so.
     pub storm: Option<Storm>,
+    /// The share of the workers' time for which members of teams waited, if that is the problem.
+    pub team: Option<f64>,
     /// What to do about it.
     pub advice: Advice,
     /// Whether all that ran, and the scheduler's own time, would have taken no longer on one worker.
@@ -87,6 +90,8 @@ pub enum Advice {
     Convoy(String, Option<String>),
     /// Wake one of the members of this label, who wait at this place, and not all.
     WakeOne(String, Option<String>),
+    /// Members of teams wait for each other.
+    Team(TeamAdvice),
 }
 
 impl Advice {
@@ -163,6 +168,7 @@ impl fmt::Display for Advice {
             Advice::WakeOne(label, _) => {
                 write!(f, "wake one of {label}, or as many as can go on: `notify_one`, not `notify_all`")
             }
+            Advice::Team(advice) => advice.fmt(f),
         }
     }
 }
@@ -178,6 +184,8 @@ impl Verdict {
         let class = match &self.advice {
             Advice::Convoy(..) => "lock convoy",
             Advice::WakeOne(..) => "wake storm",
+            Advice::Team(TeamAdvice::Short(..)) => "small regions",
+            Advice::Team(_) => "uneven teams",
             // Whether who waits for small pieces finds none, or has not stolen one yet, differs from run to run.
             Advice::Coarser | Advice::Larger(..) => Class::Stealing.name(),
             _ if self.crossed.is_some() => Class::HandOff.name(),
@@ -202,6 +210,7 @@ impl Verdict {
                 label.clone()
             }
             Advice::Inside(from, to) => format!("{} inside, for {to}", label(from)),
+            Advice::Team(advice) => advice.name().to_owned(),
         };
         format!("{class}: {advice}")
     }
@@ -214,7 +223,9 @@ impl Verdict {
     /// The finding, without the advice.
     pub fn finding(&self) -> String {
         let mut text = format!("{:.2} of {} workers busy", self.busy, self.workers);
-        if let Some(convoy) = &self.convoy {
+        if let Some(share) = self.team {
+            text += &format!("; {:.0} % of worker time is waits in teams, for other members", share * 100.0);
+        } else if let Some(convoy) = &self.convoy {
             let (share, queue, place) = (convoy.share * 100.0, convoy.queue, at(convoy.site.as_deref()));
             text +=
                 &format!("; {share:.0} % of worker time is lost in a lock convoy: on average {queue:.1} of ");
@@ -273,7 +284,7 @@ pub(super) fn of(
     log: &Log,
     workers: &[WorkerTime],
     edges: &[Edge],
-    path: &Path,
+    (path, teams): (&Path, &Teams),
     by_time: &[(u32, At)],
 ) -> Verdict {
     let wall = log.wall_ns().max(1) as f64;
@@ -307,13 +318,44 @@ pub(super) fn of(
     let (worst, fine) = fine_beside_others(log, workers, worst, own as f64 / all);
     let kernel = Some(share(Class::Kernel)).filter(|share| *share >= WORTH_SAYING);
     let kernel = kernel.filter(|_| worst.is_some_and(|(class, _)| class != Class::Kernel));
+    let team = teams::advice(teams, (all, own), WORTH_SAYING).filter(|_| blocked.is_none());
+    let worst = worst.filter(|_| team.is_none());
     let named = Named::of(log, workers, by_time, worst);
     let crossed = crossed(log, workers, edges).filter(|_| blocked.is_none() && named.advice().is_none());
+    let crossed = crossed.filter(|_| team.is_none());
+    let share_of_team = team.as_ref().map(|(_, share)| *share);
+    let advice = match team {
+        Some((advice, _)) => Advice::Team(advice),
+        None => advised(log, workers, edges, worst, (&named, crossed.is_some(), fine)),
+    };
+    Verdict {
+        busy: running as f64 / wall,
+        workers: workers.len(),
+        worst,
+        kernel,
+        crossed,
+        convoy: named.convoy,
+        storm: named.storm,
+        team: share_of_team,
+        advice,
+        one_worker: work_ns(workers) <= log.wall_ns(),
+        language: Language::of(log),
+    }
+}
+
+/// What to do about what cost the most.
+fn advised(
+    log: &Log,
+    workers: &[WorkerTime],
+    edges: &[Edge],
+    worst: Option<(Class, f64)>,
+    (named, is_crossed, fine): (&Named, bool, Option<Advice>),
+) -> Advice {
     let inner = edges.iter().find(|edge| !edge.outside);
-    let advice = match worst {
+    match worst {
         Some((Class::Blocked, _)) => blocking(log, workers),
         _ if let Some(advice) = named.advice() => advice,
-        _ if crossed.is_some() => together(log, workers, inner),
+        _ if is_crossed => together(log, workers, inner),
         Some((Class::HandOff, _)) => match edges.first() {
             Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
             _ => together(log, workers, inner),
@@ -325,18 +367,6 @@ pub(super) fn of(
         Some((Class::Stealing, _)) => alone(log, workers),
         Some((Class::Kernel, share)) => fewer(log, workers, share),
         None => Advice::None,
-    };
-    Verdict {
-        busy: running as f64 / wall,
-        workers: workers.len(),
-        worst,
-        kernel,
-        crossed,
-        convoy: named.convoy,
-        storm: named.storm,
-        advice,
-        one_worker: work_ns(workers) <= log.wall_ns(),
-        language: Language::of(log),
     }
 }
 

@@ -8,8 +8,20 @@ use crate::log::{Log, OUTSIDE};
 use std::io::{self, Write};
 
 /// Events of which the first word is the string of a name.
-const NAMED: [Event; 6] =
-    [Event::Operation, Event::Overtaken, Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
+const NAMED: [Event; 12] = [
+    Event::Operation,
+    Event::Overtaken,
+    Event::RegionBegin,
+    Event::RegionEnd,
+    Event::BarrierBegin,
+    Event::BarrierEnd,
+    Event::TaskBegin,
+    Event::TaskEnd,
+    Event::SpanBegin,
+    Event::SpanEnd,
+    Event::Mark,
+    Event::Counter,
+];
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,4 +1,4 @@
-//! Owns: the HTML page of a trace: Rust computes the figures, the scripts only draw.
+//! Owns: the HTML page of a trace, and pictures: Rust computes the figures, the scripts only draw.
 //! May use: `analysis`, `event`, `log`, `flate2`, `serde_json`.
 //! Never: network access, a font file, a second file.
 //!
@@ -7,7 +7,10 @@
 
 mod base64;
 mod columns;
+mod graph;
 pub mod heap;
+
+pub use graph::graph;
 
 use crate::analysis::{Analysis, Class, json, label, report};
 use crate::log::Log;

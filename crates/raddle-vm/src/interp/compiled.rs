@@ -79,16 +79,20 @@ pub(super) fn run<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
     local: &mut WorkerLocal,
     first: &Process<L>,
 ) -> Result<(), Fault> {
-    let cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, local, first);
+    // Compiled code has a pointer to it, which is valid while nothing else but what was made from it is used.
+    let place = core::ptr::from_mut(local);
+    // SAFETY: it is the caller's, and is used through these two alone from here on; never by both at once.
+    let cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, unsafe { &mut *place }, first);
     let context = NativeContext {
         base: machine.memory_base(),
         frame: 0,
         fuel: 0,
-        index: 0,
+        at: 0,
         process: 0,
         ring: scheduler.quick(),
         chunks: machine.processes.chunks(),
         keyboard: core::ptr::from_ref(machine.keyboard()) as usize,
+        local: place as usize,
         messages: 0,
         dispatches: 0,
         fuel_before: 0,
@@ -102,11 +106,11 @@ pub(super) fn run<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
         if place == code.leave {
             native.interpret_one();
         } else {
-            let (frame, fuel, index) = (native.context.frame, native.context.fuel, native.context.index);
+            let (frame, fuel) = (native.context.frame, native.context.fuel);
             let context = (&raw mut native).cast();
-            debug_assert!(at < code.resumes.len());
-            // SAFETY: the code was made for this machine, and the process stands at that resume point.
-            unsafe { (code.enter)(context, place, frame, fuel, index) };
+            debug_assert!(at < code.codes.len());
+            // SAFETY: the code was made for this machine, and the process stands at that instruction.
+            unsafe { (code.enter)(context, place, frame, fuel, at as u32) };
             native.come_back();
         }
         if let Some(end) = native.end {
@@ -121,11 +125,13 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
     /// Where the process that runs goes on, with what is to be known there in the context.
     #[cfg_attr(feature = "large", inline(always))]
     fn look_up(&mut self) -> usize {
-        let resume = self.code.resumes.get(self.cpu.at).copied().unwrap_or_default();
         self.context.frame = self.cpu.frame() as usize;
-        self.context.index = resume.index as u32;
+        self.context.at = self.cpu.at as u32;
         self.hand_over();
-        if resume.code == 0 { self.code.leave } else { resume.code }
+        match self.code.codes.get(self.cpu.at) {
+            Some(&code) if code != self.code.leave_by_record => code,
+            _ => self.code.leave,
+        }
     }
 
     /// What compiled code may change is in the context.

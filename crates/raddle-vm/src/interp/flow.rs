@@ -3,7 +3,7 @@
 //! Never: a return that the verifier's numbers do not bound: the words of a call lie where a program could forge them.
 
 use super::cpu::Cpu;
-use crate::process::Step;
+use crate::process::{Process, Step};
 use crate::scheduler::Scheduler;
 use crate::stop::Stop;
 use raddle_bytecode::Trap;
@@ -16,12 +16,24 @@ use raddle_bytecode::Trap;
 /// next one: so the scheduler is told again and again, whatever is run ([`Scheduler::out_of_fuel`]).
 pub(super) const FUEL: i32 = 16_384;
 
-impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
+impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, SHARED> {
     /// The process waits, or is over: goes on with the next.
     #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn next(&mut self) -> Result<(), Stop> {
         self.scheduler.stops(self.at as u32 - 1, false);
         self.go_on()
+    }
+
+    /// The process waits, or is over: goes on with that one, to whom the turn was handed over, or else with the next.
+    #[cfg_attr(feature = "large", inline(always))]
+    pub(super) fn next_or(&mut self, next: Option<&'m Process<L>>) -> Result<(), Stop> {
+        match next {
+            Some(next) => {
+                self.resume(next);
+                Ok(())
+            }
+            None => self.next(),
+        }
     }
 
     /// Somebody else has its turn.

@@ -3,7 +3,7 @@
 //! Never: a step that may wait without the process saved: from then on somebody else may run it.
 
 use super::cpu::Cpu;
-use crate::comm::Message;
+use crate::comm::{Message, Met};
 use crate::par::Many;
 use crate::process::{EXTENDED, IN_SLOT, OUTPUT};
 use crate::scheduler::Scheduler;
@@ -103,10 +103,13 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.local.stats.messages += u64::from(direction == OUTPUT);
         self.me.save(self.at, self.fp);
         let (scheduler, me) = (self.scheduler, self.me);
-        let mut kept = self.kept;
+        let mut met = Met { kept: self.kept, next: None };
         let step =
-            self.machine.communicate::<S, SHARED>(scheduler, me, channel, direction, message, &mut kept);
-        self.kept = kept;
+            self.machine.communicate::<S, SHARED>(scheduler, me, channel, direction, message, &mut met);
+        self.kept = met.kept;
+        if met.next.is_some() {
+            return self.next_or(met.next);
+        }
         self.after(step, |_| ())
     }
 

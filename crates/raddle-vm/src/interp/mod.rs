@@ -34,7 +34,8 @@ use crate::scheduler::Scheduler;
 use crate::stop::Stop;
 use crate::table::WorkerLocal;
 use cpu::Cpu;
-use raddle_bytecode::{Op, Trap};
+use flow::FUEL;
+use raddle_bytecode::{FOREIGN, Op, Trap};
 
 impl<L: Default> Machine<L> {
     /// Runs `first`, and whomever the scheduler names after it, until it names nobody.
@@ -305,8 +306,11 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Resign => self.machine.resign::<S, SHARED>(self.scheduler, self.me, self.a())?,
                 Op::Resched => self.give_way()?,
                 Op::Host => {
+                    // Who waits here may go elsewhere meanwhile.
+                    self.kept = 0;
                     self.machine.host_step(self.scheduler, self.me, self.slot_at(self.insn.a), self.imm())?;
-                    self.spend(ROUTINE_COST)?;
+                    let is_long = self.imm() >= FOREIGN && self.scheduler.took_long();
+                    self.spend(if is_long { FUEL } else { ROUTINE_COST })?;
                 }
                 Op::Stop => return Err(Stop::Trap(Trap::Stop)),
                 Op::Watch => self.watch()?,

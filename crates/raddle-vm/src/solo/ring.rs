@@ -4,6 +4,9 @@
 //!
 //! A ring whose places compiled code may use by itself (feature `native`): hence the fixed layout, and numbers that
 //! only grow, of which the low bits are the place.
+//!
+//! *Proof.* `places` points to the `mask + 1` places of `all`, which only `put` changes, and both with it; a number's
+//! low bits name one of them. The ring is used by one thread (a `Cell` is not `Sync`), and no place is lent.
 
 use crate::process::Process;
 use alloc::vec::Vec;
@@ -29,7 +32,7 @@ pub(crate) struct Ring<'m, L> {
     pub(crate) left: Cell<u32>,
     all: RefCell<Vec<RingPlace<'m, L>>>,
     /// So many places it has at least.
-    least: u32,
+    least: Cell<u32>,
 }
 
 /// How far behind the beginning of the ring its fields lie.
@@ -56,6 +59,8 @@ pub const RING: RingLayout = RingLayout {
     left: core::mem::offset_of!(Ring<'static, ()>, left),
 };
 
+/// Room for the program, and for who is the keyboard.
+const PLACES_MIN: u32 = 4;
 /// More places than this are not made before they are needed.
 const PLACES_MAX: u32 = 1 << 16;
 
@@ -70,7 +75,7 @@ impl<'m, L> Ring<'m, L> {
             until_poll: Cell::new(until_poll),
             left: Cell::new(0),
             all: RefCell::default(),
-            least: room.clamp(1, PLACES_MAX).next_power_of_two(),
+            least: Cell::new(room.clamp(PLACES_MIN, PLACES_MAX).next_power_of_two()),
         };
         ring.put(Vec::new());
         ring
@@ -79,7 +84,7 @@ impl<'m, L> Ring<'m, L> {
     /// These are in the queue from now on.
     fn put(&self, queue: Vec<&'m Process<L>>) {
         let count = queue.len() as u32;
-        let places = (count + 1).next_power_of_two().max(self.least);
+        let places = (count + 1).next_power_of_two().max(self.least.get());
         let mut all = self.all.borrow_mut();
         all.clear();
         all.extend(queue.into_iter().map(|process| Cell::new(Some(process))));
@@ -96,14 +101,28 @@ impl<'m, L> Ring<'m, L> {
 
     #[cfg_attr(feature = "large", inline(always))]
     pub(crate) fn push(&self, process: &'m Process<L>) {
-        if self.len() > self.mask.get() as usize {
+        if cfg!(feature = "native") {
+            // A process is in the queue once at most. With a place for each number that was ever here there is always
+            // one free, for compiled code, too: it queues none that was not queued by this when it began.
+            if process.id() > self.mask.get() {
+                self.least.set(process.id().saturating_add(1).next_power_of_two());
+                self.grow();
+            }
+        } else if self.len() > self.mask.get() as usize {
             self.grow();
         }
         let tail = self.tail.get();
-        if let Some(place) = self.all.borrow().get((tail & self.mask.get()) as usize) {
-            place.set(Some(process));
-            self.tail.set(tail.wrapping_add(1));
-        }
+        self.place(tail).set(Some(process));
+        self.tail.set(tail.wrapping_add(1));
+    }
+
+    /// The place of that number.
+    #[cfg_attr(feature = "large", inline(always))]
+    fn place(&self, number: u32) -> &RingPlace<'m, L> {
+        // SAFETY: see the module: it is within.
+        let place = unsafe { self.places.get().add((number & self.mask.get()) as usize) };
+        // SAFETY: it stays until `put`, which nothing calls while a place is used.
+        unsafe { &*place }
     }
 
     #[cold]
@@ -119,7 +138,7 @@ impl<'m, L> Ring<'m, L> {
             return None;
         }
         self.head.set(head.wrapping_add(1));
-        self.all.borrow().get((head & self.mask.get()) as usize).and_then(Cell::get)
+        self.place(head).get()
     }
 
     /// All of them; none is left.
@@ -140,11 +159,8 @@ impl<'m, L> Ring<'m, L> {
 
     /// The first one and another, so many places behind it, change places.
     pub(crate) fn swap_first(&self, other: usize) {
-        let all = self.all.borrow();
-        let place = |number: u32| (self.head.get().wrapping_add(number) & self.mask.get()) as usize;
-        if let (Some(one), Some(two)) = (all.get(place(0)), all.get(place(other as u32))) {
-            one.swap(two);
-        }
+        let place = |number: u32| self.place(self.head.get().wrapping_add(number));
+        place(0).swap(place(other as u32));
     }
 }
 
@@ -156,6 +172,7 @@ mod tests {
     #[test]
     fn it_grows_and_keeps_the_order() {
         let processes: Vec<Process<()>> = (0..500).map(|_| Process::default()).collect();
+        (1..).zip(&processes).for_each(|(number, process)| process.id.set(number));
         let ring = Ring::new(1, 64);
         let mut want = VecDeque::new();
         for (number, process) in processes.iter().enumerate() {

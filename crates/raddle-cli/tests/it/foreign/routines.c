@@ -1,6 +1,8 @@
 /* What the programs of foreign.rs call. */
 #include "raddle_foreign.h"
 #include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 void _sum (raddle_words w)
 {
@@ -54,4 +56,23 @@ void _crash (raddle_words w)
     (void) w;
     volatile int *volatile nowhere = (volatile int *) 8;
     *nowhere = 1;
+}
+
+static atomic_int inside, together;
+
+/* Waits for at most 20 ms until somebody else is in here, and says whether anybody ever was. */
+void _meet (raddle_words w)
+{
+    struct timespec nap = { 0, 100000 };
+    int32_t *ever = RADDLE_ADDRESS (w, 0);
+    atomic_fetch_add (&inside, 1);
+    for (int naps = 0; naps < 200; naps++) {
+        if (atomic_load (&inside) > 1)
+            atomic_store (&together, 1);
+        if (atomic_load (&together))
+            break;
+        nanosleep (&nap, 0);
+    }
+    atomic_fetch_sub (&inside, 1);
+    *ever = atomic_load (&together);
 }

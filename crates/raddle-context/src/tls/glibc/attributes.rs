@@ -1,5 +1,5 @@
 //! Owns: `pthread_getattr_np` for threads with storage of their own.
-//! May use: `libc`.
+//! May use: `firm`, `libc`.
 //! Never: a probe; before the first block was made all threads are the C library's.
 //!
 //! glibc's own asks the kernel for the processors of the thread's number, which the kernel does not know, and refuses.
@@ -9,6 +9,7 @@
 //! It uses the C library's, for all others.
 
 use super::facts;
+use crate::firm::firmly;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -34,7 +35,7 @@ pub(super) unsafe extern "C" fn pthread_getattr_np(
         return unsafe { libc::pthread_attr_setstack(attributes, stack, bytes) };
     }
     // SAFETY: passed on to the caller.
-    unsafe { next()(thread, attributes) }
+    firmly(|| unsafe { next()(thread, attributes) })
 }
 
 /// The stack of a thread of ours; `None` for all others.

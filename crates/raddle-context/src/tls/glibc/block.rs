@@ -1,5 +1,5 @@
 //! Owns: `TlsBlock`, one context's thread-local storage, and the pool of free blocks.
-//! May use: `current`, `stack`, `libc`.
+//! May use: `current`, `firm`, `stack`, `libc`.
 //! Never: giving a block back to glibc; it stays in glibc's list of threads, and is reused by the next context.
 //!
 //! What glibc does for a thread, and what we do for a block:
@@ -22,6 +22,7 @@ use super::machine;
 use super::room::{self, BlockForm};
 use super::used::UsedBlocks;
 use crate::current;
+use crate::firm::firmly;
 use crate::stack::{Stack, StackError};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -323,7 +324,7 @@ impl Facts {
     fn make(&self) -> Option<NonNull<u8>> {
         let memory = self.form.and_then(BlockForm::cut).map_or(NULL, NonNull::as_ptr);
         // SAFETY: memory for a block, all zero, at its thread pointer; null asks for memory, too.
-        let block = NonNull::new(unsafe { (self.call.allocate)(memory) })?;
+        let block = NonNull::new(firmly(|| unsafe { (self.call.allocate)(memory) }))?;
         block.as_ptr().expose_provenance();
         let descriptor = self.descriptor(block);
         // SAFETY: a new block, complete but for its head.
@@ -363,12 +364,12 @@ impl Facts {
         // SAFETY: a block in no use.
         if unsafe { self.has_late_variables(block) } {
             // SAFETY: frees what libraries that were loaded later had in it, and keeps the block.
-            unsafe { (self.call.deallocate)(block.as_ptr(), false) };
+            firmly(|| unsafe { (self.call.deallocate)(block.as_ptr(), false) });
             // SAFETY: makes the vector anew, and the first values.
-            NonNull::new(unsafe { (self.call.allocate)(block.as_ptr()) })?;
+            NonNull::new(firmly(|| unsafe { (self.call.allocate)(block.as_ptr()) }))?;
         } else {
             // SAFETY: a block with a vector that holds nothing of its own.
-            unsafe { (self.call.initialise)(block.as_ptr(), true) };
+            firmly(|| unsafe { (self.call.initialise)(block.as_ptr(), true) });
         }
         if keeps {
             // SAFETY: as above.

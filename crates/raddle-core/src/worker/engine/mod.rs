@@ -154,7 +154,7 @@ impl<'w> Turn<'w> {
     }
 
     /// Queues one that waited, or has just been made, here. True if nobody can run it before the caller asks for the
-    /// [`next`](Turn::next), or returns.
+    /// [`next`](Turn::next), [lays out](Turn::lay_out), or returns.
     ///
     /// # Safety
     /// `link` begins something of an engine's, belongs to a handle, stays where it is, and the caller gives up the
@@ -261,6 +261,12 @@ impl<'w> Turn<'w> {
     /// Before the next is dispatched, the worker does what it does between two batches: alarms are rung, mail is read.
     pub fn cut_batch(self) {
         self.worker.cut_budget();
+    }
+
+    /// Before something that takes long on this OS thread: what waits here is laid out for whoever is idle. Nothing
+    /// that was made [`ready`](Turn::ready) here need be here still.
+    pub fn lay_out(self) {
+        self.worker.lay_out();
     }
 
     /// Has `waker` called on a worker after that time.

@@ -1,14 +1,17 @@
 //! Owns: `Group`; waiting for tasks, and running others meanwhile.
-//! May use: `engine::member`, `engine::reduction`, `engine::team`, `raddle-core`.
+//! May use: `engine::member`, `engine::reduction`, `engine::team`, `told`, `raddle-core`.
 //! Never: running what does not descend from who waits, but at a barrier.
 
 use super::{Task, run};
-use crate::engine::member::{Member, me};
+use crate::engine::member::{self, Member, me};
 use crate::engine::reduction::Registered;
 use crate::engine::team::Team;
-use std::cell::{Cell, RefCell};
+use crate::told::{self, Construct};
+use raddle_core::trace::TeamStep;
+use std::cell::Cell;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// The tasks of a `taskgroup`.
@@ -21,7 +24,8 @@ pub(crate) struct Group {
     /// Who waits at its end.
     owner: Cell<*const Member>,
     pub(crate) outer: Cell<*const Group>,
-    pub(crate) reductions: RefCell<Vec<Registered>>,
+    /// Tasks of several members read it at once.
+    reductions: RwLock<Vec<Registered>>,
     /// gcc's tables of reductions; those of the groups around come after them.
     pub(crate) tables: Cell<usize>,
 }
@@ -34,7 +38,7 @@ impl Group {
             is_shared: Cell::new(false),
             owner: Cell::new(null()),
             outer: Cell::new(null()),
-            reductions: RefCell::new(Vec::new()),
+            reductions: RwLock::new(Vec::new()),
             tables: Cell::new(0),
         }
     }
@@ -48,6 +52,16 @@ impl Group {
         group.outer.set(task.group.get());
         group.tables.set(task.group().map_or(0, |outer| outer.tables.get()));
         task.group.set(Box::into_raw(Box::new(group)));
+    }
+
+    /// Its variables with copies.
+    pub(crate) fn reductions(&self) -> RwLockReadGuard<'_, Vec<Registered>> {
+        self.reductions.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It has these, too.
+    pub(crate) fn add_reductions(&self, more: impl IntoIterator<Item = Registered>) {
+        self.reductions.write().unwrap_or_else(PoisonError::into_inner).extend(more);
     }
 
     pub(crate) fn enter(&self) {
@@ -87,7 +101,7 @@ pub(crate) fn end_group() {
     let Some(group) = task.group() else { return };
     wait_for(|| group.count.load(Ordering::Acquire) == 0); // pairs with the release in `leave`
     task.group.set(group.outer.get());
-    group.reductions.borrow().iter().filter(|item| item.is_owned).for_each(Registered::finish);
+    group.reductions().iter().filter(|item| item.is_owned).for_each(Registered::finish);
     // SAFETY: made by `begin`, and none of its tasks is left.
     drop(unsafe { Box::from_raw(std::ptr::from_ref(group).cast_mut()) });
 }
@@ -106,6 +120,11 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
     // What descends from a waiting task stands at the ends of queues, but for what waited for a dependence.
     const NEAR: usize = 4;
     let take = |reach| team.queues.take(member.tid.get(), reach, |other: &Task| other.descends_from(task));
+    let site = member.site.get();
+    let is_noted = told::is_traced() && !done();
+    if is_noted {
+        told::note(TeamStep::BarrierBegin, Construct::Tasks, site, (member.tid.get(), team.number.get()));
+    }
     loop {
         super::kin::settle_own(member, task);
         if done() {
@@ -125,12 +144,15 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
                 None => {
                     let fits = |other: &Task| other.descends_from(task);
                     let is_other = || done() || team.queues.has_one(fits);
-                    member.event.wait(Duration::ZERO, (&team.queues.sleepers, true), is_other);
+                    member.wait(&member::TASKS, Duration::ZERO, (&team.queues.sleepers, true), is_other);
                 }
             }
         }
     }
     super::kin::settle_others(member, task);
+    if is_noted {
+        told::note(TeamStep::BarrierEnd, Construct::Tasks, site, (member.tid.get(), team.number.get()));
+    }
 }
 
 /// Runs a task of the team, if there is any and the region is still this one.

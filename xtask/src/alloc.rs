@@ -52,9 +52,10 @@ pub(crate) fn run(args: &AllocArgs) -> anyhow::Result<ExitCode> {
         trial("stopped", &[step, park], None)?;
     }
     if let Some(milliards) = args.random {
-        // Three cases of four threads each.
-        let rounds = (milliards.max(1) * 1_000_000_000).div_ceil(12);
-        trial("it", &[("RADDLE_ALLOC_ROUNDS", rounds)], Some("memory_holds"))?;
+        // Cases of four threads each: 4 million operations, so that what has run is told every few seconds.
+        let (rounds, cases) = (1_000_000, milliards.max(1) * 250);
+        let variables = [("RADDLE_ALLOC_ROUNDS", rounds), ("RADDLE_ALLOC_CASES", cases)];
+        trial("it", &variables, Some("memory_holds"))?;
     }
     if args.step.is_some() || args.park.is_some() || args.random.is_some() {
         return Ok(worst);

@@ -130,6 +130,23 @@ pub fn rest_heap() {
     thread::rest();
 }
 
+/// For a runtime that gives its contexts thread-local storage of their own: where the words lie, from the thread
+/// pointer, that it carries along when it changes the storage, so that heaps stay with OS threads; `begin` is called as
+/// soon as there is something to carry. Each OS thread that is to run such contexts calls it, in its own storage.
+///
+/// Raddle's runtime finds this by itself where both are in one program or library, and by the name
+/// `raddle_worker_words` in a shared library, which has it exported. `raddle-context` says which words they are, and
+/// how they are carried (`crates/raddle-context/src/arch/carried.rs`).
+///
+/// ```
+/// extern "C" fn begin() {}
+/// let distance = raddle_alloc::words_of_worker(begin);
+/// assert_eq!(distance, raddle_alloc::words_of_worker(begin));
+/// ```
+pub fn words_of_worker(begin: extern "C" fn()) -> isize {
+    thread::words_of_worker(begin)
+}
+
 /// Whether this OS thread is at work in its heap, or was when a signal interrupted it. Who takes threads off their
 /// processor at any instruction must not do so then, if another may allocate on the same OS thread.
 pub fn is_in_heap() -> bool {

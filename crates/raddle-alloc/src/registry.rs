@@ -47,6 +47,11 @@ pub(crate) fn take() -> Option<&'static Heap> {
     }
 }
 
+/// Whether any heap was ever taken.
+pub(crate) fn has_made_some() -> bool {
+    MADE.load(Ordering::Relaxed) > 0
+}
+
 /// Gives it back, without pages and blocks.
 pub(crate) fn give(heap: &Heap) {
     WAITING.give(heap.number.load(Ordering::Relaxed), |next| heap.next.store(next, Ordering::Relaxed));

@@ -1,17 +1,23 @@
 //! Owns: `raddle lab`: it builds and starts the laboratory.
-//! May use: `refusal`.
+//! May use: `refusal`, `clap`.
 //! Never: measuring.
 //!
 //! The laboratory is `raddle-lab`, in the workspace of the rivals, which depend on whole runtimes: without it `raddle`
 //! builds quickly. What the experiments are is known without it: `lab.txt`, which a test of the laboratory holds
-//! against its table.
+//! against its table. So is how it is asked: what is wrong is refused before anything is built.
+
+#[allow(dead_code, reason = "only the laboratory looks at what was asked for")]
+mod grammar;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::Parser as _;
+
 use crate::refusal::Error;
+use grammar::LabLine;
 
 /// `raddle lab`.
 #[derive(clap::Args)]
@@ -28,6 +34,12 @@ impl Lab {
     /// What needs no laboratory: `raddle lab list`.
     pub(crate) fn text(&self) -> Option<&'static str> {
         (self.args == ["list"]).then_some(LIST)
+    }
+
+    /// What the laboratory would say before it does anything: what is wrong, or its help.
+    pub(crate) fn said_at_once(&self) -> Option<clap::Error> {
+        let words = std::iter::once("lab".into()).chain(self.args.iter().cloned());
+        LabLine::try_parse_from(words).err()
     }
 
     /// Replaces this process by the laboratory, built in release; returns only if that fails.

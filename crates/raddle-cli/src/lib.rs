@@ -131,9 +131,10 @@ pub fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error),
         },
-        Command::Lab(lab) => match lab.text() {
-            Some(text) => show(text),
-            None => complain(&lab.become_it()),
+        Command::Lab(lab) => match (lab.text(), lab.said_at_once()) {
+            (Some(text), _) => show(text),
+            (None, Some(said)) => tell(&said),
+            (None, None) => complain(&lab.become_it()),
         },
         Command::Dump(dump) => told(dump.carry_out()),
         Command::Info => show(&info::report()),

@@ -34,6 +34,12 @@ fn told(block: *mut u8) -> *mut c_void {
     block.cast()
 }
 
+/// Looked for by Raddle's runtime.
+#[unsafe(no_mangle)]
+extern "C" fn raddle_worker_words(begin: extern "C" fn()) -> isize {
+    alloc::words_of_worker(begin)
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
     alloc::allocate_or(size, |size| allocate_slowly(size)).cast()

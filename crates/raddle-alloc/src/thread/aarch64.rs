@@ -1,4 +1,4 @@
-//! Owns: the two words of an OS thread on aarch64.
+//! Owns: the words of an OS thread on aarch64.
 //! May use: nothing.
 //! Never: a call.
 //!
@@ -8,16 +8,26 @@ use core::arch::{asm, global_asm};
 
 global_asm!(
     ".pushsection .tbss.raddle_alloc,\"awT\",@nobits",
-    ".p2align 4",
+    ".p2align 5",
     ".globl raddle_alloc_words",
     ".hidden raddle_alloc_words",
-    ".size raddle_alloc_words, 16",
+    ".size raddle_alloc_words, 24",
     "raddle_alloc_words:",
-    ".zero 16",
+    ".zero 24",
     ".popsection",
+    // Under a name that another crate of the same program or library looks for, and finds if this one is linked in.
+    ".pushsection .text.raddle_words_of_worker,\"ax\",@progbits",
+    ".globl raddle_words_of_worker",
+    ".hidden raddle_words_of_worker",
+    ".type raddle_words_of_worker, @function",
+    "raddle_words_of_worker:",
+    "b {words_of_worker}",
+    ".size raddle_words_of_worker, . - raddle_words_of_worker",
+    ".popsection",
+    words_of_worker = sym super::words_of_worker,
 );
 
-/// The first word if `OFFSET` is 0, the second if it is 8.
+/// The first word if `OFFSET` is 0, the second if it is 8, the third if it is 16.
 #[inline(always)]
 pub(super) fn get<const OFFSET: usize>() -> usize {
     let word;
@@ -38,23 +48,19 @@ pub(super) fn get<const OFFSET: usize>() -> usize {
     word
 }
 
-/// Where the thread's words are.
-#[inline(always)]
-pub(super) fn place() -> usize {
-    let place;
-    // SAFETY: reads the thread pointer.
+/// From the thread pointer to the words.
+pub(super) fn distance() -> isize {
+    let distance;
+    // SAFETY: reads a constant that the linker or the dynamic one has set.
     unsafe {
         asm!(
-            "adrp {place}, :gottprel:raddle_alloc_words",
-            "ldr {place}, [{place}, :gottprel_lo12:raddle_alloc_words]",
-            "mrs {base}, tpidr_el0",
-            "add {place}, {place}, {base}",
-            place = out(reg) place,
-            base = out(reg) _,
-            options(readonly, nostack, preserves_flags),
+            "adrp {distance}, :gottprel:raddle_alloc_words",
+            "ldr {distance}, [{distance}, :gottprel_lo12:raddle_alloc_words]",
+            distance = out(reg) distance,
+            options(pure, readonly, nostack, preserves_flags),
         );
     }
-    place
+    distance
 }
 
 /// Sets it.

@@ -1,11 +1,11 @@
 //! Owns: which heap an OS thread has; how it comes by one and how it leaves it.
-//! May use: `hardened`, `heap`, `profile`, `registry`, `system`, `libc`.
+//! May use: `hardened`, `heap`, `profile`, `registry`, `system`, `libc`, `raddle-syscall`.
 //! Never: work in a heap, but to leave it.
 //!
 //! | first word | second word | the thread |
 //! |---|---|---|
+//! | heap | anything | has a heap |
 //! | 0 | `FRESH` | has never allocated |
-//! | heap | `HAS` | has a heap |
 //! | 0 | heap | has a heap which only the slow paths find: each allocation is counted for the profile |
 //! | 0 | heap and `RESTS` | has a heap that others may take: its next allocation or free asks whether one has |
 //! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
@@ -13,6 +13,11 @@
 //!
 //! A key of POSIX threads tells of a thread's end, until the library that has the allocator is closed. Destructors of
 //! Rust's and C++'s thread-local variables run before it.
+//!
+//! **Who runs contexts with storage of their own carries the words along** when it changes the storage
+//! ([`words_of_worker`]), so that the heap stays with the OS thread: the first one alone, if there is a heap. A
+//! third word is 1 in such storage, where the end of a context is no thread's: no key is set there, and OS threads are
+//! told by the kernel's number, not by an address.
 //!
 //! It is unsafe because it makes a reference of a word, and calls the C library.
 
@@ -22,17 +27,20 @@ mod words;
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
 
 use crate::heap::Heap;
 use crate::{hardened, profile, registry, system};
 
 const HEAP: usize = 0;
 const STATE: usize = 8;
+/// 1 in storage that moves from one OS thread to another.
+const MOVES: usize = 16;
 const FRESH: usize = 0;
 const CHANGES: usize = 1;
-const HAS: usize = 2;
 const ENDED: usize = 3;
+/// What [`current_state`] says of a thread whose first word is a heap.
+const HAS: usize = 2;
 /// Heaps lie at multiples of more.
 const RESTS: usize = 1;
 
@@ -47,9 +55,14 @@ pub(crate) fn heap() -> Option<&'static Heap> {
     unsafe { heap.as_ref() }
 }
 
+/// The second word, unless the first one says all.
+fn current_state() -> usize {
+    if words::get::<HEAP>() != 0 { HAS } else { words::get::<STATE>() }
+}
+
 /// The thread's heap, whatever paths may find it.
 pub(crate) fn own() -> Option<&'static Heap> {
-    let state = words::get::<STATE>();
+    let state = current_state();
     if state <= ENDED {
         return heap();
     }
@@ -75,14 +88,14 @@ pub(crate) fn rest() {
     words::set::<STATE>(ptr::from_ref(heap).expose_provenance() | RESTS);
 }
 
-/// What distinguishes the thread from all that live.
+/// What distinguishes the OS thread from all that live: not where its words are, since these are carried.
 fn name() -> u64 {
-    words::place() as u64
+    raddle_syscall::thread_number() as u64
 }
 
 /// The thread has its heap again; `None` if it does not rest, or another has taken the heap: then it has none.
 fn wake() -> Option<&'static Heap> {
-    let state = words::get::<STATE>();
+    let state = current_state();
     if state <= ENDED || state & RESTS == 0 {
         return None;
     }
@@ -104,7 +117,7 @@ fn wake() -> Option<&'static Heap> {
 fn set(heap: &Heap) {
     let (address, is_profiled) = (ptr::from_ref(heap).expose_provenance(), profile::is_on());
     words::set::<HEAP>(if is_profiled { 0 } else { address });
-    words::set::<STATE>(if is_profiled { address } else { HAS });
+    words::set::<STATE>(if is_profiled { address } else { CHANGES });
 }
 
 /// The thread's heap; it takes one if it has none, and may.
@@ -113,7 +126,7 @@ pub(crate) fn heap_or_take() -> Option<&'static Heap> {
     if let Some(heap) = wake() {
         return Some(heap);
     }
-    if profile::is_on() && words::get::<STATE>() == HAS {
+    if profile::is_on() && current_state() == HAS {
         // From before the profile was on.
         leave_for_now();
     }
@@ -122,13 +135,14 @@ pub(crate) fn heap_or_take() -> Option<&'static Heap> {
         leave_for_now();
         return heap();
     }
-    if words::get::<STATE>() != FRESH {
+    if current_state() != FRESH {
         return own();
     }
     words::set::<STATE>(CHANGES);
     let taken = registry::take();
     if let Some(heap) = taken {
         set(heap);
+        begin_carrying();
         // The heap is there already: setting a key may allocate.
         announce();
     } else {
@@ -137,8 +151,42 @@ pub(crate) fn heap_or_take() -> Option<&'static Heap> {
     taken
 }
 
+/// What is to be called as soon as a heap has been taken: see [`words_of_worker`].
+static CARRIER: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Who carries words along learns that there are some.
+fn begin_carrying() {
+    // pairs with the one in `words_of_worker`: either that sees the heap, or this sees the call
+    fence(Ordering::SeqCst);
+    let call = CARRIER.load(Ordering::Acquire);
+    if !call.is_null() {
+        // SAFETY: such a function is all that is ever stored there.
+        let call = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(call) };
+        call();
+    }
+}
+
+/// Where an OS thread's words lie, from its thread pointer: for who runs contexts with storage of their own, and has to
+/// copy the first two when it changes the storage (`crates/raddle-context/src/arch/carried.rs`). `begin` is called
+/// as soon as there is a heap: now, if there is one. The caller, an OS thread that is to run such contexts, has a heap
+/// then, and its end will be told.
+pub(crate) extern "C" fn words_of_worker(begin: extern "C" fn()) -> isize {
+    CARRIER.store(begin as *mut c_void, Ordering::Release); // pairs with the load in `begin_carrying`
+    fence(Ordering::SeqCst); // pairs with the one in `begin_carrying`
+    if registry::has_made_some() {
+        begin();
+        let _settled = heap_or_take();
+    }
+    // It may have none yet, or have got it in other storage.
+    announce();
+    words::distance()
+}
+
 /// Has the thread's end told.
 fn announce() {
+    if words::get::<MOVES>() != 0 {
+        return;
+    }
     let key = KEY.load(Ordering::Relaxed);
     let key = if key == 0 { make_key() } else { key };
     if key != 0 && key != UNLOADED {
@@ -182,7 +230,10 @@ extern "C" fn unload() {
 static UNLOAD: extern "C" fn() = unload;
 
 extern "C" fn ends(_value: *mut c_void) {
-    leave(ENDED);
+    // Storage that was used before anybody said that it moves.
+    if words::get::<MOVES>() == 0 {
+        leave(ENDED);
+    }
 }
 
 /// Leaves the thread's heap, with all that it has, to others. The thread takes another one when it next allocates.
@@ -192,10 +243,10 @@ pub(crate) fn leave_for_now() {
 
 fn leave(state: usize) {
     let _it_rested = wake();
-    if state == ENDED && words::get::<STATE>() == FRESH {
+    if state == ENDED && current_state() == FRESH {
         words::set::<STATE>(ENDED);
     }
-    if matches!(words::get::<STATE>(), FRESH | CHANGES | ENDED) {
+    if matches!(current_state(), FRESH | CHANGES | ENDED) {
         return;
     }
     let Some(heap) = own() else { return };

@@ -1,4 +1,4 @@
-//! Owns: the two words of an OS thread on x86-64.
+//! Owns: the words of an OS thread on x86-64.
 //! May use: nothing.
 //! Never: a call.
 //!
@@ -12,16 +12,26 @@ use core::arch::{asm, global_asm};
 // Hidden: a program and a preloaded library that both hold an allocator have words of their own.
 global_asm!(
     ".pushsection .tbss.raddle_alloc,\"awT\",@nobits",
-    ".p2align 4",
+    ".p2align 5",
     ".globl raddle_alloc_words",
     ".hidden raddle_alloc_words",
-    ".size raddle_alloc_words, 16",
+    ".size raddle_alloc_words, 24",
     "raddle_alloc_words:",
-    ".zero 16",
+    ".zero 24",
     ".popsection",
+    // Under a name that another crate of the same program or library looks for, and finds if this one is linked in.
+    ".pushsection .text.raddle_words_of_worker,\"ax\",@progbits",
+    ".globl raddle_words_of_worker",
+    ".hidden raddle_words_of_worker",
+    ".type raddle_words_of_worker, @function",
+    "raddle_words_of_worker:",
+    "jmp {words_of_worker}",
+    ".size raddle_words_of_worker, . - raddle_words_of_worker",
+    ".popsection",
+    words_of_worker = sym super::words_of_worker,
 );
 
-/// The first word if `OFFSET` is 0, the second if it is 8.
+/// The first word if `OFFSET` is 0, the second if it is 8, the third if it is 16.
 #[inline(always)]
 pub(super) fn get<const OFFSET: usize>() -> usize {
     let word;
@@ -38,21 +48,18 @@ pub(super) fn get<const OFFSET: usize>() -> usize {
     word
 }
 
-/// Where the thread's words are.
-#[inline(always)]
-pub(super) fn place() -> usize {
-    let (place, base): (usize, usize);
-    // SAFETY: reads the thread pointer, which the first word behind it holds.
+/// From the thread pointer to the words.
+pub(super) fn distance() -> isize {
+    let distance;
+    // SAFETY: reads a constant that the linker or the dynamic one has set.
     unsafe {
         asm!(
-            "mov {place}, qword ptr [rip + raddle_alloc_words@GOTTPOFF]",
-            "mov {base}, qword ptr fs:[0]",
-            place = out(reg) place,
-            base = out(reg) base,
-            options(readonly, nostack, preserves_flags),
+            "mov {distance}, qword ptr [rip + raddle_alloc_words@GOTTPOFF]",
+            distance = out(reg) distance,
+            options(pure, readonly, nostack, preserves_flags),
         );
     }
-    base.wrapping_add(place)
+    distance
 }
 
 /// Sets it.

@@ -27,3 +27,32 @@ fn the_list_builds_nothing() {
     ];
     assert_eq!(names, all);
 }
+
+#[test]
+fn what_is_wrong_is_refused_before_anything_is_built() {
+    for (words, says) in [
+        (&["alloc", "--nonsense"][..], "--nonsense"),
+        (&["aloc"], "alloc"),
+        (&["ring", "--runtime", "gone"], "go"),
+        (&["stm", "--workers", "0"], "1 to 1024"),
+        (&["simulate", "--workers", "9..4"], "power of two"),
+        (&["threads", "--quick", "--full"], "--full"),
+        (&[], "Usage: raddle lab"),
+    ] {
+        let mut command = raddle();
+        command.arg("lab").args(words).env("CARGO", "/no/cargo").env("PATH", "/no/path");
+        let output = command.output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(text(&output.stderr).contains(says), "{words:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn its_help_builds_nothing() {
+    for words in [&["--help"][..], &["alloc", "--help"]] {
+        let mut command = raddle();
+        command.arg("lab").args(words).env("CARGO", "/no/cargo").env("PATH", "/no/path");
+        let output = command.output().expect("it starts");
+        assert!(output.status.success() && text(&output.stdout).contains("Usage: raddle lab"), "{words:?}");
+    }
+}

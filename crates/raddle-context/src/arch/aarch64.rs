@@ -28,6 +28,9 @@ use super::REGISTERS;
 use crate::context::Context;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
+use core::sync::atomic::AtomicBool;
+#[cfg(target_env = "gnu")]
+use core::sync::atomic::Ordering;
 
 /// What lies on the stack of a suspended context: registers, by DWARF's numbers, and how far above `sp`.
 pub(crate) const SAVED: [(usize, usize); 12] = [
@@ -81,12 +84,9 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         ".cfi_startproc",
         "sub sp, sp, #160",
         ".cfi_def_cfa_offset 160",
-        "stp d8, d9, [sp, #0]",
-        "stp d10, d11, [sp, #16]",
-        "stp d12, d13, [sp, #32]",
-        "stp d14, d15, [sp, #48]",
-        "stp x19, x20, [sp, #64]",
-        "stp x21, x22, [sp, #80]",
+        "stp d8, d9, [sp, #0]; stp d10, d11, [sp, #16]",
+        "stp d12, d13, [sp, #32]; stp d14, d15, [sp, #48]",
+        "stp x19, x20, [sp, #64]; stp x21, x22, [sp, #80]",
         "stp x23, x24, [sp, #96]",
         "stp x25, x26, [sp, #112]",
         "stp x27, x28, [sp, #128]",
@@ -94,6 +94,7 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         ".cfi_offset x29, -16",
         ".cfi_offset x30, -8",
         "cbz x2, 2f",
+        "adrp x9, {carries}; ldrb w9, [x9, :lo12:{carries}]; cbnz w9, 5f",
         "msr tpidr_el0, x2",
         // x0 = the old context, x1 = the next one. The old one is saved when nothing needs its stack any more: a
         // release, which pairs with the acquire of `Context::has_left`.
@@ -139,10 +140,73 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "mov sp, x9",
         "str xzr, [x1, #{sp}]",
         "b 4b",
+        ".cfi_def_cfa sp, 160; .cfi_offset x29, -16; .cfi_offset x30, -8",
+        "5: bl {change}; b 2b",
         ".cfi_endproc",
+        carries = sym CARRIES,
+        change = sym change_storage,
         sp = const offset_of!(Context, sp),
         entry = const offset_of!(Context, entry),
     )
+}
+
+/// Whether words are [carried](super::carried).
+static CARRIES: AtomicBool = AtomicBool::new(false);
+
+/// Sets the thread pointer to x2, and before it carries words there, if any are; keeps x0 and x1. As `x86_64.rs` does.
+#[unsafe(naked)]
+unsafe extern "C" fn change_storage() {
+    naked_asm!(
+        "adrp x9, {carried}",
+        "add x9, x9, :lo12:{carried}",
+        "mrs x10, tpidr_el0",
+        "2: ldr x11, [x9], #8",
+        "cbz x11, 4f",
+        "add x12, x10, x11",
+        "add x13, x2, x11",
+        "ldr x15, [x12]",
+        "cbz x15, 5f",
+        "str x15, [x13]",
+        "b 2b",
+        "4: msr tpidr_el0, x2",
+        "ret",
+        "5: add x15, x12, #8",
+        "mov x16, #{changes}",
+        "6: ldxr x14, [x15]",
+        "stxr w17, x16, [x15]",
+        "cbnz w17, 6b",
+        "ldr x15, [x12]",
+        "str x15, [x13]",
+        "str x14, [x13, #8]",
+        "b 2b",
+        carried = sym super::carried::DISTANCES,
+        changes = const super::carried::CHANGES,
+    )
+}
+
+/// Goes on with the thread-local storage at `base`.
+///
+/// # Safety
+/// As [`crate::tls::return_to`].
+#[cfg(target_env = "gnu")]
+#[inline(always)]
+pub(crate) unsafe fn set_storage(base: usize) {
+    // SAFETY: the caller vouches for the base.
+    unsafe { asm!("bl {change}", change = sym change_storage, in("x2") base, clobber_abi("C")) };
+}
+
+/// From now on words are carried: those whose distances stand in the list.
+#[cfg(target_env = "gnu")]
+pub(crate) fn begin_carrying(_has_two: bool) {
+    // The distances come first. An OS thread that has something to carry has called this itself, so a plain load there
+    // pairs with it in the order of one program.
+    CARRIES.store(true, Ordering::Release);
+}
+
+/// A program may always write the register.
+#[cfg(target_env = "gnu")]
+pub(crate) fn prepare_storage() -> bool {
+    true
 }
 
 /// As [`switch`].

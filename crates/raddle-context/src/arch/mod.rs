@@ -2,6 +2,7 @@
 //! May use: `libc`.
 //! Never: a difference that a caller could see.
 
+pub(crate) mod carried;
 #[cfg_attr(all(target_arch = "x86_64", not(raddle_tsan)), path = "x86_64.rs")]
 #[cfg_attr(all(target_arch = "x86_64", raddle_tsan), path = "x86_64_tsan.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
@@ -16,8 +17,8 @@ pub(crate) use machine::switch_here;
 pub(crate) use machine::{NOTE, NOTE_MARK, NOTE_MARK_BYTES, switch_here_noting};
 #[cfg(not(raddle_tsan))]
 pub(crate) use machine::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
-pub(crate) use machine::{prepare_storage, set_storage};
+#[cfg(target_env = "gnu")]
+pub(crate) use machine::{begin_carrying, prepare_storage, set_storage};
 
 /// The general registers of x86-64 (and its return address, 16) and aarch64 have numbers of DWARF's below this.
 #[cfg(not(raddle_tsan))]

@@ -49,10 +49,23 @@ use super::{REGISTERS, may_write_fs_base};
 use crate::context::Context;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether the kernel lets programs write the FS base; else a system call does it. Decided before the first use.
-static WRITES_FS_BASE: AtomicBool = AtomicBool::new(false);
+/// How storage is changed. Decided before the first use; carrying may begin later.
+///
+/// | value | by | [carried](super::carried) are |
+/// |---|---|---|
+/// | 0, `CARRYING` | a system call, where the kernel lets programs not write the FS base | none, all |
+/// | [`PLAIN`] | an instruction | none |
+/// | [`USUAL`] | an instruction | the words of one keeper |
+/// | [`BY_INSTRUCTION`] and `CARRYING` | an instruction | those of two |
+///
+/// PERF: of the signed values only `USUAL` is above `PLAIN`: one comparison tells what is usual from what is not.
+static WAY: AtomicU8 = AtomicU8::new(0);
+const PLAIN: u8 = 1;
+const USUAL: u8 = 2;
+const CARRYING: u8 = 0x80;
+const BY_INSTRUCTION: u8 = 0xc0;
 
 /// `arch_prctl`'s code for it.
 const ARCH_SET_FS: usize = 0x1002;
@@ -156,25 +169,52 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         // The next context's own thread-local storage, or the OS thread's again.
         ".cfi_def_cfa rsp, 56",
         ".cfi_offset rip, -8",
-        "5: cmp byte ptr [rip + {writes_fs_base}], 0",
-        "jne 6f",
-        "call {ask_kernel}",
-        "jmp 2b",
-        "6: wrfsbase rdx",
-        "jmp 2b",
+        "5: cmp byte ptr [rip + {way}], {plain}; jne 6f; wrfsbase rdx; jmp 2b",
+        // As `change_storage` does in the usual case, without a call.
+        "6: jl 7f; mov r8, [rip + {carried}]; mov rax, fs:[r8]; test rax, rax; jz 7f",
+        "mov [rdx + r8], rax; wrfsbase rdx; jmp 2b; 7: call {change}; jmp 2b",
         ".cfi_endproc",
-        writes_fs_base = sym WRITES_FS_BASE,
-        ask_kernel = sym ask_kernel,
+        way = sym WAY,
+        plain = const PLAIN,
+        carried = sym super::carried::DISTANCES,
+        change = sym change_storage,
         sp = const offset_of!(Context, sp),
         entry = const offset_of!(Context, entry),
     )
 }
 
-/// Sets the FS base to rdx by a system call, for `switch`; keeps rdi and rsi.
+/// Sets the FS base to rdx, and before it carries words there, if any are; keeps rdi and rsi. As [`carried`] says: a
+/// heap is copied; else the words are taken by an exchange, so that no signal handler changes them half-way.
+///
+/// [`carried`]: super::carried
 #[unsafe(naked)]
-unsafe extern "C" fn ask_kernel() {
+unsafe extern "C" fn change_storage() {
     naked_asm!(
-        "mov r8, rsi",
+        "cmp byte ptr [rip + {way}], {plain}",
+        "jle 3f",
+        "mov r8, [rip + {carried}]",
+        "mov rax, fs:[r8]",
+        "test rax, rax",
+        "jz 2f",
+        "mov [rdx + r8], rax",
+        "wrfsbase rdx",
+        "ret",
+        // Words that a handler might change.
+        "2: call 7f",
+        "4: wrfsbase rdx",
+        "ret",
+        "3: je 4b",
+        "cmp byte ptr [rip + {way}], 0",
+        "je 5f",
+        "mov r8, [rip + {carried}]",
+        "call 7f",
+        "mov r8, [rip + {carried} + 8]",
+        "test r8, r8",
+        "jz 6f",
+        "call 7f",
+        "6: cmp byte ptr [rip + {way}], {by_instruction}",
+        "je 4b",
+        "5: mov r8, rsi",
         "mov r9, rdi",
         "mov rsi, rdx",
         "mov edi, {set_fs}",
@@ -183,6 +223,19 @@ unsafe extern "C" fn ask_kernel() {
         "mov rsi, r8",
         "mov rdi, r9",
         "ret",
+        // Carries the words at the distance r8, whatever they say.
+        "7: mov r9, fs:[0]",
+        "mov eax, {changes}",
+        "xchg [r9 + r8 + 8], rax",
+        "mov rcx, fs:[r8]",
+        "mov [rdx + r8], rcx",
+        "mov [rdx + r8 + 8], rax",
+        "ret",
+        carried = sym super::carried::DISTANCES,
+        changes = const super::carried::CHANGES,
+        way = sym WAY,
+        plain = const PLAIN,
+        by_instruction = const BY_INSTRUCTION.cast_signed(),
         set_fs = const ARCH_SET_FS,
         arch_prctl = const libc::SYS_arch_prctl,
     )
@@ -194,24 +247,35 @@ unsafe extern "C" fn ask_kernel() {
 /// As [`crate::tls::return_to`].
 #[inline(always)]
 pub(crate) unsafe fn set_storage(base: usize) {
-    if WRITES_FS_BASE.load(Ordering::Relaxed) {
-        // SAFETY: the kernel allows it, and the caller vouches for the base.
-        unsafe { asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags)) };
-    } else {
-        // SAFETY: as above; no function of the C library, which would look for `errno` half-way.
-        unsafe {
-            asm!(
-                "syscall",
-                inlateout("rax") libc::SYS_arch_prctl => _, in("rdi") ARCH_SET_FS, in("rsi") base,
-                lateout("rcx") _, lateout("r11") _, options(nostack),
-            );
-        }
+    // SAFETY: the caller vouches for the base; no function of the C library, which would look for `errno` half-way.
+    unsafe {
+        asm!(
+            "call {change}",
+            change = sym change_storage,
+            in("rdx") base,
+            lateout("rax") _, lateout("rcx") _, lateout("r8") _, lateout("r9") _, lateout("r11") _,
+        );
     }
+}
+
+/// From now on words are carried, of one keeper or of two, whose distances stand in the list.
+pub(crate) fn begin_carrying(has_two: bool) {
+    let way = match (may_write_fs_base(), has_two) {
+        (true, false) => USUAL,
+        (true, true) => BY_INSTRUCTION,
+        (false, _) => CARRYING,
+    };
+    // The distances come first; pairs with the loads in `switch`, of a machine that keeps loads in order. An OS thread
+    // that has something to carry has called this itself.
+    WAY.store(way, Ordering::Release);
 }
 
 /// Asks once how storage is to be switched. False if it cannot be.
 pub(crate) fn prepare_storage() -> bool {
-    WRITES_FS_BASE.store(may_write_fs_base(), Ordering::Relaxed);
+    if may_write_fs_base() {
+        // Unless words are carried already.
+        let _carrying = WAY.compare_exchange(0, PLAIN, Ordering::Relaxed, Ordering::Relaxed);
+    }
     true
 }
 
@@ -237,8 +301,8 @@ pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context, storage: 
             "sub rsp, 32",
             "test rdx, rdx",
             "jz 4f",
-            "cmp byte ptr [rip + {writes_fs_base}], 0",
-            "je 5f",
+            "cmp byte ptr [rip + {way}], {plain}",
+            "jne 5f",
             "wrfsbase rdx",
             "4:",
             "mov rcx, rsp",
@@ -257,14 +321,15 @@ pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context, storage: 
             "pop rcx",
             "jmp rcx",
             "5:",
-            "call {ask_kernel}",
+            "call {change}",
             "jmp 4b",
             "2:",
             sp = const offset_of!(Context, sp),
             entry = const offset_of!(Context, entry),
             start = sym start,
-            writes_fs_base = sym WRITES_FS_BASE,
-            ask_kernel = sym ask_kernel,
+            way = sym WAY,
+            plain = const PLAIN,
+            change = sym change_storage,
             inout("rdi") from => _,
             inout("rsi") to => _,
             inout("rdx") storage => _,
@@ -313,8 +378,8 @@ pub(crate) unsafe fn switch_here_noting<const NUMBER: u32>(
             "sub rsp, 8",
             "test r9, r9",
             "jz 4f",
-            "cmp byte ptr [rip + {writes_fs_base}], 0",
-            "je 5f",
+            "cmp byte ptr [rip + {way}], {plain}",
+            "jne 5f",
             "wrfsbase r9",
             "4:",
             "mov rcx, rsp",
@@ -334,7 +399,7 @@ pub(crate) unsafe fn switch_here_noting<const NUMBER: u32>(
             "jmp rcx",
             "5:",
             "mov rdx, r9",
-            "call {ask_kernel}",
+            "call {change}",
             "jmp 4b",
             ".quad {mark}",
             ".long {number}",
@@ -344,8 +409,9 @@ pub(crate) unsafe fn switch_here_noting<const NUMBER: u32>(
             start = sym start,
             mark = const NOTE_MARK,
             number = const NUMBER,
-            writes_fs_base = sym WRITES_FS_BASE,
-            ask_kernel = sym ask_kernel,
+            way = sym WAY,
+            plain = const PLAIN,
+            change = sym change_storage,
             inout("rdi") from => _,
             inout("rsi") to => _,
             in("rdx") note[0],

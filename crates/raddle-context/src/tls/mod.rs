@@ -22,6 +22,7 @@
 //! | destructors of `pthread_key_create` | `glibc/keys.rs` |
 //! | `pthread_getattr_np` | `glibc/attributes.rs` |
 //! | `pthread_exit`, `pthread_cancel` | `glibc/ends.rs` |
+//! | words of an OS thread that do not move along: a memory manager's | `glibc/carried.rs` |
 //! | `setuid` and its relatives | `glibc/setuid.rs`, `glibc/host.rs` |
 //!
 //! It uses the C library's own functions for such storage; one file per C library or build, chosen on one
@@ -36,7 +37,7 @@ mod world;
 pub use world::ForkGuard as Held;
 pub use world::{
     ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, UsedBlocks, announce, base, begin, begin_as_is, end,
-    go_over, is_number_of_thread, make_way_for, pthread_self, return_to, set_ends, supported,
+    go_over, home_base, is_number_of_thread, make_way_for, pthread_self, return_to, set_ends, supported,
 };
 
 use core::fmt;

@@ -151,6 +151,11 @@ pub fn base() -> usize {
     0
 }
 
+/// As [`base`].
+pub fn home_base() -> usize {
+    base()
+}
+
 /// Nothing to begin.
 ///
 /// # Safety

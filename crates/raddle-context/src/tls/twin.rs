@@ -140,6 +140,11 @@ pub fn base() -> usize {
     1
 }
 
+/// As [`base`].
+pub fn home_base() -> usize {
+    base()
+}
+
 /// Nothing to begin: the OS thread is new, and the baton brought the word.
 ///
 /// # Safety

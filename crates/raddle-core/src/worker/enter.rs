@@ -237,7 +237,7 @@ impl LocalWorker {
     pub(super) fn begin_home(&self) -> Lender {
         self.own().home.header.worker.set(self.as_word());
         self.own().home.place.set(self.own().home.context.get());
-        self.own().home.storage.set(tls::base());
+        self.own().home.storage.set(tls::home_base());
         self.turns().current.set(Place::here());
         let home = (&raw const self.own().home.header).cast_mut().cast();
         let lender = Lender { current: current::get(), home: current::home() };

@@ -1,5 +1,5 @@
 //! Owns: the thread pointer of aarch64.
-//! May use: nothing.
+//! May use: `arch`.
 //! Never: a field of the descriptor; those are `facts`'.
 //!
 //! The thread pointer points behind the descriptor, to two words: the vector of libraries' variables, which glibc's
@@ -7,11 +7,12 @@
 //!
 //! It uses TPIDR_EL0, which a program may always write.
 
+use crate::arch;
 use core::arch::asm;
 
-/// Nothing to find out: it always can be written.
+/// Asks once how the thread pointer is to be written. False if it cannot be.
 pub(super) fn prepare() -> bool {
-    true
+    arch::prepare_storage()
 }
 
 /// The current thread pointer.
@@ -27,8 +28,8 @@ pub(super) fn thread_pointer() -> usize {
 /// As [`super::return_to`].
 #[inline(always)]
 pub(super) unsafe fn set_thread_pointer(base: usize) {
-    // SAFETY: the caller vouches for the base.
-    unsafe { asm!("msr tpidr_el0, {}", in(reg) base, options(nostack, preserves_flags)) };
+    // SAFETY: passed on to the caller.
+    unsafe { arch::set_storage(base) };
 }
 
 /// Reads a number that glibc or the kernel may write at any time. In assembly, since ThreadSanitizer takes some

@@ -15,6 +15,7 @@
 //! | another thread on the same stack: `_dl_allocate_tls_init` | the same, around glibc's own variables |
 
 use super::anchor;
+use super::carried;
 use super::facts::{self, Facts, NULL};
 use super::host;
 use super::machine;
@@ -343,6 +344,7 @@ impl Facts {
             // SAFETY: the area's second word. -2: registration failed.
             unsafe { cpu_id.write(-2) };
         }
+        carried::mark(block);
         // SAFETY: complete now, in no list, and never freed.
         unsafe { self.anchors.link(descriptor, self.list) };
         Some(block)
@@ -375,6 +377,7 @@ impl Facts {
         }
         // SAFETY: a field of this type; the block is ours.
         unsafe { self.put(block, self.cancelhandling, 0_i32) };
+        carried::mark(block);
         Some(block)
     }
 

@@ -7,7 +7,7 @@
 
 use super::anchor::{self, Anchors};
 use super::room::BlockForm;
-use super::{ends, machine, setuid};
+use super::{carried, ends, machine, setuid};
 use crate::tls::Unsupported;
 use core::ffi::{CStr, c_int, c_void};
 use core::ops::Range;
@@ -94,6 +94,8 @@ fn find() -> &'static Result<Facts, Unsupported> {
         let facts = probe().map_err(|missing| Unsupported { missing })?;
         setuid::install();
         ends::link();
+        // Before the first block is made, which is marked.
+        carried::settle();
         Ok(facts)
     })
 }

@@ -47,6 +47,7 @@ impl Host {
     /// For the OS thread that calls, which has its own storage. One for each is enough: the first that ends counts.
     pub fn here() -> Host {
         super::setuid::install_if_known();
+        super::carried::settle();
         let own = number();
         let entry = entry_of(own).or_else(free_entry).unwrap_or_else(new_entry);
         entry.base.store(machine::thread_pointer(), Ordering::Relaxed);

@@ -5,6 +5,7 @@
 mod anchor;
 mod attributes;
 mod block;
+mod carried;
 mod early;
 mod ends;
 mod facts;
@@ -46,6 +47,13 @@ pub fn supported() -> Result<(), Unsupported> {
 #[inline(always)]
 pub fn base() -> usize {
     machine::thread_pointer()
+}
+
+/// As [`base`], on an OS thread that is about to run contexts with storage of their own: who keeps words for OS
+/// threads, which a transfer is to carry along, is asked where they are.
+pub fn home_base() -> usize {
+    carried::settle();
+    base()
 }
 
 /// Whether the word at `address` is the one in which the C library keeps the number of an OS thread, and at which one

@@ -136,7 +136,7 @@ fn send(worker: &Worker, signal: libc::c_int) {
     let records = os_thread::records();
     if let Some(record) = records.iter().find(|record| os_thread != 0 && record.tid() == os_thread)
         && record.begin_tick()
-        && !stop::queue(record, signal)
+        && !Interruption::send(|| stop::queue(record, signal))
     {
         // The next look asks again.
         record.end_tick();

@@ -3,10 +3,10 @@
 //! Never: a clock read for most calls of what is short.
 //!
 //! A call is one step of a process, however long it takes: nobody is taken off, and no boundary comes meanwhile. So who
-//! waits behind it should go elsewhere before it begins, and who called has had its turn when it ends. What took long the
-//! last time is taken to be long again; of what did not, one call in some is measured. (PERF: bench `matrices`, pipelines
-//! whose stages call BLAS for 300 us: on two workers the product took 0.85 of one worker's time and the factors 1.0, and
-//! take 0.53 and 0.60 so.)
+//! waits behind it should go elsewhere before it begins, and who called has had its turn when it ends. What took long
+//! the last time is taken to be long again; of what did not, one call in some is measured. (PERF: bench `matrices`,
+//! pipelines whose stages call BLAS for 300 us: on two workers the product took 0.85 of one worker's time and the
+//! factors 1.0, and take 0.53 and 0.57 so.)
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;

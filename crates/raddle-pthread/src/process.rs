@@ -94,22 +94,27 @@ unsafe extern "C" fn fork_instead() -> libc::pid_t {
 }
 
 macro_rules! with_mask {
-    ($($ours:ident, $name:literal, ($($argument:ident),+);)+) => {$(
+    ($with:ident: $($ours:ident, $name:literal, ($($argument:ident),+);)+) => {$(
         /// The C library's, with the mask that the caller believes to have: the child, or the next program, has it.
         unsafe extern "C" fn $ours($($argument: usize),+) -> usize {
             type Next = unsafe extern "C" fn($(with_mask!(@usize $argument)),+) -> usize;
             let next = next!($name: Next);
             // SAFETY: the caller's arguments.
-            signals::with_own_mask(|| unsafe { next($($argument),+) })
+            signals::$with(|| unsafe { next($($argument),+) })
         }
     )+};
     (@usize $argument:ident) => { usize };
 }
 
 with_mask! {
+    with_own_mask:
     spawn, c"posix_spawn", (a, b, c, d, e, f);
     spawn_found, c"posix_spawnp", (a, b, c, d, e, f);
     open_pipe, c"popen", (a, b);
+}
+
+with_mask! {
+    with_none_of_ours:
     become_program, c"execve", (a, b, c);
     become_same, c"execv", (a, b);
     become_found, c"execvp", (a, b);

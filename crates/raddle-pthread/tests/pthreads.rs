@@ -324,6 +324,11 @@ fn children_are_made_while_ticks_come() {
 }
 
 #[test]
+fn a_program_becomes_another_while_ticks_come() {
+    agree_while_ticking("becomes", &[&[]]);
+}
+
+#[test]
 fn handlers_run_in_the_thread_that_they_are_for() {
     let cases = ["who", "two", "world", "left", "timeouts", "readslate", "timers", "restarts", "realtime"];
     agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));

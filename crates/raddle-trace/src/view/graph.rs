@@ -162,7 +162,8 @@ fn draw_line(out: &mut String, line: &PairLine<'_>, (from, to): ((f64, f64), (f6
     let _ = writeln!(
         out,
         "<g><title>{0}</title>\
-         <path d=\"M{begin:.1} {1:.1}H{turn:.1}C{middle:.1} {1:.1} {middle:.1} {2:.1} {3:.1} {2:.1}\" class=\"w\" stroke-width=\"{4:.1}\" marker-end=\"url(#tip)\"/>\
+         <path d=\"M{begin:.1} {1:.1}H{turn:.1}C{middle:.1} {1:.1} {middle:.1} {2:.1} {3:.1} {2:.1}\" class=\"w\" \
+         stroke-width=\"{4:.1}\" marker-end=\"url(#tip)\"/>\
          <text x=\"{5:.1}\" y=\"{6:.1}\">{7}</text></g>",
         escaped(&title),
         from.1,

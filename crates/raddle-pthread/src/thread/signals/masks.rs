@@ -1,14 +1,16 @@
 //! Owns: what a thread believes to block, and its alternate stack.
-//! May use: `errno`, `thread::handlers`, `thread::record`, `libc`, `raddle-context`, `raddle-syscall`.
+//! May use: `errno`, `thread::handlers`, `thread::record`, `libc`, `raddle-context`, `raddle-core`,
+//! `raddle-syscall`.
 //! Never: the mask of a worker.
 
 use super::keeper::{change, kept};
-use super::{NEVER, OF_WORKERS};
+use super::{NEVER, OF_WORKERS, STOP, TELL, TICK};
 use crate::errno::fail;
 use crate::next::next;
 use crate::thread::handlers;
 use crate::thread::record;
 use raddle_context::interpose;
+use raddle_core::door::tick::Interruption;
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
@@ -36,6 +38,34 @@ pub(crate) fn with_own_mask<T>(call: impl FnOnce() -> T) -> T {
     raddle_syscall::block_signals_only(here.blocked.load(Ordering::Relaxed));
     let result = call();
     raddle_syscall::block_signals_only(masked);
+    result
+}
+
+/// The same for a program that becomes another one. A signal of ours that is pending is pending for that one, too,
+/// which has no handler for it: it would be its end. So none is sent any more, and those that have a handler are ignored,
+/// which drops what is pending. They stay so in the new program. Puts all back if the call returns.
+pub(crate) fn with_none_of_ours<T>(call: impl FnOnce() -> T) -> T {
+    type SetSignals = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    let next = next!(c"sigaction": SetSignals);
+    // SAFETY: all zero is a valid one.
+    let mut ignored: libc::sigaction = unsafe { std::mem::zeroed() };
+    ignored.sa_sigaction = libc::SIG_IGN;
+    let held = Interruption::hold();
+    let handled = [TICK, STOP, TELL].map(|signal| {
+        let mut before = ignored;
+        // SAFETY: both are here.
+        let found = unsafe { next(signal, std::ptr::null(), &raw mut before) } == 0;
+        let is_handled = found && before.sa_sigaction > libc::SIG_IGN;
+        // SAFETY: as above.
+        let is_set = is_handled && unsafe { next(signal, &raw const ignored, null_mut()) } == 0;
+        is_set.then_some((signal, before))
+    });
+    let result = with_own_mask(call);
+    for (signal, before) in handled.into_iter().flatten() {
+        // SAFETY: what it was before.
+        unsafe { next(signal, &raw const before, null_mut()) };
+    }
+    drop(held);
     result
 }
 

@@ -25,7 +25,7 @@ pub(crate) use handled::{
 pub(crate) use keeper::{
     MAIN, begin, begin_keeping, change, end, in_child, inherited, is_main, keep, keep_nothing,
 };
-pub(crate) use masks::{own_mask, set_mask_by_number, set_own_mask, with_own_mask};
+pub(crate) use masks::{own_mask, set_mask_by_number, set_own_mask, with_none_of_ours, with_own_mask};
 pub(crate) use sent::{is_for, let_through, send_to_caller};
 
 use std::ffi::c_int;

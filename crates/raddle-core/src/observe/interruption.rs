@@ -3,8 +3,8 @@
 //! Never: a signal sent, or handled: the watcher does that.
 //!
 //! A program that is to become another one must have no signal pending for which that one has no handler: it would be
-//! its end. So whoever sends one says so ([`Interruption::send`]), and a program that is to become another one sees to it
-//! that nobody does, and nobody will ([`Interruption::hold`]).
+//! its end. So whoever sends one says so ([`Interruption::send`]), and a program that is to become another one sees to
+//! it that nobody does, and nobody will ([`Interruption::hold`]).
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -32,8 +32,8 @@ pub struct Interruption {
 static INTERRUPTION: OnceLock<Interruption> = OnceLock::new();
 /// Somebody sends a signal, or nobody may.
 static SENDING: AtomicBool = AtomicBool::new(false);
-/// Who sends needs a few microseconds, unless the kernel takes its core. A child that was forked in the midst of it would
-/// wait for ever.
+/// Who sends needs a few microseconds, unless the kernel takes its core. A child that was forked in the midst of it
+/// would wait for ever.
 const WAITS_MAX: u32 = 200;
 const WAIT: Duration = Duration::from_micros(100);
 
@@ -95,6 +95,7 @@ fn claim() -> bool {
 }
 
 fn give() {
+    // Release pairs with the acquire in `claim`.
     SENDING.store(false, Ordering::Release);
 }
 

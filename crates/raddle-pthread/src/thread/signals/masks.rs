@@ -42,8 +42,8 @@ pub(crate) fn with_own_mask<T>(call: impl FnOnce() -> T) -> T {
 }
 
 /// The same for a program that becomes another one. A signal of ours that is pending is pending for that one, too,
-/// which has no handler for it: it would be its end. So none is sent any more, and those that have a handler are ignored,
-/// which drops what is pending. They stay so in the new program. Puts all back if the call returns.
+/// which has no handler for it: it would be its end. So none is sent any more, and those that have a handler are
+/// ignored, which drops what is pending. They stay so in the new program. Puts all back if the call returns.
 pub(crate) fn with_none_of_ours<T>(call: impl FnOnce() -> T) -> T {
     type SetSignals = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
     let next = next!(c"sigaction": SetSignals);

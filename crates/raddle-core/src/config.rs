@@ -242,10 +242,14 @@ impl fmt::Display for ConfigError {
                 write!(f, "{variable} is `{found}`; it can be {allowed}")
             }
             ConfigError::Unknown { variable } => {
-                write!(f, "{variable} is no setting; there are ")?;
-                let mut names = SETTINGS.iter().map(|s| s.variable);
-                names.next().map_or(Ok(()), |first| f.write_str(first))?;
-                names.try_for_each(|name| write!(f, ", {name}"))
+                write!(f, "{variable} is no setting; there are")?;
+                let mut before = " ";
+                for setting in SETTINGS {
+                    f.write_str(before)?;
+                    f.write_str(setting.variable)?;
+                    before = ", ";
+                }
+                Ok(())
             }
             ConfigError::Contradiction { first, second, why } => {
                 write!(f, "{first} contradicts {second}: {why}")

@@ -584,14 +584,12 @@ impl Shared {
         let outside = self.spawned_outside.load(Ordering::Relaxed);
         let mut total = Always::default();
         self.everybody().for_each(|worker| total += worker.always());
-        let extra = match self.extra_workers().count() {
-            0 => String::new(),
-            count => format!(" and {count} extra"),
-        };
-        let mut text = format!(
-            "raddle: {} workers{extra}, {outside} spawned from outside\n{total}",
-            self.workers().len()
-        );
+        let mut text = format!("raddle: {} workers", self.workers().len());
+        let extra = self.extra_workers().count();
+        if extra > 0 {
+            let _infallible = write!(text, " and {extra} extra");
+        }
+        let _infallible = write!(text, ", {outside} spawned from outside\n{total}");
         if let Some(deepest) = self.deepest_stack() {
             let _infallible = writeln!(text, "deepest_stack_bytes  {deepest}");
         }

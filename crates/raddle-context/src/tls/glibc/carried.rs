@@ -11,9 +11,9 @@
 
 use crate::arch;
 use crate::arch::carried::DISTANCES;
-use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::OnceLock;
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 type WordsOf = unsafe extern "C" fn(begin: extern "C" fn()) -> isize;
 
@@ -21,17 +21,32 @@ type WordsOf = unsafe extern "C" fn(begin: extern "C" fn()) -> isize;
 #[cfg_attr(target_arch = "aarch64", path = "carried/aarch64.rs")]
 mod machine;
 
-/// Those who keep words: the one that is linked in, and a shared library.
-fn keepers() -> &'static [Option<WordsOf>; 2] {
-    static KEEPERS: OnceLock<[Option<WordsOf>; 2]> = OnceLock::new();
-    KEEPERS.get_or_init(|| {
+/// Who keeps words in a shared library; null if nobody does. It is looked up once: an OS thread that begins while another
+/// one holds the loader's lock, and waits for it, must not wait for that.
+fn shared() -> *mut c_void {
+    /// Null before it was looked up; itself if there is none.
+    static SHARED: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+    let none = (&raw const SHARED).cast_mut().cast();
+    // Relaxed, here and below: an address of code.
+    let mut found = SHARED.load(Ordering::Relaxed);
+    if found.is_null() {
         // SAFETY: looks a name up among the loaded libraries.
-        let shared = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"raddle_worker_words".as_ptr()) };
-        [machine::linked(), shared].map(|place| {
-            // SAFETY: these names are of functions of this type.
-            NonNull::new(place).map(|place| unsafe { core::mem::transmute::<NonNull<_>, WordsOf>(place) })
-        })
-    })
+        found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"raddle_worker_words".as_ptr()) };
+        if found.is_null() {
+            found = none;
+        }
+        SHARED.store(found, Ordering::Relaxed);
+    }
+    if found == none { ptr::null_mut() } else { found }
+}
+
+/// Where the words lie of whom that function is; 0 if it is none.
+fn words_of(place: *mut c_void) -> isize {
+    let Some(place) = NonNull::new(place) else { return 0 };
+    // SAFETY: these names are of functions of this type.
+    let words_of = unsafe { core::mem::transmute::<NonNull<c_void>, WordsOf>(place) };
+    // SAFETY: as its keeper says: any OS thread may call it.
+    unsafe { words_of(begin) }
 }
 
 /// Whether anybody has something to carry.
@@ -54,14 +69,11 @@ fn carry_if_begun() {
 
 /// The OS thread that calls is to run contexts with storage of their own; it has its own, or that of such a context.
 pub(super) fn settle() {
-    let mut found = [0; 2];
-    // SAFETY: as its keeper says: any OS thread may call it.
-    let distances = keepers().iter().flatten().map(|words_of| unsafe { words_of(begin) });
-    found.iter_mut().zip(distances).for_each(|(place, distance)| *place = distance);
-    // The second one first: who sees the first one sees all.
-    for (place, distance) in DISTANCES.iter().zip(found).rev() {
-        place.store(distance, Ordering::SeqCst); // pairs with the load in `carry_if_begun`
-    }
+    let (linked, shared) = (words_of(machine::linked().cast()), words_of(shared()));
+    let (first, second) = if linked == 0 { (shared, 0) } else { (linked, shared) };
+    // The second one first: who sees the first one sees all. Both pair with the loads in `carry_if_begun`.
+    DISTANCES[1].store(second, Ordering::SeqCst);
+    DISTANCES[0].store(first, Ordering::SeqCst); // pairs with the load in `carry_if_begun`
     carry_if_begun();
 }
 

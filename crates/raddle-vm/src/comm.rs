@@ -164,15 +164,17 @@ impl<L: Default> Machine<L> {
             return self.copy_from_waiting(scheduler, me, other, wanted, message);
         }
         atom::exchange::<SHARED>(&other.wait, wanted, 0).map_err(|_| Trap::Channel)?;
-        word.store(0, Ordering::Relaxed);
         let theirs = Message { at: other.message.get(), length: other.length.get() };
         let (from, to) = if end & OUTPUT != 0 { (message, theirs) } else { (theirs, message) };
+        let is_word = from.length == 4 | IN_SLOT && to.length == from.length;
+        // Before the channel's word is cleared, which may be what is sent, as compiled code has it.
+        let value = if is_word { self.memory.load_w(from.at).ok_or(Trap::Address)? } else { 0 };
+        word.store(0, Ordering::Relaxed);
         if S::CHECKED {
             let what = (end & (OUTPUT | INPUT), from.range(), to.range());
             self.races.met(me, other, self.keyboard().id(), what)?;
         }
-        if from.length == 4 | IN_SLOT && to.length == from.length {
-            let value = self.memory.load_w(from.at).ok_or(Trap::Address)?;
+        if is_word {
             self.memory.store_w(to.at, value).ok_or(Trap::Address)?;
             if scheduler.ready_here(other) {
                 met.kept = other.id();

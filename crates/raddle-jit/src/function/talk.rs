@@ -150,6 +150,9 @@ impl Translation<'_, '_> {
         let place = self.ins.ins().iadd(chunk, offset);
         self.ins.ins().jump(found, &[BlockArg::Value(place)]);
         self.begin_block(far);
+        // It may come from the program's memory, as that of who opened a block of forks.
+        let none = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, number, NO_PROCESS);
+        self.divert_if(none, otherwise);
         let number = self.ins.ins().iadd_imm_s(number, 1 << FIRST_BITS);
         let zeros = self.ins.ins().clz(number);
         let most = self.ins.ins().iconst(types::I32, 31);

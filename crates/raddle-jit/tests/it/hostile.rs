@@ -45,6 +45,51 @@ fn a_store_from_before_the_frame_into_it_is_seen() {
     }
 }
 
+/// Whoever ends in a block of forks, whose opener's number lies in the program's memory.
+#[test]
+fn an_opener_that_there_is_not_is_refused_alike() {
+    for opener in [-1_i32, -1024, -1023, -512, i32::MIN, 1 << 28, 5000, 1024, 7, 1] {
+        let code = vec![
+            Insn::with_imm(Op::Ldi, 6, 0),
+            Insn::with_imm(Op::Ldi, 7, opener),
+            Insn::with_imm(Op::Addr, 3, 24),
+            Insn::with_imm(Op::Addr, 2, 80),
+            Insn::with_imm(Op::Spawn, 2, 1),
+            Insn::new(Op::Resched, 0, 0, 0),
+            Insn::new(Op::End, 0, 0, 0),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: 7, slots: 64 };
+        let child = Function { name: 0, first: 7, count: 1, slots: 8 };
+        let program = verified(Module { code, functions: vec![main, child], ..Module::default() });
+        for seed in [0, 1] {
+            same(&program, || Paper::new("", 5), (1 << 16, seed), &format!("opener {opener}"));
+        }
+    }
+}
+
+/// What is sent is the channel's own word.
+#[test]
+fn a_channel_that_is_the_message_is_sent_alike() {
+    let code = vec![
+        Insn::with_imm(Op::Addr, 4, 40),
+        Insn::with_imm(Op::Ldi, 10, 0),
+        Insn::with_imm(Op::Par, 2, 1),
+        Insn::new(Op::Fork, 2, 0, 0).to(6),
+        Insn::new(Op::Resched, 0, 0, 0),
+        Insn::new(Op::Out, 4, 10, 4),
+        Insn::new(Op::Join, 2, 0, 0),
+        Insn::new(Op::JeqI, 12, 0, 0).to(1),
+        Insn::new(Op::Stop, 0, 0, 0),
+        Insn::new(Op::End, 0, 0, 0),
+        Insn::new(Op::In, 4, 12, 4),
+        Insn::new(Op::End, 0, 0, 0),
+    ];
+    let main = Function { name: 0, first: 0, count: 12, slots: 64 };
+    let program = verified(Module { code, functions: vec![main], ..Module::default() });
+    same(&program, || Paper::new("", 5), (1 << 16, 0), "a channel as its message");
+}
+
 /// Damages an instruction, or a field of one.
 fn falsify(module: &mut Module, dice: &mut Dice) {
     let at = dice.below(module.code.len() as u64) as usize;

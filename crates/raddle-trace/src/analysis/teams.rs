@@ -278,6 +278,7 @@ impl TeamWalk {
         let mut told = Teams {
             regions: regions
                 .into_values()
+                .filter(|(region, _)| region.times > 0)
                 .map(|(region, busiest)| TeamRegion { busiest: most(&busiest), ..region })
                 .collect(),
             waits: ends.into_values().filter(|end| end.waited_ns > 0).chain(self.told_waits(log)).collect(),
@@ -317,26 +318,28 @@ impl TeamWalk {
     }
 }
 
-/// One time more.
+/// One time more. Of members whose begin or end is not in the trace nothing is known.
 fn add(once: &Once, region: &mut TeamRegion, busiest: &mut BTreeMap<u32, u64>, end: &mut TeamWait) {
-    let count = once.members.len() as u64;
-    let did = |part: &MemberPart| part.busy_ns + part.late_ns;
-    let all: u64 = once.members.values().map(did).sum();
-    let begin = once.members.values().map(|part| part.begin_ns).min().unwrap_or(0);
+    let whole = || once.members.iter().filter(|(_, part)| part.end_ns != 0);
+    let did = |part: &MemberPart| part.busy_ns.saturating_add(part.late_ns);
+    let count = whole().count() as u64;
+    let Some(begin) = whole().map(|(_, part)| part.begin_ns).min() else { return };
+    let all = whole().map(|(_, part)| did(part)).fold(0_u64, u64::saturating_add);
+    let sum = |total: &mut u64, more: u64| *total = total.saturating_add(more);
     region.times += 1;
     region.members = region.members.max(count);
-    region.wall_ns += once.end_ns.saturating_sub(begin);
-    region.busy_ns += all;
-    region.mean_ns += all / count.max(1);
-    if let Some((member, part)) = once.members.iter().max_by_key(|(_, part)| did(part)) {
-        region.most_ns += did(part);
+    sum(&mut region.wall_ns, once.end_ns.saturating_sub(begin));
+    sum(&mut region.busy_ns, all);
+    sum(&mut region.mean_ns, all / count);
+    if let Some((member, part)) = whole().max_by_key(|(_, part)| did(part)) {
+        sum(&mut region.most_ns, did(part));
         *busiest.entry(*member).or_default() += 1;
     }
-    for part in once.members.values() {
-        let at_end = once.end_ns.saturating_sub(part.end_ns + part.late_ns);
-        region.waited_ns += part.waited_ns + at_end;
+    for (_, part) in whole() {
+        let at_end = once.end_ns.saturating_sub(part.end_ns.saturating_add(part.late_ns));
+        sum(&mut region.waited_ns, part.waited_ns.saturating_add(at_end));
         end.count += 1;
-        end.waited_ns += at_end;
+        sum(&mut end.waited_ns, at_end);
     }
 }
 
@@ -405,7 +408,7 @@ pub(super) fn advice(teams: &Teams, (all_ns, lost_ns): (f64, u64), worth: f64) -
     }
     let wait = teams.waits.first()?;
     let ratio = region.ratio();
-    let team_ns = region.wall_ns * region.members.max(1);
+    let team_ns = region.wall_ns.saturating_mul(region.members.max(1));
     let advice = if ratio >= 1.1 {
         TeamAdvice::Uneven(
             region.name.clone(),
@@ -474,6 +477,28 @@ mod tests {
         };
         assert_eq!((member, percent), (0, 161));
         assert!(analysis.verdict.to_string().contains("waits in teams"), "{}", analysis.verdict);
+    }
+
+    #[test]
+    fn a_member_whose_begin_is_not_in_the_trace_is_left_out() {
+        let mut script = Script::new(2, 2_000_000_000);
+        for worker in [0, 1] {
+            script.switch(worker, 0, StopReason::None, worker + 1);
+        }
+        let mut step = |worker: u32, us: u64, event, name| {
+            script.put(worker, (us + 1_000_000) * 1000, event, name, pack(worker as u8, 7));
+        };
+        step(0, 10, Event::RegionBegin, 5);
+        step(1, 110, Event::BarrierBegin, 6);
+        step(0, 120, Event::BarrierBegin, 6);
+        step(0, 121, Event::BarrierEnd, 6);
+        step(1, 121, Event::BarrierEnd, 6);
+        step(0, 912, Event::RegionEnd, 5);
+        step(1, 913, Event::RegionEnd, 5);
+        let analysis = Analysis::of(&script.log());
+        let [region] = &analysis.teams.regions[..] else { panic!("one region") };
+        assert_eq!((region.times, region.members, region.wall_ns), (1, 1, 902_000));
+        assert_eq!(region.waited_ns, 1_000);
     }
 
     #[test]

@@ -150,7 +150,7 @@ fn teams(text: &mut String, analysis: &Analysis) {
     for region in regions.iter().take(ROWS) {
         let TeamRegion { name, times, members, wall_ns, waited_ns, busiest, .. } = region;
         let each = duration(wall_ns / times.max(&1));
-        let waited = percent(*waited_ns, wall_ns * members);
+        let waited = percent(*waited_ns, wall_ns.saturating_mul(*members));
         let (ratio, (member, most)) = (region.ratio(), busiest);
         let _ = writeln!(
             text,

@@ -202,6 +202,8 @@ fn cut(name: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    let plain: String = text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    // The last two are no characters to XML.
+    let is_plain = |it: char| !it.is_control() && !matches!(it, '\u{fffe}' | '\u{ffff}');
+    let plain: String = text.chars().map(|it| if is_plain(it) { it } else { ' ' }).collect();
     plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

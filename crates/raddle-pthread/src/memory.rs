@@ -22,6 +22,9 @@ unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
+/// Of the first of the C library for this machine, which all functions have that it had then.
+const BASE_VERSION: &CStr = if cfg!(target_arch = "x86_64") { c"GLIBC_2.2.5" } else { c"GLIBC_2.17" };
+
 /// A function of the C library's, looked up once.
 struct OfC<F> {
     found: AtomicPtr<c_void>,
@@ -55,7 +58,7 @@ impl<F: Copy> OfC<F> {
         // The version is the C library's alone. `dlopen` for its handle would, before the initialisers have run, have
         // it take itself for a library that is loaded late.
         // SAFETY: two names.
-        let found = unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), c"GLIBC_2.2.5".as_ptr()) };
+        let found = unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), BASE_VERSION.as_ptr()) };
         if found.is_null() {
             // A panic would allocate.
             std::process::abort();

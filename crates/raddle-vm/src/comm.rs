@@ -73,7 +73,7 @@ impl Message {
 pub(crate) struct Met<'m, L> {
     /// Who was made ready last, and cannot run before the caller asks the scheduler for the next; 0 if nobody.
     pub(crate) kept: u32,
-    /// Whom the caller, who waits, goes on with, without asking.
+    /// Whom the caller, who waits, goes on with, without asking; in no queue.
     pub(crate) next: Option<&'m Process<L>>,
 }
 
@@ -364,23 +364,14 @@ impl<L: Default> Machine<L> {
         self.memory.store_w(FLOOR - 4, u32::from(key)).ok_or(Trap::Address)?;
         let message = Message { at: FLOOR - 4, length: 1 };
         let word = self.memory.word(channel).ok_or(Trap::Address)?;
+        let (mut others, end) = (Met::default(), (word, channel | OUTPUT));
         let met = if S::SHARED {
-            self.meet::<S, true>(
-                scheduler,
-                self.keyboard(),
-                (word, channel | OUTPUT),
-                message,
-                &mut Met::default(),
-            )
+            self.meet::<S, true>(scheduler, self.keyboard(), end, message, &mut others)
         } else {
-            self.meet::<S, false>(
-                scheduler,
-                self.keyboard(),
-                (word, channel | OUTPUT),
-                message,
-                &mut Met::default(),
-            )
+            self.meet::<S, false>(scheduler, self.keyboard(), end, message, &mut others)
         };
+        // Nobody runs here in whose place it could go on.
+        others.next.into_iter().for_each(|next| scheduler.ready(next));
         match met {
             Ok(step) => Ok(step),
             Err(Stop::Trap(trap)) => Err(trap),

@@ -4,10 +4,10 @@
 
 use super::{raddle, text};
 use std::fs::File;
-use std::io::{PipeReader, PipeWriter, Read as _, pipe};
+use std::io::{PipeReader, PipeWriter, Read as _, Write as _, pipe};
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 /// A program in a file of its own.
 fn program(name: &str, source: &str) -> PathBuf {
@@ -52,6 +52,37 @@ fn a_report_begins_a_line_of_its_own() {
         "where nothing is reported nothing is added"
     );
     std::fs::remove_file(quiet).expect("it is there");
+}
+
+/// Each key is written when the program has echoed the one before, and so waits for it.
+#[test]
+fn an_extended_input_waits_for_keys() {
+    let source = "PROC main (CHAN BYTE keyboard?, screen!)
+  BYTE ch:
+  INITIAL INT n IS 0:
+  SEQ i = 0 FOR 5
+    SEQ
+      keyboard ?? ch
+        n := n + 1
+      screen ! ch
+      screen ! 255(BYTE)
+:
+";
+    let path = program("keys", source);
+    for workers in ["1", "2"] {
+        let mut command = raddle();
+        command.args(["run", "--workers", workers]).arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        for key in b"abcde" {
+            keys.write_all(&[*key]).expect("it reads");
+            let mut echo = [0];
+            screen.read_exact(&mut echo).expect("it writes");
+            assert_eq!(echo[0], *key, "{workers} workers");
+        }
+        assert!(child.wait().expect("it ends").success());
+    }
+    std::fs::remove_file(path).expect("it is there");
 }
 
 #[test]

@@ -21,8 +21,8 @@ type WordsOf = unsafe extern "C" fn(begin: extern "C" fn()) -> isize;
 #[cfg_attr(target_arch = "aarch64", path = "carried/aarch64.rs")]
 mod machine;
 
-/// Who keeps words in a shared library; null if nobody does. It is looked up once: an OS thread that begins while another
-/// one holds the loader's lock, and waits for it, must not wait for that.
+/// Who keeps words in a shared library; null if nobody does. It is looked up once: an OS thread that begins while
+/// another one holds the loader's lock, and waits for it, must not wait for that.
 fn shared() -> *mut c_void {
     /// Null before it was looked up; itself if there is none.
     static SHARED: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
@@ -71,8 +71,8 @@ fn carry_if_begun() {
 pub(super) fn settle() {
     let (linked, shared) = (words_of(machine::linked().cast()), words_of(shared()));
     let (first, second) = if linked == 0 { (shared, 0) } else { (linked, shared) };
-    // The second one first: who sees the first one sees all. Both pair with the loads in `carry_if_begun`.
-    DISTANCES[1].store(second, Ordering::SeqCst);
+    // The second one first: who sees the first one sees all.
+    DISTANCES[1].store(second, Ordering::SeqCst); // pairs with the load in `carry_if_begun`
     DISTANCES[0].store(first, Ordering::SeqCst); // pairs with the load in `carry_if_begun`
     carry_if_begun();
 }

@@ -80,6 +80,9 @@ unsafe extern "C" {
 fn closed_code() -> AskedFiles {
     // SAFETY: a name, looked up among all that is loaded: whose allocator it is.
     let allocator = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr()) };
+    // An allocator that keeps its heap with the worker, under another name than `malloc`.
+    // SAFETY: as above.
+    let keeper = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"raddle_worker_words".as_ptr()) };
     // SAFETY: no preconditions.
     let clocks = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) };
     let addresses = vec![
@@ -88,6 +91,7 @@ fn closed_code() -> AskedFiles {
         __tls_get_addr as *const () as usize,
         _Unwind_GetCFA as *const () as usize,
         clocks as usize,
+        keeper.addr(),
         allocator.addr(),
     ];
     let mut asked = AskedFiles { addresses, code: Vec::new(), last_is_programs: false, files: 0 };

@@ -20,7 +20,7 @@ const PLACES: usize = 64;
 /// A place has the time, in microseconds, above so many bits; in them, calls until the next that is measured.
 const COUNT_BITS: u32 = 8;
 
-/// How long calls took. What is written by two at once is one of both.
+/// How long calls took, of one worker.
 pub(crate) struct LongCalls([AtomicU32; PLACES]);
 
 impl Default for LongCalls {

@@ -49,6 +49,8 @@ struct WorkerSlot {
     visits: Visits,
     /// Turns that went by in a row, since somebody of a higher priority can run.
     deferred: AtomicU32,
+    /// Each its own: a line that all write would cost more than most calls.
+    long_calls: LongCalls,
 }
 
 // SAFETY: the local is touched by the worker of that number only, and by the caller of `run` when all have ended.
@@ -70,7 +72,6 @@ struct MachineHost<'m> {
     is_watched: AtomicBool,
     /// Its functions are so long that a batch of slices, each from one end of a function to the other, takes long.
     has_long_slices: bool,
-    long_calls: LongCalls,
     failure: OnceLock<Failure>,
     alarms: Mutex<Alarms>,
     /// The names of processes in a trace, by their first instruction.
@@ -123,7 +124,6 @@ impl<'m> MachineHost<'m> {
             wants_key: AtomicBool::new(false),
             is_watched: AtomicBool::new(false),
             has_long_slices: machine.longest_function() > FUNCTION_MAX,
-            long_calls: LongCalls::default(),
             failure: OnceLock::new(),
             alarms: Mutex::default(),
             names: Mutex::default(),

@@ -167,7 +167,8 @@ impl Scheduler for OnWorker<'_, '_> {
         self.host.watch();
         let host = self.host;
         let call = || host.world.call(number, words);
-        let (results, took_long) = host.long_calls.call(number, || self.turn.lay_out(), call);
+        let long_calls = &host.slots[self.turn.index()].long_calls;
+        let (results, took_long) = long_calls.call(number, || self.turn.lay_out(), call);
         self.took_long.set(took_long);
         results
     }

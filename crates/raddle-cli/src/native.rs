@@ -30,8 +30,9 @@ pub(crate) fn with_compiler(options: raddle_host::RunOptions, native: bool) -> r
 const NAME: &str = "raddle-native";
 const BUILD: &str = "cargo install --path crates/raddle-jit/command";
 
-/// By this variable the other program is told who becomes it.
-const CALLER: &str = "RADDLE_NATIVE_CALLER";
+/// By this variable the other program is told who becomes it. Its name does not begin as those of settings do, of which
+/// an unknown one is an error.
+const CALLER: &str = "LIBRADDLE_NATIVE_CALLER";
 
 /// Which raddle this is: programs that differ in it are not each other's.
 fn version() -> String {

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, Stdio};
 
@@ -26,6 +27,25 @@ fn death_by_a_signal_is_the_programs_and_a_shell_shows_128_and_its_number() {
     let line = format!("'{}' run /bin/sh -- -c 'kill -TERM $$'; echo $?", env!("CARGO_BIN_EXE_raddle"));
     let output = Command::new("sh").args(["-c", &line]).output().expect("it starts");
     assert_eq!(text(&output.stdout), "143\n");
+}
+
+/// The compiler to machine code is another program, to which this one is told: not by a variable that is a setting's,
+/// since it knows its settings.
+#[test]
+fn the_native_compiler_gets_the_command_line_and_no_setting() {
+    let folder = std::env::temp_dir().join(format!("raddle-native-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is room");
+    let program = folder.join("raddle-native");
+    std::fs::write(&program, "#!/bin/sh\necho \"$@\"\nenv | grep '^RADDLE_'\nexit 7\n")
+        .expect("there is room");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("there is one"));
+    let mut command = raddle();
+    command.args(["run", "--native", "--workers", "2", "prog.occ"]).env("PATH", path);
+    let output = command.output().expect("it starts");
+    assert_eq!(text(&output.stdout), "run --native --workers 2 prog.occ\n");
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
+    std::fs::remove_dir_all(&folder).expect("it is there");
 }
 
 #[test]

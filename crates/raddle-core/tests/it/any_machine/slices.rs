@@ -218,11 +218,20 @@ fn a_cancellation_ends_a_wait_of_a_member() {
     runtime(2).run(|| {
         let token = Token::new();
         let cancels = token.clone();
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = begun.clone();
         let member = csp::spawn(move || {
             let mut outcome = None;
-            let _cancelled = token.run(|| outcome = Some(TeamWord::new().wait(0, Duration::from_micros(50))));
+            let _cancelled = token.run(|| {
+                begins.store(true, Ordering::Relaxed);
+                outcome = Some(TeamWord::new().wait(0, Duration::from_micros(50)));
+            });
             outcome
         });
+        // One that is cancelled before it has begun does not begin.
+        while !begun.load(Ordering::Relaxed) {
+            csp::sleep(Duration::from_millis(1));
+        }
         csp::sleep(Duration::from_millis(1));
         cancels.cancel();
         assert_eq!(member.join().unwrap(), Some(WaitOutcome::Cancelled));

@@ -50,6 +50,9 @@ fn next_slice(slice: Duration, tick: Duration, seen: SliceState) -> Duration {
     }
 }
 
+/// Who has used less of a processor than this since it was looked at first has not run: it has handled a tick.
+const RUNS: Duration = Duration::from_micros(200);
+
 /// What a worker was at when somebody waited for it.
 struct Busy {
     os_thread: i32,
@@ -110,8 +113,13 @@ impl Ticks {
         let same = self.seen.get(&key).filter(|seen| seen.progress == progress);
         let os_thread = same.map_or_else(|| os_thread_of(key), |seen| seen.os_thread);
         let processor = (os_thread != 0).then(|| raddle_syscall::processor_time(os_thread)).flatten();
-        let runs = same.is_some_and(|seen| processor.is_some() && processor > seen.processor);
-        self.seen.insert(key, Busy { os_thread, progress, processor });
+        let before = same.and_then(|seen| seen.processor);
+        // The handler of a tick takes some, too: who waits in the kernel would be sent another for that, for ever.
+        let least = before.map(|before| before + RUNS);
+        let runs = processor.is_some() && least.is_some_and(|least| processor >= Some(least));
+        // What was less counts with what comes.
+        let counted = if runs { processor } else { before.or(processor) };
+        self.seen.insert(key, Busy { os_thread, progress, processor: counted });
         if runs { SliceState::Over } else { SliceState::Wanted }
     }
 }

@@ -138,6 +138,20 @@ events! {
 }
 
 impl Event {
+    /// Those whose first word is the string of a name that the program or an adaptor gave; in memory, the place of it.
+    pub const NAMED: [Event; 10] = [
+        Event::RegionBegin,
+        Event::RegionEnd,
+        Event::BarrierBegin,
+        Event::BarrierEnd,
+        Event::TaskBegin,
+        Event::TaskEnd,
+        Event::SpanBegin,
+        Event::SpanEnd,
+        Event::Mark,
+        Event::Counter,
+    ];
+
     /// Whether it makes a waiting thread ready.
     pub fn wakes(self) -> bool {
         matches!(self, Event::Wake | Event::WakeOutside)

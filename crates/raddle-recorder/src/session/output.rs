@@ -189,19 +189,7 @@ impl<W: Write> Output<W> {
 
     /// Some records hold the place of a name: in a file, it is the number of a string.
     fn resolve(&mut self, session: &Session, record: &mut Record, new: &mut Vec<(u32, String)>) {
-        const OWN: [Event; 10] = [
-            Event::RegionBegin,
-            Event::RegionEnd,
-            Event::BarrierBegin,
-            Event::BarrierEnd,
-            Event::TaskBegin,
-            Event::TaskEnd,
-            Event::SpanBegin,
-            Event::SpanEnd,
-            Event::Mark,
-            Event::Counter,
-        ];
-        if OWN.iter().any(|event| *event as u8 == record.number()) {
+        if Event::NAMED.iter().any(|event| *event as u8 == record.number()) {
             // SAFETY: places of marks are all that this process's workers put into such records.
             let text = unsafe { mark_at(record.a) }.map_or_else(String::new, |mark| mark.text());
             record.a = self.string(text, new);

@@ -7,22 +7,6 @@ use crate::event::{Event, StopReason, unpack};
 use crate::log::{Log, OUTSIDE};
 use std::io::{self, Write};
 
-/// Events of which the first word is the string of a name.
-const NAMED: [Event; 12] = [
-    Event::Operation,
-    Event::Overtaken,
-    Event::RegionBegin,
-    Event::RegionEnd,
-    Event::BarrierBegin,
-    Event::BarrierEnd,
-    Event::TaskBegin,
-    Event::TaskEnd,
-    Event::SpanBegin,
-    Event::SpanEnd,
-    Event::Mark,
-    Event::Counter,
-];
-
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
@@ -40,7 +24,8 @@ pub(super) fn rows(log: &Log, options: ExportOptions, from_ns: u64, out: &mut dy
         let of_thread = matches!(at.event, Event::Switch | Event::Migrate) || at.event.makes_ready();
         let (thread, name) = if of_thread {
             (at.a.to_string(), quoted(&log.name(at.a)))
-        } else if NAMED.contains(&at.event) {
+        } else if Event::NAMED.contains(&at.event) || matches!(at.event, Event::Operation | Event::Overtaken)
+        {
             (String::new(), quoted(&log.string(at.a)))
         } else {
             (String::new(), String::new())

@@ -12,6 +12,7 @@ pub mod granularity;
 pub mod independent;
 pub mod latency;
 pub mod loops;
+pub mod sets;
 pub mod sockets;
 pub mod timers;
 pub mod transactions;

@@ -108,12 +108,15 @@ fn audit<T: Transactions>(bank: &T, is_over: &AtomicBool, thread: u64, audits: u
 /// As [`run`], on OS threads.
 pub fn run_on_os_threads<T: Transactions>(job: &Job) -> Result<Vec<Sample>, String> {
     crate::cores::use_first(job.workers)?;
-    run::<T>(job, |threads, f| {
-        let thread = |number| {
-            let f = f.clone();
-            std::thread::spawn(move || f(number))
-        };
-        let all: Vec<_> = (0..threads).map(thread).collect();
-        all.into_iter().map(|one| one.join().expect("it does not panic")).sum()
-    })
+    run::<T>(job, on_os_threads)
+}
+
+/// Runs `f` with the numbers below `threads`, each on an OS thread; the sum of what they return.
+pub(crate) fn on_os_threads(threads: u64, f: std::sync::Arc<dyn Fn(u64) -> u64 + Send + Sync>) -> u64 {
+    let thread = |number| {
+        let f = f.clone();
+        std::thread::spawn(move || f(number))
+    };
+    let all: Vec<_> = (0..threads).map(thread).collect();
+    all.into_iter().map(|one| one.join().expect("it does not panic")).sum()
 }

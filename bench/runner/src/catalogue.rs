@@ -696,6 +696,35 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "sets",
+        program: "sets",
+        what: "numbers in a sorted list of 256, a hash table and a red-black tree of 4096, of 100 operations so many \
+               change them; std has one mutex for all, and its own collections",
+        variants: &[
+            always("form=list,changes=0,threads=1,rounds=20000").workers(ONE),
+            always("form=list,changes=20,threads=1,rounds=20000").workers(ONE),
+            always("form=list,changes=100,threads=1,rounds=20000").workers(ONE),
+            always("form=table,changes=0,threads=1,rounds=100000").workers(ONE),
+            always("form=table,changes=20,threads=1,rounds=100000").workers(ONE),
+            always("form=table,changes=100,threads=1,rounds=100000").workers(ONE),
+            always("form=tree,changes=0,threads=1,rounds=100000").workers(ONE),
+            always("form=tree,changes=20,threads=1,rounds=100000").workers(ONE),
+            always("form=tree,changes=100,threads=1,rounds=100000").workers(ONE),
+            always("form=list,changes=0,threads=2,rounds=20000").workers(TWO),
+            always("form=list,changes=20,threads=2,rounds=20000").workers(TWO),
+            always("form=list,changes=100,threads=2,rounds=20000").workers(TWO),
+            always("form=table,changes=0,threads=2,rounds=100000").workers(TWO),
+            always("form=table,changes=20,threads=2,rounds=100000").workers(TWO),
+            always("form=table,changes=100,threads=2,rounds=100000").workers(TWO),
+            always("form=tree,changes=0,threads=2,rounds=100000").workers(TWO),
+            always("form=tree,changes=20,threads=2,rounds=100000").workers(TWO),
+            always("form=tree,changes=100,threads=2,rounds=100000").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("std", BOTH)],
+        checksum: locked,
+        ..USUAL
+    },
+    Bench {
         name: "rendezvous",
         program: "channels",
         what: "there and back through channels of capacity 0 with cloneable ends; per round trip",

@@ -12,7 +12,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "Transactions: short, contended, by many threads, beside an audit",
     story: "A counter, a transfer, 16 reads, a bank of 1024 accounts: by Raddle's transactions, by a mutex for each \
             variable, by the crates stm and fast-stm, and as gcc compiles them, on libitm and on Raddle's library for \
-            it. McRT's transactional memory was measured on 16 processors, with a thread on each; libitm falls from 15 \
+            it. Sets of numbers: by transactions, and under one mutex. McRT's transactional memory was measured on 16 processors, with a thread on each; libitm falls from 15 \
             to 0.9 million transactions a second from 1 to 16 threads on two cores.",
     cells,
     claims,
@@ -33,6 +33,15 @@ const RUNTIMES: [(&str, &str); 7] = [
 
 /// What one thread does alone; its bound in nanoseconds.
 const SHORT: [(&str, f64); 3] = [("counter", 30.0), ("transfer", 50.0), ("reads", 70.0)];
+
+/// Sets of numbers, and how many operations of one sample.
+const SETS: [(&str, u64); 3] = [("list", 20_000), ("table", 100_000), ("tree", 100_000)];
+
+/// So many of a hundred operations change a set.
+const CHANGES: [u64; 3] = [0, 20, 100];
+
+/// Who has sets.
+const SET_RUNTIMES: [(&str, &str); 2] = [("raddle", "Raddle, processes"), ("std", "one mutex")];
 
 /// So many threads a core move money.
 const A_CORE: [u64; 4] = [1, 8, 32, 64];
@@ -67,6 +76,23 @@ fn cells(settings: &Settings) -> Vec<Spec> {
             }
             if workers == 2 {
                 add(2, params("audit", 3, 300), 300);
+            }
+        }
+    }
+    cells.extend(set_cells(settings));
+    cells
+}
+
+/// A thread a worker has the set in common with the others.
+fn set_cells(settings: &Settings) -> Vec<Spec> {
+    let mut cells = Vec::new();
+    for (runtime, _) in SET_RUNTIMES {
+        for &workers in &settings.workers {
+            for ((form, rounds), changes) in SETS.into_iter().flat_map(|set| CHANGES.map(|some| (set, some)))
+            {
+                let done = rounds / workers as u64 * workers as u64;
+                let params = format!("form={form},changes={changes},threads={workers},rounds={rounds}");
+                cells.push(Spec::new("sets", runtime, workers, params, done));
             }
         }
     }
@@ -141,6 +167,26 @@ fn figures(run: &Run) -> Vec<Figure> {
         let title = format!("Moves between 1024 accounts, {workers} workers");
         let (x, y) = (Axis::log2("threads a core"), Axis::log("time of a move (ns)"));
         figures.push(("bank", chart(&title, x, y, &lines)));
+        figures.push(("sets", sets(run, workers)));
     }
     figures
+}
+
+/// What an operation of a set takes, by how many change it.
+fn sets(run: &Run, workers: usize) -> String {
+    let kinds: Vec<_> = SETS.iter().flat_map(|(form, _)| CHANGES.map(|changes| (form, changes))).collect();
+    let height = |runtime: &str, form: &str, changes: u64| {
+        let cell = run.find("sets", runtime, workers, &format!("form={form},changes={changes},"));
+        cell.and_then(|cell| cell.median("")).unwrap_or(0.0)
+    };
+    let bar = |(colour, (runtime, title)): (usize, &(&str, &str))| Bar {
+        name: (*title).into(),
+        heights: kinds.iter().map(|(form, changes)| height(runtime, form, *changes)).collect(),
+        colour,
+    };
+    let all: Vec<Bar> = SET_RUNTIMES.iter().enumerate().map(bar).collect();
+    let names: Vec<String> = kinds.iter().map(|(form, changes)| format!("{form}, {changes} %")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let title = format!("Sets of numbers, so many in 100 change them, {workers} workers");
+    bars(&title, Axis::log("time of an operation (ns)"), &names, &all)
 }

@@ -141,8 +141,9 @@ events! {
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
     42 Mark User, "the string of its text", "a value", "The program reached this point.";
     43 Counter User, "the string of its name", "the value", "A value that the program counts.";
-    44 ProxyLook Sched, "tenths of a microsecond since it began", "what it found done, 128 more if by the proxy's own OS \
-        thread << 24 | its length", "The proxy looked after messages, once or again and again for nothing.";
+    44 ProxyLook Sched, "tenths of a microsecond since it began",
+        "what it found done, 128 more if by the proxy's own OS thread << 24 | its length",
+        "The proxy looked after messages, once or again and again for nothing.";
 }
 
 impl Event {

@@ -83,8 +83,19 @@ impl ValueEnum for ModelName {
     }
 }
 
+/// How cells are shared out among ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shares {
+    /// All have as many, but for one along an axis.
+    Even,
+    /// By the speed of each rank, which it measures before.
+    BySpeed,
+    /// By these speeds of all ranks.
+    Given(Vec<f64>),
+}
+
 /// What is to be computed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Setup {
     /// Cells along each axis.
     pub size: [usize; 3],
@@ -94,6 +105,8 @@ pub struct Setup {
     pub model: Model,
     /// Ranks along each axis; none has the smallest faces.
     pub ranks: Option<[usize; 3]>,
+    /// How cells are shared out among ranks.
+    pub shares: Shares,
     /// The processor of the dedicated proxy.
     pub core: Option<usize>,
     /// Whether planes are shared out among the workers.
@@ -124,6 +137,8 @@ pub struct Outcome {
     pub checksum: u64,
     /// Ranks along each axis.
     pub ranks: [usize; 3],
+    /// How many cells this rank has.
+    pub cells: usize,
     /// What it has taken.
     pub taken: Taken,
 }
@@ -187,6 +202,11 @@ pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
     let cart = setup.ranks.map_or_else(|| Cart::fitting(net, setup.size), |ranks| Cart::new(net, ranks))?;
     net.set_mode(setup.model.mode(setup.core))?;
     let source = Humps::new(setup.size);
+    let cart = match &setup.shares {
+        Shares::Even => cart,
+        Shares::BySpeed => cart.by_speeds(&net.speeds(speed(net, &cart, &source, setup)?)?)?,
+        Shares::Given(speeds) => cart.by_speeds(speeds)?,
+    };
     let mut u = DistArray::new("u", &cart, setup.size)?;
     let mut halo = net.plan_halo(&u)?;
     let mut times = Vec::with_capacity(setup.iterations);
@@ -202,7 +222,28 @@ pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
     let taken = Taken::new(net, times, halo.report(), halo.bytes());
     let u = halo.start(&mut u)?.wait()?;
     let (residual, checksum) = judge(net, u, &source)?;
-    Ok(Outcome { residual, checksum, ranks: cart.ranks(), taken })
+    let cells = u.own().iter().map(ExactSizeIterator::len).product();
+    Ok(Outcome { residual, checksum, ranks: cart.ranks(), cells, taken })
+}
+
+/// How many cells this rank changes in a second, while all others do the same: the median of a few sweeps of its even
+/// part, after one that brings it into the caches.
+fn speed(net: &Net, cart: &Cart, source: &Humps, setup: &Setup) -> Result<f64, NetError> {
+    const SWEEPS: usize = 5;
+    let mut u = DistArray::new("speed", cart, setup.size)?;
+    let cells = u.own().iter().map(ExactSizeIterator::len).product::<usize>() as f64 / 2.0;
+    net.barrier()?;
+    let mut times: Vec<Duration> = (0..=SWEEPS)
+        .map(|sweep_number| {
+            let began = Instant::now();
+            let colour = [Colour::Red, Colour::Black][sweep_number % 2];
+            sweep(net, source, u.all(colour), setup.by_workers);
+            began.elapsed()
+        })
+        .skip(1)
+        .collect();
+    times.sort_unstable();
+    Ok(cells / times[SWEEPS / 2].as_secs_f64().max(1e-9))
 }
 
 /// Half an iteration.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Parser;
 use raddle::Runtime;
 use raddle_mpi::{EmulatedLink, Net, NetConfig, NetError};
-use redblack3d::{Model, ModelName, Setup, run};
+use redblack3d::{Model, ModelName, Setup, Shares, run};
 
 /// Stacks of processes: MPI runs on them.
 const STACK_BYTES: usize = 256 << 10;
@@ -33,6 +33,12 @@ struct CommandLine {
     /// Ranks along each axis; by default those with the smallest faces
     #[arg(long, value_parser = three)]
     ranks: Option<[usize; 3]>,
+    /// Share cells out by the speed of each rank, which is measured first
+    #[arg(long, conflicts_with = "speeds")]
+    by_speed: bool,
+    /// Share cells out by these speeds of all ranks, as in 3,1
+    #[arg(long, value_delimiter = ',', value_name = "SPEED")]
+    speeds: Vec<f64>,
     /// The processor of the dedicated proxy
     #[arg(long)]
     core: Option<usize>,
@@ -57,7 +63,12 @@ impl CommandLine {
     fn setup(&self, by_workers: bool) -> Setup {
         let model = self.model.0;
         let (size, iterations, ranks, core) = (self.size, self.iterations, self.ranks, self.core);
-        Setup { size, iterations, model, ranks, core, by_workers }
+        let shares = match (&*self.speeds, self.by_speed) {
+            ([], false) => Shares::Even,
+            ([], true) => Shares::BySpeed,
+            (speeds, _) => Shares::Given(speeds.to_vec()),
+        };
+        Setup { size, iterations, model, ranks, shares, core, by_workers }
     }
 }
 
@@ -80,6 +91,10 @@ fn solve(line: &CommandLine, workers: usize) -> Result<(), NetError> {
         );
         if let Some(rate) = line.emulate {
             println!("EMULATED: messages take the time that a link of {rate} Mbit/s would");
+        }
+        if setup.shares != Shares::Even {
+            let all = setup.size.iter().product::<usize>() as f64;
+            println!("rank 0 has {} cells, {:.3} of all", outcome.cells, outcome.cells as f64 / all);
         }
         print!("{outcome}");
         if matches!(setup.model, Model::Sync | Model::Async) {

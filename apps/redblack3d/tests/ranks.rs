@@ -65,11 +65,23 @@ fn results_are_equal_over_models_ranks_and_workers() {
             (2, 2, &["--model", "auto", "--emulate", "100"]),
             (2, 1, &["--model", "shared", "--ranks", "1x1x2"]),
             (4, 1, &["--model", "shared", "--ranks", "2x2x1"]),
+            (3, 1, &["--model", "shared", "--ranks", "1x1x3", "--speeds", "4,1,2"]),
+            (4, 1, &["--model", "async", "--ranks", "2x1x2", "--by-speed"]),
         ] {
             let ended = job(mpi, ranks, workers, arguments);
             ended.expect_well();
             ended.expect(&told);
         }
+    });
+}
+
+#[test]
+fn a_rank_that_is_three_times_as_fast_gets_three_times_as_much() {
+    each_mpi(|mpi| {
+        let ended = job(mpi, 2, 1, &["--ranks", "1x1x2", "--speeds", "3,1"]);
+        ended.expect_well();
+        // Eight planes of eleven.
+        ended.expect("rank 0 has 1872 cells, 0.727 of all");
     });
 }
 

@@ -40,7 +40,13 @@ impl<T: Element> DistArray<T> {
             )));
         };
         let count = bytes / size_of::<T>();
-        Ok(DistArray { name: name.to_owned(), cart: *cart, size, own, cells: vec![T::default(); count] })
+        Ok(DistArray {
+            name: name.to_owned(),
+            cart: cart.clone(),
+            size,
+            own,
+            cells: vec![T::default(); count],
+        })
     }
 
     /// What plans call it.

@@ -232,14 +232,16 @@ impl Net {
             Transfer::over(direction, self.of_plan(peer, number), buffer, label.clone())
         };
         if self.rank() != root {
-            let (own, got) = (Transfer::memory(bytes)?, Buffer::new(0));
+            let (own, got) = (Transfer::memory(bytes)?, Transfer::memory(0)?);
             let posts = vec![Post::new(what, vec![message(Direction::Out, root, own.clone())], true)];
             return Ok((Parts { posts, own, got, gives: None }, vec![note(root)]));
         }
         let can_come = c_int::try_from(bytes).is_ok();
         let all = bytes.checked_mul(self.size()).filter(|all| can_come && isize::try_from(*all).is_ok());
         let all = all.ok_or_else(|| NetError::Misuse(format!("{label}: {count} numbers are too many")))?;
-        let got = Buffer::new(all);
+        let got = Buffer::new(all).ok_or_else(|| {
+            NetError::Misuse(format!("{label}: {count} numbers of all have no room in memory"))
+        })?;
         let others = || (0..self.size()).filter(|rank| *rank != root);
         let transfers = others()
             .map(|rank| message(Direction::In, rank, got.part(rank * bytes..(rank + 1) * bytes)))

@@ -18,22 +18,25 @@ use std::time::{Duration, Instant};
 pub struct Request {
     peer: usize,
     tag: u16,
-    direction: Direction,
-    bytes: Vec<u8>,
+    /// What is to be sent, or how much room there is for what comes.
+    what: Content,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    Bytes(Vec<u8>),
+    Room(usize),
 }
 
 impl Request {
     /// These bytes to that rank.
     pub fn send(peer: usize, tag: u16, bytes: impl Into<Vec<u8>>) -> Request {
-        Request { peer, tag, direction: Direction::Out, bytes: bytes.into() }
+        Request { peer, tag, what: Content::Bytes(bytes.into()) }
     }
 
     /// A message of that rank, of at most so many bytes.
-    ///
-    /// # Panics
-    /// If there is no memory for so many.
     pub fn receive(peer: usize, tag: u16, room: usize) -> Request {
-        Request { peer, tag, direction: Direction::In, bytes: vec![0; room] }
+        Request { peer, tag, what: Content::Room(room) }
     }
 }
 
@@ -64,13 +67,14 @@ impl Net {
     /// Begins to send or receive a message; what has not come within the net's deadline, counted from now, is late.
     ///
     /// # Errors
-    /// [`NetError::Misuse`] for a peer or tag that there is not; [`NetError::Over`].
+    /// [`NetError::Misuse`] for a peer or tag that there is not, and for more bytes than there is memory for;
+    /// [`NetError::Over`].
     pub fn call(&self, request: Request) -> Result<NetCall, NetError> {
-        let Request { peer, tag, direction, bytes } = request;
+        let Request { peer, tag, what } = request;
         let address = self.address(peer, tag)?;
-        let (what, transfer) = match direction {
-            Direction::Out => (format!("a send to rank {peer}"), Transfer::out(address, &bytes)?),
-            Direction::In => (format!("a receive from rank {peer}"), Transfer::into(address, bytes.len())?),
+        let (what, transfer) = match what {
+            Content::Bytes(bytes) => (format!("a send to rank {peer}"), Transfer::out(address, &bytes)?),
+            Content::Room(room) => (format!("a receive from rank {peer}"), Transfer::into(address, room)?),
         };
         let post = Arc::new(Post::new(what, vec![transfer], false));
         self.engine.start(&post)?;
@@ -91,10 +95,10 @@ impl NetCall {
 
     fn came(&self) -> Result<Vec<u8>, NetError> {
         let transfer = &self.post.transfers[0];
-        let room = if transfer.direction == Direction::In { transfer.buffer.len() } else { 0 };
-        let mut bytes = vec![0; room];
-        let size = fill(&self.post, 0, &mut bytes)?;
-        bytes.truncate(size);
+        // A send has sizes, too.
+        let size = self.post.sizes()?[0];
+        let mut bytes = vec![0; if transfer.direction == Direction::In { size } else { 0 }];
+        fill(&self.post, 0, &mut bytes)?;
         Ok(bytes)
     }
 }
@@ -109,11 +113,22 @@ impl Future for NetCall {
         }
         // Asked after the waker is there: who ends it in between sees the one, or is seen by the other.
         if call.post.is_done() {
+            call.engine.traced.told(&call.post, Duration::ZERO, call.engine.now());
             return Poll::Ready(call.came());
+        }
+        if let Some(error) = call.engine.given_up() {
+            return Poll::Ready(Err(error));
         }
         let waited = call.began.elapsed();
         if waited >= call.deadline {
-            return Poll::Ready(Err(call.engine.late(&call.post, waited)));
+            call.engine.traced.told(&call.post, waited, call.engine.now());
+            let late = call.engine.late(&call.post, waited);
+            let Some(more) = call.engine.give_up(&late) else {
+                return Poll::Ready(Err(NetError::Late(late)));
+            };
+            call.deadline = waited.saturating_add(more);
+            // The engine has taken it off its list.
+            call.engine.list(&call.post, more);
         }
         if !std::mem::replace(&mut call.is_awaited, true) {
             call.engine.await_with(&call.post, call.deadline - waited);

@@ -5,13 +5,19 @@
 use crate::error::NetError;
 use crate::net::Net;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The ranks as a grid of three axes, without wrapping round; the first axis varies fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cart {
     ranks: [usize; 3],
     at: [usize; 3],
+    /// How much each place along each axis gets, of the largest number for the fastest; none if all get as much.
+    shares: Option<Arc<[Vec<u64>; 3]>>,
 }
+
+/// The share of the fastest.
+const WHOLE: f64 = (1_u64 << 20) as f64;
 
 impl Cart {
     /// A grid of so many ranks along each axis, all of the net's.
@@ -37,8 +43,48 @@ impl Cart {
         if ranks.iter().product::<usize>() != size {
             return Err(NetError::Misuse(format!("a grid of {ranks:?} ranks, and there are {size}")));
         }
-        let at = [rank % ranks[0], rank / ranks[0] % ranks[1], rank / (ranks[0] * ranks[1])];
-        Ok(Cart { ranks, at })
+        let at = Cart::place(rank, ranks);
+        Ok(Cart { ranks, at, shares: None })
+    }
+
+    /// The same grid, whose ranks get as much of an axis as they are fast: `speeds` has the speed of each rank, in any
+    /// unit, the same on all of them ([`Net::speeds`] collects what each has measured). Parts stay boxes: so places
+    /// along an axis whose ranks differ get as much as the slowest of them can take.
+    ///
+    /// ```no_run
+    /// # use raddle_mpi::{Cart, DistArray, Net, NetConfig, NetError};
+    /// # fn cells_a_second() -> f64 { 1.0 }
+    /// # fn main() -> Result<(), NetError> {
+    /// let net = Net::start(NetConfig::default())?;
+    /// let cart = Cart::new(&net, [1, 1, net.size()])?.by_speeds(&net.speeds(cells_a_second())?)?;
+    /// let u = DistArray::<f64>::new("u", &cart, [512, 512, 128])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NetError::Misuse`] if those are not as many as there are ranks, or one is no number above zero.
+    pub fn by_speeds(&self, speeds: &[f64]) -> Result<Cart, NetError> {
+        let count = self.ranks.iter().product::<usize>();
+        if speeds.len() != count || !speeds.iter().all(|speed| speed.is_finite() && *speed > 0.0) {
+            let text = format!("speeds {speeds:?} of {count} ranks: a number above zero for each is needed");
+            return Err(NetError::Misuse(text));
+        }
+        let shares = [0, 1, 2].map(|axis| {
+            let slowest = |place: usize| {
+                let there = (0..count).filter(|rank| Cart::place(*rank, self.ranks)[axis] == place);
+                there.map(|rank| speeds[rank]).fold(f64::INFINITY, f64::min)
+            };
+            let slowest: Vec<f64> = (0..self.ranks[axis]).map(slowest).collect();
+            let fastest = slowest.iter().copied().fold(0.0, f64::max);
+            // Whole numbers: so all ranks cut at the same cells, and nobody gets nothing.
+            slowest.into_iter().map(|speed| ((speed / fastest * WHOLE) as u64).max(1)).collect()
+        });
+        Ok(Cart { shares: Some(Arc::new(shares)), ..self.clone() })
+    }
+
+    fn place(rank: usize, ranks: [usize; 3]) -> [usize; 3] {
+        [rank % ranks[0], rank / ranks[0] % ranks[1], rank / (ranks[0] * ranks[1])]
     }
 
     /// How many ranks there are along each axis.
@@ -86,12 +132,32 @@ impl Cart {
             .collect()
     }
 
-    /// The caller's part of `size` cells along an axis; parts differ by at most one cell.
+    /// The caller's part of `size` cells along an axis; parts differ by at most one cell, unless they go by speeds.
     pub fn part(&self, axis: usize, size: usize) -> Range<usize> {
+        if let Some(shares) = &self.shares
+            && size >= self.ranks[axis]
+        {
+            let cuts = cuts(&shares[axis], size);
+            return cuts[self.at[axis]]..cuts[self.at[axis] + 1];
+        }
         let (at, ranks) = (self.at[axis], self.ranks[axis]);
         let start = |at: usize| at * (size / ranks) + at.min(size % ranks);
         start(at)..start(at + 1)
     }
+}
+
+/// Where parts of that many cells begin, and where the last one ends; each has a cell at least.
+fn cuts(shares: &[u64], size: usize) -> Vec<usize> {
+    let (count, total) = (shares.len(), shares.iter().map(|share| u128::from(*share)).sum::<u128>());
+    let (mut cuts, mut sum) = (vec![0], 0_u128);
+    for (place, share) in shares.iter().enumerate() {
+        sum += u128::from(*share);
+        // Rounded; the product is below 2^128, since no axis has 2^64 ranks of 2^20.
+        let cut = usize::try_from((size as u128 * sum + total / 2) / total).unwrap_or(size);
+        let rest = count - 1 - place;
+        cuts.push(cut.max(cuts[place] + 1).min(size - rest));
+    }
+    cuts
 }
 
 fn fitting(count: usize, size: [usize; 3]) -> Option<[usize; 3]> {
@@ -134,6 +200,35 @@ mod tests {
             assert_eq!(covered, 17 * 12 / ranks[axis]);
         }
         assert!(matches!(Cart::of(0, 11, ranks), Err(NetError::Misuse(_))));
+    }
+
+    #[test]
+    fn parts_go_by_speeds_cover_and_are_never_empty() {
+        let of = |rank| Cart::of(rank, 4, [1, 1, 4]).expect("a grid");
+        let lengths = |speeds: &[f64], size: usize| -> Vec<usize> {
+            let part = |rank| of(rank).by_speeds(speeds).expect("speeds").part(2, size);
+            (0..4).fold(0, |end, rank| {
+                assert_eq!(part(rank).start, end);
+                part(rank).end
+            });
+            assert_eq!(part(3).end, size);
+            (0..4).map(|rank| part(rank).len()).collect()
+        };
+        assert_eq!(lengths(&[1.0, 1.0, 1.0, 1.0], 40), [10, 10, 10, 10]);
+        assert_eq!(lengths(&[3.0, 1.0, 2.0, 2.0], 40), [15, 5, 10, 10]);
+        assert_eq!(lengths(&[1e9, 1e-9, 1e-9, 1e9], 4), [1, 1, 1, 1]);
+        assert_eq!(lengths(&[1e-9, 1e-9, 1e-9, 1.0], 100), [1, 1, 1, 97]);
+        assert_eq!(lengths(&[1.0, 1e-9, 1e-9, 1e-9], 100), [97, 1, 1, 1]);
+        for bad in [&[1.0; 3][..], &[0.0; 4], &[f64::NAN; 4], &[-1.0; 4], &[f64::INFINITY; 4]] {
+            assert!(matches!(of(0).by_speeds(bad), Err(NetError::Misuse(_))), "{bad:?}");
+        }
+        // Of a plane of ranks the slowest counts.
+        let cart =
+            Cart::of(3, 4, [2, 2, 1]).expect("a grid").by_speeds(&[4.0, 2.0, 2.0, 4.0]).expect("speeds");
+        assert_eq!((cart.part(0, 8), cart.part(1, 8)), (4..8, 4..8));
+        let cart =
+            Cart::of(3, 4, [2, 2, 1]).expect("a grid").by_speeds(&[3.0, 1.0, 3.0, 1.0]).expect("speeds");
+        assert_eq!((cart.part(0, 8), cart.part(1, 8)), (6..8, 4..8));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Owns: the proxy: what is under way, the lock under which MPI is called, and who looks after it.
-//! May use: `auto`, `error`, `gate`, `link`, `mode`, `post`, `shim`, `libc`, `raddle-core`, `raddle-syscall`.
+//! May use: `auto`, `error`, `gate`, `late`, `link`, `mode`, `post`, `shim`, `traced`, `libc`, `raddle-core`,
+//! `raddle-syscall`.
 //! Never: a switch of stacks, or a wait, while the lock is held.
 //!
 //! Any OS thread may poll, one at a time (`MPI_THREAD_SERIALIZED`). Who does depends on the [`Mode`]. Polls that come
@@ -9,14 +10,18 @@
 use crate::auto::{Auto, AutoReport};
 use crate::error::{Late, NetError};
 use crate::gate::lock;
+use crate::late::{LateAnswer, OnLate};
 use crate::link::{EmulatedLink, Pipes};
 use crate::mode::{Counters, Mode};
-use crate::post::Post;
-use crate::shim::{Direction, MpiRefusal, Shim};
+use crate::post::{Post, Transfer};
+use crate::shim::{Address, Direction, MpiRefusal, Shim};
+use crate::traced::Traced;
 use raddle_core::door::futex::{self, WaitOptions};
 use raddle_core::door::poller::Poller;
+use std::ffi::c_int;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 const GAP_MIN_NS: u64 = 200_000;
@@ -25,6 +30,12 @@ pub(crate) const GAP_MAX_NS: u64 = 2_000_000;
 const IDLE: Duration = Duration::from_micros(20);
 /// A wait looks itself after so long, whoever else is to look.
 const DISTRUST: Duration = Duration::from_millis(100);
+/// So often it is asked whether another rank has given up, while something is under way.
+const HEARS_NS: u64 = 100_000_000;
+/// The tag by which a rank says that it has; the largest that every MPI has.
+const GIVEN_UP_TAG: c_int = 32_767;
+/// The code by which a job ends in which something came too late; `sysexits.h` calls it an internal error.
+pub(crate) const LATE_CODE: i32 = 70;
 /// In mode `Inline`: so many looks without a pause, and then how long to pause, up to the tenth of a millisecond.
 const LOOKS: u32 = 20;
 
@@ -64,6 +75,10 @@ struct Underway {
     pipes: Option<Pipes>,
     /// What tasks await, and when that is late.
     awaited: Vec<(u64, Weak<Post>)>,
+    /// Posts of plans that went while they were under way: their requests are still to be freed.
+    orphans: Vec<Arc<Post>>,
+    /// When it was last asked whether another rank has given up.
+    heard_ns: u64,
     is_over: bool,
 }
 
@@ -83,10 +98,20 @@ pub(crate) struct Engine {
     /// Whether `auto` is there.
     is_auto: AtomicBool,
     auto: Mutex<Option<Auto>>,
+    /// How often a mode was asked for: what `auto` has decided before the last time is void.
+    choices: AtomicU32,
+    on_late: OnLate,
+    /// The rank, and how many there are.
+    place: OnceLock<(usize, usize)>,
+    /// Which rank has given up, and why, if this or another one has told all.
+    given_up: OnceLock<(usize, String)>,
+    /// How many persistent requests there are.
+    pub(crate) requests: AtomicUsize,
     gap_ns: AtomicU64,
     next_ns: AtomicU64,
     last_ns: AtomicU64,
     tally: Tally,
+    pub(crate) traced: Traced,
     epoch: Instant,
     /// Changed whenever the keeper has something to look at; its lowest bit says that it is to end.
     pub(crate) doorbell: AtomicU32,
@@ -121,7 +146,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Engine {
-    pub(crate) fn new(shim: Shim, link: Option<EmulatedLink>) -> Engine {
+    pub(crate) fn new(shim: Shim, link: Option<EmulatedLink>, on_late: OnLate) -> Engine {
         Engine {
             shim,
             state: Mutex::new(Underway { pipes: link.map(Pipes::new), ..Underway::default() }),
@@ -132,10 +157,16 @@ impl Engine {
             core: AtomicI32::new(-1),
             is_auto: AtomicBool::new(false),
             auto: Mutex::default(),
+            choices: AtomicU32::new(0),
+            on_late,
+            place: OnceLock::new(),
+            given_up: OnceLock::new(),
+            requests: AtomicUsize::new(0),
             gap_ns: AtomicU64::new(GAP_MIN_NS),
             next_ns: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
             tally: Tally::default(),
+            traced: Traced::default(),
             epoch: Instant::now(),
             doorbell: AtomicU32::new(0),
             is_broken: AtomicBool::new(false),
@@ -180,21 +211,28 @@ impl Engine {
             }
             mode => (mode, None),
         };
-        // It is said before the change who may make the next one.
+        let mut known = lock(&self.auto);
+        // Under the lock: what `auto` has decided before this is told by its number to be void.
+        let choice = self.choices.fetch_add(1, Ordering::Relaxed) + 1;
         self.is_auto.store(auto.is_some(), Ordering::Relaxed);
-        *lock(&self.auto) = auto;
-        self.act(acting)
+        *known = auto;
+        drop(known);
+        self.act(acting, choice)
     }
 
-    fn act(self: &Arc<Engine>, mode: Mode) -> Result<(), NetError> {
+    /// Has that mode act, unless another one was asked for since.
+    fn act(self: &Arc<Engine>, mode: Mode, choice: u32) -> Result<(), NetError> {
         let poller = match mode {
             Mode::Shared | Mode::Watched => Some(Arc::new(self.poller()?)),
             _ => None,
         };
-        if let Mode::Dedicated { core } = mode {
-            self.core.store(processor(core)?, Ordering::Relaxed);
-        }
+        let core = if let Mode::Dedicated { core } = mode { Some(processor(core)?) } else { None };
         let mut state = lock(&self.state);
+        // Relaxed will do: who asked later comes to this lock later, or has changed the number before this one came.
+        if self.choices.load(Ordering::Relaxed) != choice {
+            return Ok(());
+        }
+        core.into_iter().for_each(|core| self.core.store(core, Ordering::Relaxed));
         if let Some(poller) = &poller {
             poller.begin(state.pending);
         }
@@ -214,15 +252,17 @@ impl Engine {
     }
 
     /// A plan is about to be started: in mode `Auto` that ends an iteration, and may change who looks.
-    pub(crate) fn pace(self: &Arc<Engine>, post: &Arc<Post>) -> Result<(), NetError> {
+    pub(crate) fn pace(self: &Arc<Engine>, post: &Post) -> Result<(), NetError> {
         if !self.is_auto.load(Ordering::Relaxed) {
             return Ok(());
         }
         let gap = || self.tally.gap_of_late_ns.swap(0, Ordering::Relaxed);
-        let plan = Arc::as_ptr(post).addr();
-        let next = lock(&self.auto).as_mut().and_then(|auto| auto.begins(plan, self.now(), gap));
-        // The lock is free again: a change may wait.
-        next.map_or(Ok(()), |mode| self.act(mode))
+        let mut auto = lock(&self.auto);
+        let choice = self.choices.load(Ordering::Relaxed);
+        let next = auto.as_mut().and_then(|auto| auto.begins(post.number, self.now(), gap));
+        // A change may wait.
+        drop(auto);
+        next.map_or(Ok(()), |mode| self.act(mode, choice))
     }
 
     /// Somebody has waited for a plan.
@@ -284,6 +324,7 @@ impl Engine {
     /// Posts all of it.
     pub(crate) fn start(&self, post: &Arc<Post>) -> Result<(), NetError> {
         let mut refused = Vec::new();
+        self.traced.begin();
         let mut state = lock(&self.state);
         if state.is_over {
             return Err(NetError::Over);
@@ -359,6 +400,7 @@ impl Engine {
     /// Under the lock: has MPI begin one message.
     fn launch(&self, post: &Arc<Post>, index: usize) -> Result<u64, MpiRefusal> {
         let transfer = &post.transfers[index];
+        transfer.posted_ns.store(self.now(), Ordering::Relaxed);
         if post.is_persistent {
             let mut word = transfer.request.load(Ordering::Relaxed);
             self.shim.start(&mut word)?;
@@ -373,10 +415,11 @@ impl Engine {
 
     /// Makes the persistent requests of a post.
     pub(crate) fn prepare(&self, post: &Arc<Post>) -> Result<(), NetError> {
-        let state = lock(&self.state);
+        let mut state = lock(&self.state);
         if state.is_over {
             return Err(NetError::Over);
         }
+        self.bury(&mut state);
         for transfer in &post.transfers {
             let buffer = transfer.buffer.room();
             // SAFETY: the post has the buffer; whoever starts it keeps it, and lets nobody access it meanwhile.
@@ -387,19 +430,32 @@ impl Engine {
                 text,
             })?;
             transfer.request.store(word, Ordering::Relaxed);
+            self.requests.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// Frees the persistent requests of a post that is not under way.
-    pub(crate) fn forget(&self, post: &Post) {
-        let state = lock(&self.state);
-        if state.is_over || !post.is_done() {
-            return;
+    /// Frees the persistent requests of a post: now, or if it is under way, when the next plan is made or goes after
+    /// it has come to its end.
+    pub(crate) fn forget(&self, post: &Arc<Post>) {
+        let mut state = lock(&self.state);
+        state.orphans.push(post.clone());
+        self.bury(&mut state);
+    }
+
+    /// Under the lock.
+    fn bury(&self, state: &mut Underway) {
+        if !state.is_over {
+            state.orphans.extract_if(.., |post| post.is_done()).for_each(|post| self.free(&post));
         }
+    }
+
+    /// Under the lock: nothing of it is under way.
+    fn free(&self, post: &Post) {
         for transfer in &post.transfers {
             let mut word = transfer.request.swap(0, Ordering::Relaxed);
             if word != 0 {
+                self.requests.fetch_sub(1, Ordering::Relaxed);
                 // A request that MPI does not want to free stays until the end.
                 let _refused = self.shim.free(&mut word);
             }
@@ -450,8 +506,10 @@ impl Engine {
         state.pending -= finished.len();
         self.outstanding.store(state.pending, Ordering::Relaxed);
         let poller = state.poller.clone();
-        let overdue = if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began) };
-        self.note_poll(began, !finished.is_empty(), is_keeper);
+        let hears = self.hear(&mut state, began);
+        let overdue =
+            if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began, hears) };
+        self.note_poll(began, finished.len(), is_keeper);
         drop(state);
         // They say themselves what is late.
         overdue.iter().for_each(|post| post.wake());
@@ -463,6 +521,70 @@ impl Engine {
             poller.end(count);
         }
         count != 0
+    }
+
+    /// Under the lock: asks, if it is time, whether another rank has given up; whether it was heard now.
+    fn hear(&self, state: &mut Underway, now: u64) -> bool {
+        let may_be_told = matches!(self.on_late, OnLate::ErrorOnAll | OnLate::Ask(_));
+        if !may_be_told || self.given_up.get().is_some() || now.saturating_sub(state.heard_ns) < HEARS_NS {
+            return false;
+        }
+        state.heard_ns = now;
+        let Some((rank, text)) = self.shim.told(GIVEN_UP_TAG, 1) else { return false };
+        self.is_broken.store(true, Ordering::Relaxed);
+        self.given_up.set((usize::try_from(rank).unwrap_or(0), text)).is_ok()
+    }
+
+    /// That another rank has given up, if it has.
+    pub(crate) fn given_up(&self) -> Option<NetError> {
+        let (rank, text) = self.given_up.get()?;
+        let is_another = self.place.get().is_some_and(|(own, _)| own != rank);
+        is_another.then(|| NetError::GivenUp { rank: *rank, text: text.clone() })
+    }
+
+    /// Whether this rank or another one has told all that it has given up.
+    pub(crate) fn all_know(&self) -> bool {
+        self.given_up.get().is_some()
+    }
+
+    /// Which rank of how many this is.
+    pub(crate) fn set_place(&self, rank: usize, size: usize) {
+        let _once = self.place.set((rank, size));
+    }
+
+    /// Tells all other ranks that this one has given up. Nobody waits for that: the messages are short.
+    fn tell_all(&self, text: &str) {
+        let (rank, size) = self.place.get().copied().unwrap_or((0, 1));
+        if self.given_up.set((rank, text.to_owned())).is_err() {
+            return;
+        }
+        let bytes = &text.as_bytes()[..text.len().min(500)];
+        let to = |peer| Address { peer: c_int::try_from(peer).unwrap_or(0), tag: GIVEN_UP_TAG, space: 1 };
+        let others = (0..size).filter(|peer| *peer != rank);
+        let Ok(transfers) = others.map(|peer| Transfer::out(to(peer), bytes)).collect() else { return };
+        // What MPI refuses now is not worth saying: the others have deadlines of their own.
+        let _refused = self.start(&Arc::new(Post::new("a rank gives up".to_owned(), transfers, false)));
+    }
+
+    /// Something is late: does what is to be done then. For how long to wait again; none if it is an error.
+    pub(crate) fn give_up(&self, late: &Late) -> Option<Duration> {
+        let answer = self.on_late.answer(late);
+        if let LateAnswer::Wait(more) = answer {
+            return Some(more);
+        }
+        self.is_broken.store(true, Ordering::Relaxed);
+        match answer {
+            LateAnswer::ErrorOnAll => self.tell_all(&late.to_string()),
+            LateAnswer::Abort => {
+                let rank = self.place.get().map_or(0, |(rank, _)| *rank);
+                let _unwritable =
+                    writeln!(std::io::stderr(), "raddle-mpi: rank {rank}: {late}; the job ends");
+                let _state = lock(&self.state);
+                self.shim.abort(LATE_CODE);
+            }
+            LateAnswer::Wait(_) | LateAnswer::Error => (),
+        }
+        None
     }
 
     /// Under the lock: what came of a message, if it is done.
@@ -498,8 +620,10 @@ impl Engine {
     }
 
     /// Under the lock.
-    fn note_poll(&self, began: u64, progress: bool, is_keeper: bool) {
+    fn note_poll(&self, began: u64, found: usize, is_keeper: bool) {
         let (relaxed, now) = (Ordering::Relaxed, self.now());
+        let progress = found != 0;
+        self.traced.look(began, now, found, is_keeper);
         self.tally.polls.fetch_add(1, relaxed);
         self.tally.empty.fetch_add(u64::from(!progress), relaxed);
         let since = began.saturating_sub(self.last_ns.swap(now, relaxed));
@@ -528,6 +652,18 @@ impl Engine {
 
     /// Waits for all of a post that was started; parks the caller.
     pub(crate) fn wait(&self, post: &Post, deadline: Duration) -> Result<(), NetError> {
+        let began = Instant::now();
+        let ended = self.wait_untold(post, deadline, true);
+        self.traced.told(post, began.elapsed(), self.now());
+        ended
+    }
+
+    /// The same, whoever has given up, and without a decision if it is late: for the end of a net that is broken.
+    pub(crate) fn wait_all_the_same(&self, post: &Post, deadline: Duration) {
+        let _late = self.wait_untold(post, deadline, false);
+    }
+
+    fn wait_untold(&self, post: &Post, mut deadline: Duration, heeds: bool) -> Result<(), NetError> {
         let (began, mut looks) = (Instant::now(), 0);
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(self);
@@ -541,9 +677,16 @@ impl Engine {
             if left == 0 {
                 return post.sizes().map(drop);
             }
+            if heeds && let Some(error) = self.given_up() {
+                return Err(error);
+            }
             let waited = began.elapsed();
             if waited >= deadline {
-                return Err(self.late(post, waited));
+                let late = self.late(post, waited);
+                match if heeds { self.give_up(&late) } else { None } {
+                    Some(more) => deadline = waited.saturating_add(more),
+                    None => return Err(NetError::Late(late)),
+                }
             }
             looks += 1;
             if is_inline && looks <= LOOKS {
@@ -564,6 +707,11 @@ impl Engine {
     /// A task awaits a post: it is woken when that is done, or late.
     pub(crate) fn await_with(&self, post: &Arc<Post>, rest: Duration) {
         self.awaited.fetch_add(1, Ordering::Relaxed);
+        self.list(post, rest);
+    }
+
+    /// The task that awaits a post is to be woken after that, too.
+    pub(crate) fn list(&self, post: &Arc<Post>, rest: Duration) {
         let rest = u64::try_from(rest.as_nanos()).unwrap_or(u64::MAX);
         let until = self.now().saturating_add(rest);
         let mut state = lock(&self.state);
@@ -574,11 +722,11 @@ impl Engine {
     }
 
     /// Under the lock: those that are late now.
-    fn overdue(&self, state: &mut Underway, now: u64) -> Vec<Arc<Post>> {
+    fn overdue(&self, state: &mut Underway, now: u64, all: bool) -> Vec<Arc<Post>> {
         let mut overdue = Vec::new();
         state.awaited.retain(|(until, post)| {
             let Some(post) = post.upgrade().filter(|post| !post.is_done()) else { return false };
-            if *until <= now {
+            if *until <= now || all {
                 overdue.push(post);
                 return false;
             }
@@ -588,8 +736,7 @@ impl Engine {
     }
 
     /// What has not come, and what has come instead.
-    pub(crate) fn late(&self, post: &Post, waited: Duration) -> NetError {
-        self.is_broken.store(true, Ordering::Relaxed);
+    pub(crate) fn late(&self, post: &Post, waited: Duration) -> Late {
         let pending = post.pending();
         let mut strays = Vec::new();
         let state = lock(&self.state);
@@ -605,7 +752,10 @@ impl Engine {
             }
         }
         let pending = pending.into_iter().map(|transfer| transfer.describe()).collect();
-        NetError::Late(Late { what: post.what.clone(), waited, pending, strays })
+        let times = post.times.load(Ordering::Relaxed);
+        let what =
+            if post.is_persistent { format!("{}, the {times}. time,", post.what) } else { post.what.clone() };
+        Late { what, waited, pending, strays }
     }
 
     /// Waits for what nobody waits for: MPI cannot end while it moves messages.

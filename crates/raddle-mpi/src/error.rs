@@ -26,6 +26,15 @@ pub enum NetError {
     },
     /// Something did not come in time. The net ends the whole job when it is dropped.
     Late(Late),
+    /// Something did not come in time on another rank, which has told all: see [`OnLate::ErrorOnAll`].
+    ///
+    /// [`OnLate::ErrorOnAll`]: crate::OnLate::ErrorOnAll
+    GivenUp {
+        /// That rank.
+        rank: usize,
+        /// What it says.
+        text: String,
+    },
     /// Two ranks do not expect the same.
     Disagree(String),
     /// The call makes no sense.
@@ -57,6 +66,7 @@ impl fmt::Display for NetError {
             | NetError::ThreadLevel(text) => f.write_str(text),
             NetError::Mpi { what, class, text } => write!(f, "{what}: {class} ({text})"),
             NetError::Late(late) => late.fmt(f),
+            NetError::GivenUp { rank, text } => write!(f, "rank {rank} has given up: {text}"),
             NetError::Over => f.write_str("the net is over"),
         }
     }

@@ -1,12 +1,14 @@
 //! Owns: `Net`: the ranks, plain messages between them, and the OS thread that begins and ends MPI.
-//! May use: `auto`, `engine`, `error`, `gate`, `install`, `link`, `mode`, `post`, `shim`, `libc`, `raddle-syscall`.
+//! May use: `auto`, `engine`, `error`, `gate`, `install`, `late`, `link`, `mode`, `post`, `shim`, `libc`,
+//! `raddle-syscall`.
 //! Never: a wait without a deadline.
 
 use crate::auto::AutoReport;
-use crate::engine::{Engine, GAP_MAX_NS};
+use crate::engine::{Engine, GAP_MAX_NS, LATE_CODE};
 use crate::error::{Late, NetError};
 use crate::gate::{Arrival, after};
 use crate::install;
+use crate::late::OnLate;
 use crate::link::EmulatedLink;
 use crate::mode::{Counters, Mode};
 use crate::post::{Post, Transfer};
@@ -14,13 +16,10 @@ use crate::shim::{Address, MpiRefusal, Shim};
 use std::env;
 use std::ffi::{c_int, c_void};
 use std::io::Write as _;
-use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-/// The code by which a job ends in which something came too late; `sysexits.h` calls it an internal error.
-const LATE_CODE: i32 = 70;
 /// How long a dedicated proxy looks without a pause, and how long it pauses then.
 const SPIN: Duration = Duration::from_micros(20);
 const NAP: Duration = Duration::from_micros(50);
@@ -31,6 +30,8 @@ const WATCH: Duration = Duration::from_nanos(GAP_MAX_NS);
 /// Tags of what ranks tell each other.
 const COLLECTIVE_TAGS: u32 = 8000;
 pub(crate) const PLAN_TAGS: c_int = 16_000;
+/// By which ranks say that they are at their end, after one has given up.
+const END_TAG: c_int = 32_766;
 const REFUSAL_BYTES: usize = 1024;
 /// Once a net has begun.
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
@@ -45,12 +46,14 @@ pub struct NetConfig {
     pub deadline: Duration,
     /// A link that is emulated; none by default.
     pub link: Option<EmulatedLink>,
+    /// What is done when something is late.
+    pub on_late: OnLate,
 }
 
 impl Default for NetConfig {
     /// 30 seconds, and MPI's own way of moving messages.
     fn default() -> Self {
-        NetConfig { deadline: Duration::from_secs(30), link: None }
+        NetConfig { deadline: Duration::from_secs(30), link: None, on_late: OnLate::Error }
     }
 }
 
@@ -58,6 +61,11 @@ impl NetConfig {
     /// With another deadline.
     pub fn deadline(self, deadline: Duration) -> NetConfig {
         NetConfig { deadline, ..self }
+    }
+
+    /// With that done when something is late.
+    pub fn on_late(self, on_late: OnLate) -> NetConfig {
+        NetConfig { on_late, ..self }
     }
 
     /// With messages held back as that link would.
@@ -102,7 +110,7 @@ impl Net {
             let text = "MPI is already in use in this program, or at its end: there is one net in a program";
             return Err(NetError::Misuse(text.to_owned()));
         }
-        let engine = Arc::new(Engine::new(shim, config.link));
+        let engine = Arc::new(Engine::new(shim, config.link, config.on_late));
         let (opened, ended) = (Arc::new(Arrival::new()), Arc::new(Arrival::new()));
         let keeper = (engine.clone(), opened.clone(), ended.clone());
         let thread = std::thread::Builder::new().name("raddle-mpi".to_owned());
@@ -117,6 +125,7 @@ impl Net {
                 strays: Vec::new(),
             }))
         })?;
+        engine.set_place(facts.rank, facts.size);
         watch_exit();
         IS_OPEN.store(true, Ordering::Relaxed);
         let (collectives, plans) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -225,6 +234,16 @@ impl Net {
         self.gather("a gather", bytes)
     }
 
+    /// What all ranks give as their speeds, in their order: for [`Cart::by_speeds`](crate::Cart::by_speeds). A
+    /// collective call.
+    ///
+    /// # Errors
+    /// As [`all_gather`](Self::all_gather).
+    pub fn speeds(&self, own: f64) -> Result<Vec<f64>, NetError> {
+        let all = self.gather("a gather of speeds", &own.to_le_bytes())?;
+        Ok(all.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
+    }
+
     pub(crate) fn address(&self, peer: usize, tag: u16) -> Result<Address, NetError> {
         if peer >= self.size() || peer == self.rank() {
             let text = format!("rank {} has no peer {peer} of {} ranks", self.rank(), self.size());
@@ -307,6 +326,35 @@ impl Net {
         }
     }
 
+    /// All ranks know that one has given up: rank 0, which ends the job, waits for the others to have put away what
+    /// they have; they wait for that.
+    fn meet_at_the_end(&self) {
+        let empty = |peer, tag: c_int, is_in: bool| {
+            let address = self.private(peer, tag, 1);
+            if is_in { Transfer::into(address, 0) } else { Transfer::out(address, &[]) }
+        };
+        let transfers: Result<Vec<_>, _> = if self.rank() == 0 {
+            (1..self.size()).map(|peer| empty(peer, END_TAG, true)).collect()
+        } else {
+            // Rank 0 never answers.
+            [(END_TAG, false), (END_TAG - 1, true)]
+                .map(|(tag, is_in)| empty(0, tag, is_in))
+                .into_iter()
+                .collect()
+        };
+        let Ok(transfers) = transfers else { return };
+        let post = Arc::new(Post::new("the end of the net".to_owned(), transfers, false));
+        if self.engine.start(&post).is_ok() {
+            self.engine.wait_all_the_same(&post, self.deadline);
+        }
+    }
+
+    /// How many persistent requests there are: what is left when all plans are gone was leaked.
+    #[doc(hidden)]
+    pub fn persistent_requests(&self) -> usize {
+        self.engine.requests.load(Ordering::Relaxed)
+    }
+
     /// Says on standard error why the job ends.
     fn say(&self, text: &str) {
         let _unwritable = writeln!(std::io::stderr(), "raddle-mpi: rank {}: {text}", self.rank());
@@ -323,18 +371,19 @@ pub(crate) fn fill(post: &Post, index: usize, room: &mut [u8]) -> Result<usize, 
 
 impl Drop for Net {
     fn drop(&mut self) {
-        if !self.engine.is_broken.load(Ordering::Relaxed) {
-            if std::thread::panicking() {
-                self.engine.is_broken.store(true, Ordering::Relaxed);
-                self.say("a panic ends the job");
-            } else if let Err(error) =
-                self.gather("the end of the net", &[]).and_then(|_| self.engine.drain(self.deadline))
-            {
-                self.engine.is_broken.store(true, Ordering::Relaxed);
-                self.say(&format!("{error}; the job ends"));
-            }
-        } else {
+        if self.engine.is_broken.load(Ordering::Relaxed) {
             self.say("something was late; the job ends");
+        } else if std::thread::panicking() {
+            self.engine.is_broken.store(true, Ordering::Relaxed);
+            self.say("a panic ends the job");
+        } else if let Err(error) =
+            self.gather("the end of the net", &[]).and_then(|_| self.engine.drain(self.deadline))
+        {
+            self.engine.is_broken.store(true, Ordering::Relaxed);
+            self.say(&format!("{error}; the job ends"));
+        }
+        if self.engine.all_know() && !std::thread::panicking() {
+            self.meet_at_the_end();
         }
         IS_OPEN.store(false, Ordering::Relaxed);
         self.engine.end();
@@ -376,36 +425,12 @@ fn keep(engine: &Engine, opened: &Arrival<Result<Facts, NetError>>, ended: &Arri
     opened.set(Ok(facts));
     look_after(engine);
     if engine.is_broken.load(Ordering::Relaxed) {
-        let_be_read();
         engine.shim.abort(LATE_CODE);
     } else {
         // What it refuses now nobody could mend.
         let _refused = engine.shim.finalize();
     }
     ended.set(());
-}
-
-/// Waits, a second at most, until what this rank has said was read from its pipes, and then for a moment in which
-/// `mpirun` can pass it on: MPICH's drops at an abort what it has not read, and with it why the job ends.
-fn let_be_read() {
-    let until = Instant::now() + Duration::from_secs(1);
-    while [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().any(has_unread) && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    std::thread::sleep(Duration::from_millis(50));
-}
-
-/// Whether it is a pipe with something in it.
-fn has_unread(descriptor: c_int) -> bool {
-    let (mut state, mut unread) = (MaybeUninit::<libc::stat>::uninit(), 0);
-    // SAFETY: it writes the state, or says that it has not.
-    if unsafe { libc::fstat(descriptor, state.as_mut_ptr()) } != 0 {
-        return false;
-    }
-    // SAFETY: it was written.
-    let is_pipe = unsafe { state.assume_init() }.st_mode & libc::S_IFMT == libc::S_IFIFO;
-    // SAFETY: of a pipe it writes a number.
-    is_pipe && unsafe { libc::ioctl(descriptor, libc::FIONREAD, &raw mut unread) } == 0 && unread > 0_i32
 }
 
 /// Begins MPI; if it is not as it must be, ends it again.

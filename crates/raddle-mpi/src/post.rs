@@ -10,10 +10,10 @@ use crate::gate::lock;
 use crate::shim::{Address, Direction, MpiRefusal};
 use crate::sweep::Element;
 use raddle_core::door::futex;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_int;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
@@ -53,15 +53,12 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Zeros.
-    pub(crate) fn new(bytes: usize) -> Buffer {
-        let layout = MessageMemory::layout(bytes);
+    /// Zeros; none if there is no memory for so many.
+    pub(crate) fn new(bytes: usize) -> Option<Buffer> {
         // SAFETY: the layout is not empty.
-        let base = unsafe { alloc_zeroed(layout) };
-        if base.is_null() {
-            handle_alloc_error(layout);
-        }
-        Buffer { memory: Arc::new(MessageMemory { base, bytes }), start: 0, bytes }
+        let base = unsafe { alloc_zeroed(MessageMemory::layout(bytes)) };
+        let memory = (!base.is_null()).then(|| Arc::new(MessageMemory { base, bytes }))?;
+        Some(Buffer { memory, start: 0, bytes })
     }
 
     /// A part of it.
@@ -147,6 +144,9 @@ pub(crate) struct Transfer {
     pub(crate) request: AtomicU64,
     /// It begins when that one of its post is done, which comes before it.
     pub(crate) after: Option<usize>,
+    /// When MPI was last told of it, and when it was found to be done; 0 before. For traces.
+    pub(crate) posted_ns: AtomicU64,
+    pub(crate) done_ns: AtomicU64,
 }
 
 impl Transfer {
@@ -164,12 +164,14 @@ impl Transfer {
         if c_int::try_from(bytes).is_err() {
             return Err(NetError::Misuse(format!("a message of {bytes} bytes: MPI takes less than 2^31")));
         }
-        Ok(Buffer::new(bytes))
+        Buffer::new(bytes)
+            .ok_or_else(|| NetError::Misuse(format!("a message of {bytes} bytes: there is no memory for it")))
     }
 
     /// A message of memory that others may carry, too.
     pub(crate) fn over(direction: Direction, address: Address, buffer: Buffer, label: String) -> Transfer {
-        Transfer { direction, address, buffer, label, request: AtomicU64::new(0), after: None }
+        let [request, posted_ns, done_ns] = [const { AtomicU64::new(0) }; 3];
+        Transfer { direction, address, buffer, label, request, after: None, posted_ns, done_ns }
     }
 
     /// A plain message out, with what it carries.
@@ -183,6 +185,17 @@ impl Transfer {
     /// A plain message in.
     pub(crate) fn into(address: Address, room: usize) -> Result<Transfer, NetError> {
         Transfer::new(Direction::In, address, room, String::new())
+    }
+
+    /// Whom it is of and what it carries, in words, for traces: who reads sees its begin.
+    pub(crate) fn kind(&self) -> String {
+        let Address { peer, tag, space } = self.address;
+        let way = if self.direction == Direction::Out { "to" } else { "from" };
+        match (self.label.is_empty(), space) {
+            (false, _) => format!("{way} {peer}: {}", self.label),
+            (true, 1) => format!("{way} {peer}: what ranks tell each other"),
+            (true, _) => format!("{way} {peer}: tag {tag}"),
+        }
     }
 
     /// In words, for errors.
@@ -199,6 +212,10 @@ impl Transfer {
 
 /// Messages that are posted, and waited for, together.
 pub(crate) struct Post {
+    /// No other post of the program has it.
+    pub(crate) number: usize,
+    /// How often it was begun.
+    pub(crate) times: AtomicU64,
     /// In words, for errors.
     pub(crate) what: String,
     pub(crate) transfers: Box<[Transfer]>,
@@ -218,7 +235,10 @@ pub(crate) struct Post {
 impl Post {
     pub(crate) fn new(what: String, transfers: Vec<Transfer>, is_persistent: bool) -> Post {
         let hands_on = transfers.iter().any(|transfer| transfer.after.is_some());
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
         Post {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            times: AtomicU64::new(0),
             what,
             hands_on,
             transfers: transfers.into(),
@@ -238,6 +258,7 @@ impl Post {
         if self.left.compare_exchange(0, count, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
+        self.times.fetch_add(1, Ordering::Relaxed);
         *lock(&self.results) = (0..count).map(|_| None).collect();
         self.posted_ns.store(now, Ordering::Relaxed);
         self.done_ns.store(now, Ordering::Relaxed);
@@ -253,6 +274,7 @@ impl Post {
         });
         lock(&self.results)[index] = Some(result);
         self.done_ns.fetch_max(now, Ordering::Relaxed);
+        self.transfers[index].done_ns.store(now, Ordering::Relaxed);
         // Release pairs with the acquire of who waits: it sees what the message has brought.
         if self.left.fetch_sub(1, Ordering::Release) == 1 {
             futex::wake(&raw const self.left, u32::MAX, futex::ANY);
@@ -283,6 +305,11 @@ impl Post {
     pub(crate) fn sizes(&self) -> Result<Vec<usize>, NetError> {
         let results = lock(&self.results);
         results.iter().map(|result| result.clone().unwrap_or(Err(NetError::Over))).collect()
+    }
+
+    /// Whether each message is still under way.
+    pub(crate) fn is_pending(&self) -> Vec<bool> {
+        lock(&self.results).iter().map(Option::is_none).collect()
     }
 
     /// What is still under way.

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RADDLE_SHIM_VERSION 1
+#define RADDLE_SHIM_VERSION 2
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "a request fits 64 bits");
 
@@ -137,6 +137,18 @@ int raddle_mpi_probe(int peer, int space, int *found, int *tag, int *bytes) {
     if (code != MPI_SUCCESS || !*found) return code;
     *tag = status.MPI_TAG;
     return MPI_Get_count(&status, MPI_BYTE, bytes);
+}
+
+/* A message of whomever with that tag, if one is here: its text, of at most `room` bytes, and whose it is. */
+int raddle_mpi_told(int tag, int space, char *text, int room, int *bytes, int *whose) {
+    MPI_Status status;
+    int found = 0;
+    *bytes = -1;
+    int code = MPI_Iprobe(MPI_ANY_SOURCE, tag, spaces[space], &found, &status);
+    if (code != MPI_SUCCESS || !found) return code;
+    *whose = status.MPI_SOURCE;
+    code = MPI_Recv(text, room, MPI_BYTE, *whose, tag, spaces[space], &status);
+    return code == MPI_SUCCESS ? MPI_Get_count(&status, MPI_BYTE, bytes) : code;
 }
 
 /* The class of a code by its name, since numbers differ, and what the library says of it. */

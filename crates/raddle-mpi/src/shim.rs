@@ -4,10 +4,12 @@
 
 use crate::error::NetError;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// What this crate was written for; `src/shim.c` has the same number.
-const VERSION: c_int = 1;
+const VERSION: c_int = 2;
 
 type Text = unsafe extern "C" fn(*mut c_char, c_int) -> c_int;
 type Plain = unsafe extern "C" fn() -> c_int;
@@ -49,6 +51,7 @@ functions! {
     free: unsafe extern "C" fn(*mut u64) -> c_int = c"raddle_mpi_free";
     test: unsafe extern "C" fn(*mut u64, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_test";
     probe: unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_probe";
+    told: unsafe extern "C" fn(c_int, c_int, *mut c_char, c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_told";
     error: unsafe extern "C" fn(c_int, *mut c_char, c_int, *mut c_char, c_int) = c"raddle_mpi_error";
 }
 
@@ -88,6 +91,29 @@ fn symbol(library: *mut c_void, name: &CStr) -> Result<*mut c_void, NetError> {
 fn text_of(buffer: &[u8]) -> String {
     let text = CStr::from_bytes_until_nul(buffer).unwrap_or_default();
     text.to_string_lossy().trim().to_owned()
+}
+
+/// Waits, a second at most, until what this rank has said was read from its pipes, and then for a moment in which
+/// `mpirun` can pass it on: MPICH's drops at an abort what it has not read, and with it why the job ends.
+fn let_be_read() {
+    let until = Instant::now() + Duration::from_secs(1);
+    while [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().any(has_unread) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+}
+
+/// Whether it is a pipe with something in it.
+fn has_unread(descriptor: c_int) -> bool {
+    let (mut state, mut unread) = (MaybeUninit::<libc::stat>::uninit(), 0);
+    // SAFETY: it writes the state, or says that it has not.
+    if unsafe { libc::fstat(descriptor, state.as_mut_ptr()) } != 0 {
+        return false;
+    }
+    // SAFETY: it was written.
+    let is_pipe = unsafe { state.assume_init() }.st_mode & libc::S_IFMT == libc::S_IFIFO;
+    // SAFETY: of a pipe it writes a number.
+    is_pipe && unsafe { libc::ioctl(descriptor, libc::FIONREAD, &raw mut unread) } == 0 && unread > 0_i32
 }
 
 impl Shim {
@@ -162,6 +188,7 @@ impl Shim {
 
     /// Ends all ranks; most often does not return.
     pub(crate) fn abort(&self, code: c_int) {
+        let_be_read();
         // SAFETY: MPI is initialised.
         unsafe { (self.abort)(code) };
     }
@@ -218,6 +245,19 @@ impl Shim {
         // SAFETY: the word is of `post` or `prepare`; two numbers are written.
         self.check(unsafe { (self.test)(word, &raw mut done, &raw mut bytes) })?;
         Ok((done != 0).then(|| usize::try_from(bytes).unwrap_or(0)))
+    }
+
+    /// A message of whomever with that tag, if one is here: whose it is, and its text.
+    pub(crate) fn told(&self, tag: c_int, space: c_int) -> Option<(c_int, String)> {
+        let (mut text, mut bytes, mut whose) = ([0_u8; 512], 0, 0);
+        let room = text.len() as c_int;
+        // SAFETY: the buffer is as large as said, and two numbers are written.
+        let code = unsafe {
+            (self.told)(tag, space, text.as_mut_ptr().cast(), room, &raw mut bytes, &raw mut whose)
+        };
+        // What MPI refuses here nobody has asked for.
+        let bytes = usize::try_from(bytes).ok().filter(|_| code == 0)?;
+        Some((whose, String::from_utf8_lossy(text.get(..bytes)?).into_owned()))
     }
 
     /// Tag and size of a message of `peer` that nobody has asked for.

@@ -6,9 +6,13 @@
 //! `TEST_MPI`, without which nothing is done: `mpirun` is not everywhere.
 #![allow(clippy::print_stdout, reason = "a rank talks to the test that has started it")]
 
+#[path = "cases/late.rs"]
+mod late;
 #[path = "cases/plans.rs"]
 mod plans;
 mod support;
+#[path = "cases/traced.rs"]
+mod traced;
 
 use raddle::Runtime;
 use raddle_mpi::{Cart, DistArray, Mode, Net, NetConfig, NetError};
@@ -28,7 +32,9 @@ fn start() -> Net {
 #[test]
 fn as_a_rank() {
     let Ok(case) = std::env::var("TEST_MPI_CASE") else { return };
-    let runtime = Runtime::builder().workers(1).stack_size(1 << 20).build().expect("a runtime");
+    let runtime = Runtime::builder().workers(1).stack_size(1 << 20);
+    let runtime = if case == "traced" { runtime.trace_level(raddle::trace::Level::Sched) } else { runtime };
+    let runtime = runtime.build().expect("a runtime");
     runtime.run(move || match case.as_str() {
         "messages" => messages(),
         "truncated" => truncated(),
@@ -48,6 +54,13 @@ fn as_a_rank() {
         "late root" => plans::late_root(),
         "auto" => plans::auto(),
         "calls" => plans::calls(),
+        "traced" => traced::exchanges(),
+        "slow link" => late::slow_link(),
+        "abort" => late::abort(),
+        "error on all" => late::error_on_all(),
+        "asked" => late::asked(),
+        "orphans" => late::orphans(),
+        "huge" => late::huge(),
         other => panic!("no case {other}"),
     });
 }
@@ -332,6 +345,64 @@ fn blocks_are_broadcast_shifted_and_gathered_in_every_mode() {
 }
 
 #[test]
+fn traces_show_each_message_who_looked_and_who_waited() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "traced").run();
+        // Something was late.
+        ended.expect_ill();
+        ended.expect("rank 0 is done");
+        ended.expect("rank 1 is done");
+    });
+}
+
+#[test]
+fn a_link_that_is_a_hundred_times_slower_is_late() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "slow link").run();
+        ended.expect_ill();
+        ended.expect("the exchange of `u`, the 2. time, is not done after");
+        ended.expect("outstanding: `u`, face z+: receive from rank 1, tag 0, 320000 bytes");
+    });
+}
+
+#[test]
+fn a_job_ends_at_once_if_that_is_asked_for() {
+    each_mpi(|mpi| {
+        let ended = Job::new(mpi, "abort").run();
+        ended.expect_ill();
+        ended.expect("rank 0: a receive from rank 1 is not done after");
+        ended.expect("; the job ends");
+        ended.expect_not("after the abort");
+    });
+}
+
+#[test]
+fn all_ranks_get_an_error_if_that_is_asked_for() {
+    each_mpi(|mpi| {
+        let ended = Job::ranks(mpi, 3, "error on all").run();
+        ended.expect_ill();
+        ended.expect("rank 0 puts away: a receive from rank 2 is not done after");
+        ended.expect("rank 1 puts away: rank 0 has given up: a receive from rank 2 is not done after");
+        ended.expect("rank 2 puts away: rank 0 has given up: a receive from rank 2 is not done after");
+    });
+}
+
+#[test]
+fn a_program_is_asked_and_may_wait_again() {
+    all_do(2, "asked", &["rank 0 was asked: a receive from rank 1 is not done after"]);
+}
+
+#[test]
+fn requests_of_a_plan_that_goes_under_way_are_freed() {
+    all_do(2, "orphans", &[]);
+}
+
+#[test]
+fn more_bytes_than_there_is_memory_for_are_refused() {
+    all_do(2, "huge", &[]);
+}
+
+#[test]
 fn a_chain_whose_middle_is_killed_ends_the_job() {
     each_mpi(|mpi| Job::ranks(mpi, 3, "broken chain").run().expect_ill());
 }
@@ -350,7 +421,7 @@ fn a_broadcast_that_does_not_begin_is_named() {
     each_mpi(|mpi| {
         let ended = Job::new(mpi, "late root").run();
         ended.expect_ill();
-        ended.expect("rank 1: the broadcast of `panel` from rank 0 is not done after");
+        ended.expect("rank 1: the broadcast of `panel` from rank 0, the 1. time, is not done after");
         ended.expect("outstanding: `panel`, from rank 0, part 0: receive from rank 0, tag 0, 8000 bytes");
     });
 }

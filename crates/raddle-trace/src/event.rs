@@ -131,10 +131,19 @@ events! {
     34 TaskBegin Sched, "the string of its name", "as for the region",
         "The running thread begins a task of its team, above what it is in.";
     35 TaskEnd Sched, "the string of its name", "as for the region", "The running thread has done the task.";
+    36 Exchanged Sched, "the string of its name", "how long somebody waited, in tenths of a microsecond",
+        "Messages between ranks were waited for until now; those and the proxy's looks follow at once.";
+    37 Message Sched, "the string of what it carries", "bytes", "One of these messages; two more records are of it.";
+    38 MessagePeer Sched, "the rank", "0 if it went there, 1 if it came from there", "The other end of that message.";
+    39 MessageTimes Sched, "tenths of a microsecond since it was posted", "since it was done, 2^32 - 1 if it is not",
+        "When that message was under way, counted back from this record.";
     40 SpanBegin User, "the string of its name", "0", "The program enters a span.";
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
     42 Mark User, "the string of its text", "a value", "The program reached this point.";
     43 Counter User, "the string of its name", "the value", "A value that the program counts.";
+    44 ProxyLook Sched, "tenths of a microsecond since it began",
+        "what it found done, 128 more if by the proxy's own OS thread << 24 | its length",
+        "The proxy looked after messages, once or again and again for nothing.";
 }
 
 impl Event {

@@ -5,6 +5,7 @@
 //! What workers record of themselves stands in `worker/trace.rs`. Programs know this as `raddle::trace`.
 
 mod job;
+mod message;
 mod team;
 mod transaction;
 mod user;
@@ -16,6 +17,8 @@ pub use crate::tracer::number_of_job;
 pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span as span};
 #[doc(hidden)]
 pub use job::{name_this_job, note_job};
+#[doc(hidden)]
+pub use message::{ExchangeNote, LookNote, MessageNote, note_exchange, number_of_name, who_records};
 pub use raddle_trace::Level;
 #[doc(hidden)]
 pub use team::{TeamStep, note_step};

@@ -167,6 +167,11 @@ impl Ended {
         assert!(!self.status.success(), "{}:\n{}", self.status, self.said);
     }
 
+    #[allow(dead_code, reason = "as above")]
+    pub(crate) fn expect_not(&self, text: &str) {
+        assert!(!self.said.contains(text), "`{text}` is in:\n{}", self.said);
+    }
+
     pub(crate) fn expect(&self, text: &str) {
         assert!(self.said.contains(text), "`{text}` is not in:\n{}", self.said);
     }

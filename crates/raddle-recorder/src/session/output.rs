@@ -202,6 +202,8 @@ impl<W: Write> Output<W> {
             let here = |place| unsafe { site_at(place) }.map_or_else(String::new, Location::to_string);
             let text = if record.b == PLACE_OF_SITE { here(record.a) } else { session.site(record.a) };
             (record.a, record.b) = (self.string(text, new), 0);
+        } else if [Event::Exchanged as u8, Event::Message as u8].contains(&record.number()) {
+            record.a = self.string(session.site(record.a), new);
         } else if record.number() == Event::Overtaken as u8 {
             // SAFETY: as above.
             let text = unsafe { site_at(record.a) }.map_or_else(String::new, Location::to_string);

@@ -6,8 +6,8 @@
 //! From that come the verdict (`verdict`), lock convoys and wake storms (`convoy`, `storm`), the wakes between workers
 //! and the wait objects (`edges`), the thread spread (`spread`), the comparison of two traces (`diff`), and the
 //! predicted effect of an advice (`predict`, by what-if simulation in `simulate`). For reading there are also the
-//! critical path (`path`), the program's own events (`user_events`), its teams (`teams`), and its transactions
-//! (`transactions`).
+//! critical path (`path`), the program's own events (`user_events`), its teams (`teams`), its messages between ranks
+//! (`messages`), and its transactions (`transactions`).
 
 mod blocked;
 mod convoy;
@@ -19,6 +19,7 @@ mod jobs;
 mod kernel;
 mod labels;
 mod language;
+mod messages;
 mod order;
 mod path;
 mod placement;
@@ -42,6 +43,7 @@ pub use hardware::{Hardware, SlowerBy};
 pub use idle::{Class, Decades};
 pub use jobs::Jobs;
 pub use language::{InLanguage, Language};
+pub use messages::{MessageBar, Messages, PeerWait, ProxyLook};
 pub use path::Path;
 pub use predict::{Forecast, Range};
 pub use readied::EndedBy;
@@ -94,6 +96,8 @@ pub struct Analysis {
     pub user: UserEvents,
     /// How teams share out their regions, and where their members wait.
     pub teams: Teams,
+    /// Messages between ranks, and who looked after them.
+    pub messages: Messages,
     /// What the processor counted, if it could be asked.
     pub hardware: Option<Hardware>,
     /// The finding and the advice.
@@ -138,6 +142,7 @@ impl Analysis {
             transactions: transactions::of(log, &by_time),
             user: user_events::of(&by_time),
             teams,
+            messages: messages::of(log, &by_time),
             hardware: Hardware::of(log),
             predicted: predicted.filter(|_| verdict.language.has_placement() || !verdict.advice.is_place()),
             verdict,

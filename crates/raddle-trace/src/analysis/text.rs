@@ -3,8 +3,8 @@
 //! Never: a figure that the analysis does not hold.
 
 use super::{
-    Analysis, Class, Convoy, Decades, Edge, Jobs, Range, Slice, Storm, TeamRegion, Teams, Transactions,
-    WaitedFor, WorkerTime,
+    Analysis, Class, Convoy, Decades, Edge, Jobs, Messages, PeerWait, Range, Slice, Storm, TeamRegion, Teams,
+    Transactions, WaitedFor, WorkerTime,
 };
 use crate::log::Log;
 use serde_json::{Value, json};
@@ -58,6 +58,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
     jobs(&mut text, analysis);
     transactions(&mut text, analysis);
     teams(&mut text, analysis);
+    messages(&mut text, &analysis.messages);
     operations(&mut text, log, analysis);
     counter_table(&mut text, log);
     text
@@ -175,6 +176,42 @@ fn teams(text: &mut String, analysis: &Analysis) {
         let mean = duration(task.ran_ns / task.count.max(1));
         let _ = writeln!(text, "{:>9} x {mean:>9}  {}", task.count, task.name);
     }
+}
+
+/// Messages between ranks.
+fn messages(text: &mut String, messages: &Messages) {
+    let Some(advice) = &messages.advice else { return };
+    let (waited, gap) = (duration(messages.waited_ns), duration(messages.longest_gap_ns));
+    let _ = writeln!(text, "\nmessages between ranks: {advice}");
+    let _ = writeln!(
+        text,
+        "{} exchanges, waited for {waited}, {} % hidden; at most {gap} without a look",
+        messages.exchanges,
+        messages.hidden()
+    );
+    for wait in messages.waits.iter().take(ROWS) {
+        let PeerWait { exchange, peer, count, bytes, under_way_ns, waited_ns, last, late } = wait;
+        let each = |sum: &u64| sum / count.max(&1);
+        let under_way = duration(each(under_way_ns));
+        let late = if *late > 0 { format!(", {late} messages late") } else { String::new() };
+        let last = if *last > 0 { format!(", last {last} times") } else { String::new() };
+        let (waited, bytes) = (duration(each(waited_ns)), each(bytes));
+        let _ = writeln!(
+            text,
+            "{count:>9} x {under_way:>9}  {exchange} with rank {peer}: {waited} waited for, {bytes} bytes{last}{late}"
+        );
+    }
+}
+
+fn messages_json(messages: &Messages) -> Value {
+    json!({
+        "advice": messages.advice, "exchanges": messages.exchanges, "waited_ns": messages.waited_ns,
+        "under_way_ns": messages.under_way_ns, "longest_gap_ns": messages.longest_gap_ns,
+        "waits": messages.waits.iter().map(|wait| json!({
+            "exchange": wait.exchange, "peer": wait.peer, "count": wait.count, "bytes": wait.bytes,
+            "under_way_ns": wait.under_way_ns, "waited_ns": wait.waited_ns, "last": wait.last, "late": wait.late,
+        })).collect::<Vec<_>>(),
+    })
 }
 
 /// The same as JSON.
@@ -348,6 +385,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             })).collect::<Vec<_>>(),
         }),
         "teams": teams_json(&analysis.teams),
+        "messages": messages_json(&analysis.messages),
         "operations": analysis.user.operations.iter().map(|(name, count)| json!({
             "name": log.string(*name), "count": count,
         })).collect::<Vec<_>>(),

@@ -7,6 +7,9 @@ use crate::event::{Event, StopReason, unpack};
 use crate::log::{Log, OUTSIDE};
 use std::io::{self, Write};
 
+/// Those whose first word is a string, besides [`Event::NAMED`].
+const PLACED: [Event; 4] = [Event::Operation, Event::Overtaken, Event::Exchanged, Event::Message];
+
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
@@ -24,8 +27,7 @@ pub(super) fn rows(log: &Log, options: ExportOptions, from_ns: u64, out: &mut dy
         let of_thread = matches!(at.event, Event::Switch | Event::Migrate) || at.event.makes_ready();
         let (thread, name) = if of_thread {
             (at.a.to_string(), quoted(&log.name(at.a)))
-        } else if Event::NAMED.contains(&at.event) || matches!(at.event, Event::Operation | Event::Overtaken)
-        {
+        } else if Event::NAMED.contains(&at.event) || PLACED.contains(&at.event) {
             (String::new(), quoted(&log.string(at.a)))
         } else {
             (String::new(), String::new())

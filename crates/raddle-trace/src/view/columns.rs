@@ -17,6 +17,11 @@
 //! Then the program's own spans, marks and counters: time since the begin of the last, length or value, thread, name
 //! (its index in the list of strings).
 //!
+//! Then messages between ranks, by their posting: time since the last posting, how long before it their exchange began,
+//! how long until they were done, how long somebody waited for them, bytes, rank, what they carry, their exchange,
+//! whether they were done; and the looks of the proxy: time since the begin of the last, length, how much they found,
+//! whether the proxy's own OS thread looked.
+//!
 //! Each column is its count and then its numbers, seven bits per byte, the low ones first.
 
 use crate::analysis::{Analysis, Class, Point};
@@ -37,7 +42,8 @@ pub(super) fn strings(log: &Log, analysis: &Analysis) -> Vec<u32> {
     let slices = analysis.workers.iter().flat_map(|worker| &worker.slices);
     let sites = slices.map(|slice| slice.site).filter(|site| *site != 0);
     let outside = log.outside.events.iter().map(|at| unpack(at.b).1).filter(|who| *who != 0);
-    let all = user.spans.iter().map(|span| span.name).chain(points).chain(sites).chain(outside);
+    let bars = analysis.messages.bars.iter().flat_map(|bar| [bar.name, bar.exchange]);
+    let all = user.spans.iter().map(|span| span.name).chain(points).chain(sites).chain(outside).chain(bars);
     all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
@@ -77,7 +83,27 @@ impl Columns {
         }
         columns.outside(log, &places, &strings);
         columns.user(log, analysis, &places, &strings);
+        columns.messages(log, analysis, &strings);
         columns
+    }
+
+    fn messages(&mut self, log: &Log, analysis: &Analysis, strings: &HashMap<u32, u64>) {
+        let bars = || analysis.messages.bars.iter().filter(|bar| bar.posted_ns >= log.begin_ns);
+        let string = |name: &u32| strings.get(name).copied().unwrap_or(0);
+        self.since(bars().map(|bar| (bar.posted_ns, bar.posted_ns)), log.begin_ns);
+        self.column(bars().map(|bar| bar.posted_ns.saturating_sub(bar.started_ns)));
+        self.column(bars().map(|bar| bar.done_ns.saturating_sub(bar.posted_ns)));
+        self.column(bars().map(|bar| bar.waited_ns));
+        self.column(bars().map(|bar| bar.bytes.into()));
+        self.column(bars().map(|bar| bar.peer.into()));
+        self.column(bars().map(|bar| string(&bar.name)));
+        self.column(bars().map(|bar| string(&bar.exchange)));
+        self.column(bars().map(|bar| bar.is_done.into()));
+        let looks = || analysis.messages.looks.iter().filter(|look| look.begin_ns >= log.begin_ns);
+        self.since(looks().map(|look| (look.begin_ns, look.begin_ns)), log.begin_ns);
+        self.column(looks().map(|look| look.end_ns.saturating_sub(look.begin_ns)));
+        self.column(looks().map(|look| look.found.into()));
+        self.column(looks().map(|look| look.by_keeper.into()));
     }
 
     fn outside(&mut self, log: &Log, places: &HashMap<u32, u64>, strings: &HashMap<u32, u64>) {

@@ -48,7 +48,10 @@ async function unpack() {
   const ordered = () => { const a = column(); let last = F.begin; for (let i = 0; i < a.length; i++) { last += a[i]; a[i] = last; } return a; };
   const user = {};
   for (const kind of ['span', 'mark', 'counter']) user[kind] = { at: ordered(), value: column(), thread: column(), name: column() };
-  return [workers, outside, user];
+  // Messages between ranks, and the looks of the proxy.
+  const message = { at: ordered(), before: column(), length: column(), waited: column(), bytes: column(), peer: column(), name: column(), exchange: column(), done: column() };
+  const look = { at: ordered(), length: column(), found: column(), keeper: column() };
+  return [workers, outside, user, message, look];
 }
 
 function sums(begin, end) {

@@ -13,7 +13,7 @@ let LEFT = 130, NAME = 0, TRACK = 44;
 const isNarrow = () => document.documentElement.clientWidth < 600;
 function fit() { [LEFT, NAME, TRACK] = isNarrow() ? [10, 16, 60] : [130, 0, 44]; }
 
-let W = [], OUT = null, USER = null, from = F.begin, to = F.end, picked = null, found = null, path = null, tracks = [], drawMs = 0;
+let W = [], OUT = null, USER = null, MESSAGES = null, LOOKS = null, from = F.begin, to = F.end, picked = null, found = null, path = null, tracks = [], drawMs = 0;
 const canvas = $('tracks'), g = canvas.getContext('2d');
 const right = () => canvas.clientWidth - RIGHT, span = () => to - from;
 const X = t => LEFT + (t - from) / (to - from) * (right() - LEFT);
@@ -35,7 +35,7 @@ function draw() {
   g.fillStyle = P.paper; g.fillRect(0, 0, width, height); g.font = '11px system-ui,sans-serif';
   axis(height); profile();
   W.forEach((w, r) => workerTrack(w, trackTop(r)));
-  tracks.forEach((track, r) => (track.counter ? counterTrack : track.outside ? outsideTrack : threadTrack)(track, trackTop(W.length + r)));
+  tracks.forEach((track, r) => (track.counter ? counterTrack : track.outside ? outsideTrack : track.proxy ? proxyTrack : track.message ? messageTrack : threadTrack)(track, trackTop(W.length + r)));
   drawPath(); arrows(); selection();
   $('range').textContent = `${moment(from - F.begin, span() / 100)} to ${moment(to - F.begin, span() / 100)} (${time(span())})`;
   ranInView();
@@ -150,7 +150,7 @@ function strip(y, height, fill) {
 // A colour as a pixel: red, green, blue, opaque.
 const pixel = colour => { const n = parseInt(colour.slice(1), 16); return (255 << 24 | (n & 255) << 16 | n & 0xff00 | n >> 16) >>> 0; };
 const RUN = '#2f7d55', TRACK_RUN = '#3b6ea5', SEARCHED = '#f2c94c', WAITED = '#e8b95c', SPAN = '#20456b', MARK = '#b0252f', ARROW = '#c9573f';
-const SPAWNED = '#2f7d55', WOKEN = '#7a4a9c';
+const SPAWNED = '#2f7d55', WOKEN = '#7a4a9c', HIDDEN = '#3b6ea5', EXPOSED = '#c9573f', FOUND_SOME = '#2f7d55', FOUND_NONE = '#9aa7b5';
 const CLASSES = F.classes.map(c => pixel(COLOURS[c.name])), RAN = pixel(RUN), TRACK_RAN = pixel(TRACK_RUN), FOUND = pixel(SEARCHED);
 const column = (pixels, width, p, top, end, colour) => { for (let row = Math.max(0, Math.round(top)); row < Math.round(end); row++) pixels[row * width + p] = colour; };
 
@@ -232,6 +232,36 @@ function outsideTrack(track, y) {
     label(osThread(OUT.who[i]).slice(10), x, next, y, P.soft);
   }
 }
+
+// The looks of the proxy: by a worker above, by its own OS thread below. Those that found something stand out.
+function proxyTrack(track, y) {
+  title(track.name, y);
+  g.fillStyle = P.panel; g.fillRect(LEFT, y, right() - LEFT, BAR);
+  for (const some of [0, 1])
+    for (let i = Math.max(0, indexFrom(LOOKS.at, from) - 1); i < LOOKS.at.length && LOOKS.at[i] < to; i++) {
+      if ((LOOKS.found[i] > 0) != some) continue;
+      g.fillStyle = some ? FOUND_SOME : FOUND_NONE;
+      bar(LOOKS.at[i], LOOKS.at[i] + LOOKS.length[i], y + (LOOKS.keeper[i] ? BAR / 2 : 0), BAR / 2 - 1, some ? 2 : 1);
+    }
+}
+
+// Messages of one kind: a line from the begin of their exchange, a bar from their posting until they were done, of
+// which the part is of another colour in which somebody waited.
+function messageTrack(track, y) {
+  title(track.name, y);
+  g.fillStyle = P.panel; g.fillRect(LEFT, y, right() - LEFT, BAR);
+  for (const i of track.message) {
+    const at = MESSAGES.at[i], end = at + MESSAGES.length[i];
+    if (at - MESSAGES.before[i] > to || end < from) continue;
+    g.fillStyle = HIDDEN; bar(at - MESSAGES.before[i], at, y + BAR / 2 - 1, 2, .5);
+    bar(at, end, y + 3, BAR - 6, 1);
+    g.fillStyle = MESSAGES.done[i] ? EXPOSED : MARK;
+    if (MESSAGES.waited[i] || !MESSAGES.done[i]) bar(end - MESSAGES.waited[i], end, y + 3, BAR - 6, .8);
+    label(size(MESSAGES.bytes[i]), Math.max(LEFT, X(at)), Math.min(right(), X(end)), y, '#fff');
+  }
+}
+
+const size = bytes => bytes < 1e3 ? bytes + ' B' : bytes < 1e6 ? (bytes / 1e3).toFixed(1) + ' KB' : (bytes / 1e6).toFixed(2) + ' MB';
 
 // Spans below a thread's slices, marks as vertical lines.
 function userEvents(track, y) {

@@ -1,5 +1,5 @@
 // The controls: moving, zooming, selecting, tracks, causes. The view is kept in the page's address.
-const OUTSIDE = 'OS threads';
+const OUTSIDE = 'OS threads', PROXY = 'the proxy looks';
 function show(a, b) {
   const least = 20, whole = F.end - F.begin;
   if (b - a < least) { const m = (a + b) / 2; a = m - least / 2; b = m + least / 2; }
@@ -21,8 +21,16 @@ function fromAddress() {
   tracks = [];
   // OS threads that only spawned the first threads do not need a track.
   if (!m && OUT.made.some(made => !made)) addTrack(OUTSIDE);
+  if (!m) { addTrack(PROXY); mostBytes().slice(0, 12).forEach(n => addTrack(F.strings[n])); }
   rest.filter(p => p.startsWith('track=')).forEach(p => addTrack(decodeURIComponent(p.slice('track='.length))));
   if (m && +m[2] > +m[1]) show(F.begin + +m[1], F.begin + +m[2]); else show(F.begin, F.end);
+}
+
+// What messages carry, by their names' strings: most bytes first.
+function mostBytes() {
+  const sums = new Map();
+  MESSAGES.name.forEach((n, i) => sums.set(n, (sums.get(n) || 0) + MESSAGES.bytes[i]));
+  return [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a));
 }
 
 // A description of a slice or a gap.
@@ -32,6 +40,13 @@ function words(r, i, gap) {
   const parts = F.classes.map((c, k) => [c, w.gap.parts[k][i]]).filter(p => p[1] > 0).map(p => `${time(p[1])} ${p[0].words}`);
   return `worker ${w.number} idle for ${time(w.gap.end[i] - w.gap.begin[i])}: ${parts.join(', ') || 'cause unknown'}`;
 }
+
+const messageWords = i => {
+  const M = MESSAGES, end = M.at[i] + M.length[i];
+  return `${F.strings[M.name[i]]}, of ${F.strings[M.exchange[i]]}: ${M.bytes[i].toLocaleString()} bytes, begun at ${time(M.at[i] - M.before[i] - F.begin)}, posted ${time(M.before[i])} later, ` +
+    (M.done[i] ? `done at ${time(end - F.begin)}, ${time(M.length[i])} after; ${time(M.waited[i])} of it somebody waited` : `not done ${time(M.length[i])} after`);
+};
+const lookWords = i => `${LOOKS.keeper[i] ? "the proxy's own OS thread" : 'a worker'} looked for ${time(LOOKS.length[i])}, and found ${LOOKS.found[i] || 'nothing'} done`;
 
 const outsideWords = i => `${osThread(OUT.who[i])} ${OUT.made[i] ? 'spawned' : 'woke'} ${N[OUT.thread[i]]}`;
 
@@ -104,6 +119,9 @@ function under(x, y, pixels = 2) {
     if (k >= 0 && t <= w.gap.end[k]) return { r: row, i: k, gap: true };
     return within(w, i) ? { r: row, i, gap: false } : within(w.gap, k) ? { r: row, i: k, gap: true } : null;
   }
+  const track = tracks[row - W.length];
+  if (track.proxy) { const i = indexFrom(LOOKS.at, t + slack) - 1; return i >= 0 && t <= LOOKS.at[i] + LOOKS.length[i] + slack ? { words: lookWords(i) } : null; }
+  if (track.message) { const i = track.message.findLast(i => MESSAGES.at[i] - slack <= t && t <= MESSAGES.at[i] + MESSAGES.length[i] + slack); return i === undefined ? null : { words: messageWords(i) }; }
   if (tracks[row - W.length].outside) { const i = indexFrom(OUT.at, t - slack); return i < OUT.at.length && OUT.at[i] <= t + slack ? { outside: true, i } : null; }
   for (const e of tracks[row - W.length].each || []) { const n = indexFrom(e.begin, t) - 1; if (within(e, n)) return { r: e.r, i: e.at[n], gap: false }; }
   return null;
@@ -113,7 +131,8 @@ function clicked(x, y, pixels) {
   const row = rowAt(y) - W.length, name = onName(x, y);
   if (name && row >= 0 && row < tracks.length) { tracks.splice(row, 1); address(); }
   const at = under(x, y, pixels);
-  if (at && at.outside) { picked = null; $('picked').textContent = outsideWords(at.i); }
+  if (at && at.words) { picked = null; $('picked').textContent = at.words; }
+  else if (at && at.outside) { picked = null; $('picked').textContent = outsideWords(at.i); }
   else if (at) pick(at.r, at.i, at.gap); else if (!name) { picked = null; $('picked').textContent = ''; }
   redraw();
 }
@@ -122,10 +141,13 @@ function clicked(x, y, pixels) {
 function addTrack(name) {
   if (tracks.length >= TRACKS_MAX || tracks.some(l => l.name === name)) return;
   if (name === OUTSIDE && OUT.at.length) { tracks.push({ name, outside: true }); redraw(); address(); return; }
+  if (name === PROXY && LOOKS.at.length) { tracks.push({ name, proxy: true }); redraw(); address(); return; }
   const counter = F.strings.indexOf(name);
   if (counter >= 0 && USER.counter.name.includes(counter)) {
     const indices = [...USER.counter.name.keys()].filter(i => USER.counter.name[i] === counter), value = indices.map(i => USER.counter.value[i]);
     tracks.push({ name, counter: true, at: indices.map(i => USER.counter.at[i]), value, most: value.reduce((a, b) => Math.max(a, b), 0) });
+  } else if (counter >= 0 && MESSAGES.name.includes(counter)) {
+    tracks.push({ name, message: [...MESSAGES.name.keys()].filter(i => MESSAGES.name[i] === counter) });
   } else {
     const label = F.labels.indexOf(name), threads = [];
     N.forEach((n, i) => { if (n === name || (label >= 0 && F.label_of[i] === label)) threads.push(i); });
@@ -142,7 +164,8 @@ function offers(word) {
   labels.sort((a, b) => b[1] - a[1]);
   const counters = [...new Set(USER.counter.name)].map(i => F.strings[i]).filter(holds);
   const outside = OUT.at.length && holds(OUTSIDE) ? [[OUTSIDE, OUTSIDE]] : [];
-  return [...outside, ...labels.map(p => [p[0], `${p[0]} (${p[1].toLocaleString()} threads)`]), ...counters.map(n => [n, n]), ...N.filter(holds).slice(0, 30).map(n => [n, n])];
+  const messages = [...(LOOKS.at.length && holds(PROXY) ? [PROXY] : []), ...mostBytes().map(i => F.strings[i]).filter(holds)];
+  return [...outside, ...messages.map(n => [n, n]), ...labels.map(p => [p[0], `${p[0]} (${p[1].toLocaleString()} threads)`]), ...counters.map(n => [n, n]), ...N.filter(holds).slice(0, 30).map(n => [n, n])];
 }
 
 function search() {
@@ -209,12 +232,14 @@ function tables() {
     if (edges.length) html += `<table><caption>${caption}</caption>` + edges.map(e => row(`${text(e.from)} → ${text(e.to)}`, e.count.toLocaleString() + ' ×', time(e.latency_ns / e.count))).join('') + '</table>';
   }
   if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(text(e.label) + ' ' + e.reason + (e.site ? ' at ' + text(e.site) : ''), e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
+  if (s.messages.advice) html += `<table><caption>messages between ranks: ${s.messages.exchanges.toLocaleString()} exchanges</caption>` + head(['exchanges', 'under way', 'waited for', 'bytes', 'last', 'late']) + s.messages.waits.slice(0, 12).map(e => row(`${text(e.exchange)}, rank ${e.peer}`, e.count.toLocaleString(), time(e.under_way_ns / e.count), time(e.waited_ns / e.count), Math.round(e.bytes / e.count).toLocaleString(), e.last, e.late)).join('') + '</table>';
   if (s.spreads.length) html += '<table><caption>thread spread</caption>' + s.spreads.slice(0, 8).map(e => row(text(e.label), e.members.toLocaleString() + ' threads', e.percent.toFixed(1) + ' %')).join('') + '</table>';
   $('tables').innerHTML = html;
   const signs = [[P.busy, 'share of the workers that run'], [RUN, 'runs, too many to be told apart'], ...F.classes.map(c => [COLOURS[c.name], c.words]),
     [P.mark, 'critical path'], [ARROW, 'a wake on another worker'], [SEARCHED, 'what is searched for'], [WAITED, 'on a track: ready, waiting for a worker'],
     [TRACK_RUN, 'on a track: runs, too many to be told apart'], ...(USER.span.at.length ? [[SPAN, 'a span of the program']] : []),
     ...(USER.mark.at.length ? [[MARK, 'a mark of the program']] : []), ...(OUT.at.length ? [[WOKEN, 'a wake by an OS thread'], [SPAWNED, 'a spawn by an OS thread']] : [])];
+  if (MESSAGES.at.length) signs.push([HIDDEN, 'a message under way'], [EXPOSED, 'the same, waited for'], [FOUND_SOME, 'a look that found something done'], [FOUND_NONE, 'a look for nothing']);
   $('legend').replaceChildren(...signs.map(([colour, words]) => legendEntry(colour, words)));
 }
 
@@ -241,7 +266,7 @@ function pointers() {
   canvas.addEventListener('pointermove', e => {
     const at = down.get(e.pointerId);
     zoom.at = e.pointerType === 'mouse' && e.offsetX >= LEFT ? T(e.offsetX) : undefined;
-    if (!at) { const over = under(e.offsetX, e.offsetY); canvas.title = !over ? '' : over.outside ? outsideWords(over.i) : words(over.r, over.i, over.gap); return; }
+    if (!at) { const over = under(e.offsetX, e.offsetY); canvas.title = !over ? '' : over.words ? over.words : over.outside ? outsideWords(over.i) : words(over.r, over.i, over.gap); return; }
     const by = e.offsetX - at.x;
     if (!moved && !grip && Math.abs(by) < (e.pointerType === 'touch' ? 8 : 4)) return;
     moved = true; at.x = e.offsetX;
@@ -286,10 +311,10 @@ function listen() {
   $('in').onclick = () => zoom(.6, (from + to) / 2); $('out').onclick = () => zoom(1.6, (from + to) / 2);
 }
 
-unpack().then(([workers, outside, user]) => {
-  W = workers; OUT = outside; USER = user;
+unpack().then(([workers, outside, user, messages, looks]) => {
+  W = workers; OUT = outside; USER = user; MESSAGES = messages; LOOKS = looks;
   $('verdict').textContent = F.stats.finding;
-  $('advice').textContent = F.stats.advice + (F.stats.predicted === null ? '' : `; predicted with that: ${F.stats.predicted}`);
+  $('advice').textContent = F.stats.advice + (F.stats.predicted === null ? '' : `; predicted with that: ${F.stats.predicted}`) + (F.stats.messages.advice ? `; messages between ranks: ${F.stats.messages.advice}` : '');
   const events = W.reduce((n, w) => n + w.begin.length + w.gap.begin.length + w.wake.at.length, OUT.at.length);
   $('facts').textContent = `${F.title} · wall ${time(F.stats.wall_ns)} · at least two workers at once ${time(F.stats.together_ns)} · ${N.length.toLocaleString()} threads · ${events.toLocaleString()} events drawn` + (F.stats.lost ? ` · ${F.stats.lost.toLocaleString()} older records were overwritten` : '') + (F.stats.ended ? '' : ' · the program did not end its trace');
   $('report').textContent = F.report;

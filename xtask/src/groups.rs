@@ -485,8 +485,13 @@ const GROUPS: &[Group] = &[
         needs: &[],
         // Most of it is to compile Cranelift, without optimisation and debug information: what is checked is what its
         // code does, and that is the same. `native-more` has the rest.
-        steps: &["CARGO_PROFILE_DEV_DEBUG=none \
-                  cargo test --manifest-path crates/raddle-jit/Cargo.toml --lib --test it -- machine_code pages"],
+        steps: &[
+            "CARGO_PROFILE_DEV_DEBUG=none \
+                  cargo test --manifest-path crates/raddle-jit/Cargo.toml --lib --test it -- machine_code pages",
+            "cargo build --workspace --bin raddle",
+            "CARGO_PROFILE_DEV_DEBUG=none \
+                  cargo test --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native",
+        ],
     },
     Group {
         name: "playground",
@@ -535,9 +540,7 @@ const LONG_GROUPS: &[Group] = &[
         steps: &[
             "cargo test --release --no-fail-fast --manifest-path crates/raddle-jit/Cargo.toml",
             "cargo build --release --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native",
-            "crates/raddle-jit/target/release/raddle-native run --native --workers 2 corpus/run/forks.occ \
-                  | cmp - corpus/run/forks.expected",
-            "boards/same.sh crates/raddle-jit/target/release/raddle-native --native --workers 2",
+            "boards/same.sh crates/raddle-jit/target/release/raddle-native --native=all --workers 2",
         ],
     },
     Group {

@@ -1,6 +1,7 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: `alloc`, `board`, `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`, `mpi`, `native`,
-//! `occam`, `out`, `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`, `raddle-bytecode`.
+//! May use: `alloc`, `board`, `bundle`, `check`, `dump`, `exec`, `explain`, `fmt`, `graph`, `lab`, `lsp`,
+//! `mpi`, `native`, `occam`, `out`, `program`, `refusal`, `settings`, `test`, `top`, `trace`, `clap`,
+//! `raddle-bytecode`.
 //! Never: performing the command.
 
 use std::ffi::OsString;
@@ -263,9 +264,17 @@ pub(crate) struct Build {
     #[command(flatten)]
     compile: Compile,
 
-    /// The bytecode file; by default next to the source
+    /// The bytecode file, or the executable; by default next to the source
     #[arg(short, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Make an executable, which is compiled to machine code while it runs, and needs no `raddle`
+    #[arg(long, conflicts_with = "ram")]
+    native: bool,
+
+    /// Write the machine code of this machine to the output, or what it is made of, to be read
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["ram", "native"])]
+    emit: Option<crate::native::Emit>,
 
     /// Say what takes how much memory on a board, and refuse the program if that is more than SIZE: 10K, 64K, 1M
     ///
@@ -280,8 +289,12 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    /// Writes the bytecode.
+    /// Writes the bytecode, the executable or the text.
     pub(crate) fn carry_out(self) -> Result<(), Refused> {
+        if self.native || self.emit.is_some() {
+            crate::native::become_compiler().map_err(Refused::Trouble)?;
+            return self.carry_out_here();
+        }
         if self.path.extension().is_some_and(|extension| extension == "rbc") {
             let text = format!("`{}` is already bytecode; `raddle run` runs it", self.path.display());
             return Err(Refused::Trouble(Error::CannotRun(text)));
@@ -291,14 +304,7 @@ impl Build {
             return Err(Refused::Trouble(Error::CannotRun(text.to_owned())));
         }
         let module = self.compile.module(self.path.as_os_str())?;
-        let output = self.output.unwrap_or_else(|| self.path.with_extension("rbc"));
-        let place = |path: &std::path::Path| path.canonicalize().ok();
-        if place(&output).is_some_and(|output| Some(output) == place(&self.path)) {
-            let shown = output.display();
-            let text =
-                format!("`{shown}` is the program itself, which would be lost; name another file with `-o`");
-            return Err(Refused::Trouble(Error::CannotRun(text)));
-        }
+        let output = self.place_of_output(self.path.with_extension("rbc"))?;
         let mut bytes = module.write();
         if let Some(ram) = self.ram {
             let name = self.path.display().to_string();
@@ -311,6 +317,49 @@ impl Build {
         crate::check::files::save(&output, &bytes).map_err(|error| {
             Refused::Trouble(Error::CannotRun(format!("could not write `{}`: {error}", output.display())))
         })
+    }
+}
+
+impl Build {
+    /// What is written, which is not the program itself.
+    fn place_of_output(&self, usual: PathBuf) -> Result<PathBuf, Refused> {
+        let output = self.output.clone().unwrap_or(usual);
+        let place = |path: &std::path::Path| path.canonicalize().ok();
+        if place(&output).is_some_and(|output| Some(output) == place(&self.path)) {
+            let shown = output.display();
+            let text =
+                format!("`{shown}` is the program itself, which would be lost; name another file with `-o`");
+            return Err(Refused::Trouble(Error::CannotRun(text)));
+        }
+        Ok(output)
+    }
+
+    /// In the program that has the compiler.
+    #[cfg(feature = "native")]
+    fn carry_out_here(self) -> Result<(), Refused> {
+        if self.path.as_os_str() == "-" && self.output.is_none() {
+            let text = "what is made of a program on standard input needs a file: name it with `-o FILE`";
+            return Err(Refused::Trouble(Error::CannotRun(text.to_owned())));
+        }
+        let module = self.compile.module(self.path.as_os_str())?;
+        if let Some(emit) = self.emit {
+            let text = crate::native::listing(module, emit).map_err(Refused::Trouble)?;
+            let Some(output) = self.output.is_some().then(|| self.place_of_output(PathBuf::new())) else {
+                return print(&text).map_err(Refused::Trouble);
+            };
+            let output = output?;
+            return crate::check::files::save(&output, text.as_bytes()).map_err(|error| {
+                Refused::Trouble(Error::CannotRun(format!("could not write `{}`: {error}", output.display())))
+            });
+        }
+        let output = self.place_of_output(self.path.with_extension(""))?;
+        crate::bundle::write(&module, &output).map_err(Refused::Trouble)
+    }
+
+    /// Another program has the compiler.
+    #[cfg(not(feature = "native"))]
+    fn carry_out_here(self) -> Result<(), Refused> {
+        unreachable!("this program has become the other one, or said why not")
     }
 }
 

@@ -1,5 +1,5 @@
 //! Owns: the command `raddle`, and alone its exit codes.
-//! May use: `clap`, `raddle-host`.
+//! May use: `clap`.
 //! Never: scheduling; what a setting means is the runtime's business.
 //!
 //! `raddle run` prepares the program and then *becomes* it (`execve`), instead of staying its parent: so signals, the
@@ -12,6 +12,8 @@
 mod alloc;
 mod args;
 mod board;
+#[cfg(feature = "native")]
+mod bundle;
 mod check;
 mod dump;
 mod exec;
@@ -35,6 +37,8 @@ mod test;
 mod top;
 mod trace;
 
+#[cfg(feature = "native")]
+pub use native::Compilers;
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
@@ -78,13 +82,7 @@ pub fn main() -> ExitCode {
         Err(told) => return tell(&told),
     };
     match arguments.command {
-        Command::Run(run) => match run.carry_out() {
-            RunResult::Ended(Ended::Well) => ExitCode::SUCCESS,
-            RunResult::Ended(Ended::Failed) => ExitCode::from(3),
-            RunResult::Ended(Ended::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
-            RunResult::Refused => ExitCode::from(1),
-            RunResult::Trouble(error) => complain(&error),
-        },
+        Command::Run(run) => ran(run.carry_out()),
         Command::Exec(exec) => told(exec.carry_out()),
         Command::Build(build) => build.carry_out().map_or_else(not_compiled, |()| ExitCode::SUCCESS),
         Command::Flash(flash) => match flash.carry_out() {
@@ -142,11 +140,28 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command, with a compiler to machine code for `--native`.
+/// The command, with compilers to machine code for `--native`; or the occam program that was built into it.
 #[cfg(feature = "native")]
-pub fn main_with(compiler: std::sync::Arc<dyn raddle_host::Compile>) -> ExitCode {
-    native::bring(compiler);
-    main()
+pub fn main_with(compilers: Compilers) -> ExitCode {
+    native::bring(compilers);
+    match bundle::contained() {
+        Ok(Some(program)) => match bundle::BundledRun::of(&program) {
+            Ok(run) => ran(run.carry_out().map_or_else(RunResult::Trouble, RunResult::Ended)),
+            Err(told) => tell(&told),
+        },
+        Ok(None) => main(),
+        Err(error) => complain(&Error::CannotRun(format!("could not read this program itself: {error}"))),
+    }
+}
+
+fn ran(result: RunResult) -> ExitCode {
+    match result {
+        RunResult::Ended(Ended::Well) => ExitCode::SUCCESS,
+        RunResult::Ended(Ended::Failed) => ExitCode::from(3),
+        RunResult::Ended(Ended::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
+        RunResult::Refused => ExitCode::from(1),
+        RunResult::Trouble(error) => complain(&error),
+    }
 }
 
 /// Help, the version, or what is wrong with the arguments.

@@ -8,21 +8,70 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+/// Who makes machine code of programs.
 #[cfg(feature = "native")]
-static COMPILER: std::sync::OnceLock<std::sync::Arc<dyn raddle_host::Compile>> = std::sync::OnceLock::new();
+#[derive(Debug)]
+pub struct Compilers {
+    /// One that compiles a function when much time has been spent in it; or, as the first says, everything when the
+    /// program begins; and names what it makes for `perf`, as the second says.
+    pub compiler: fn(bool, bool) -> std::sync::Arc<dyn raddle_host::Compile>,
+    /// The machine code of a program to be read, or else what it is made of.
+    pub listing: fn(&raddle_bytecode::Verified, &raddle_host::CompileInput, bool) -> Result<String, String>,
+}
 
-/// This program has a compiler.
+/// What of a program is to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Emit {
+    /// Instructions of the processor
+    Asm,
+    /// Instructions of Cranelift, which makes those
+    Clif,
+}
+
+/// A program, to be read.
 #[cfg(feature = "native")]
-pub(crate) fn bring(compiler: std::sync::Arc<dyn raddle_host::Compile>) {
-    // The first is as good.
-    let _ = COMPILER.set(compiler);
+pub(crate) fn listing(module: raddle_bytecode::Module, emit: Emit) -> Result<String, Error> {
+    let program = raddle_bytecode::verify(module)
+        .map_err(|refusal| Error::CannotRun(format!("the bytecode is invalid: {refusal}")))?;
+    let compilers = COMPILERS.get().ok_or_else(|| Error::CannotRun("there is no compiler".to_owned()))?;
+    let listed = raddle_host::CompileInput::of(&program, raddle_host::RunOptions::default().memory_bytes)
+        .and_then(|input| (compilers.listing)(&program, &input, emit == Emit::Asm));
+    listed.map_err(Error::CannotRun)
+}
+
+#[cfg(feature = "native")]
+static COMPILERS: std::sync::OnceLock<Compilers> = std::sync::OnceLock::new();
+
+/// This program has compilers.
+#[cfg(feature = "native")]
+pub(crate) fn bring(compilers: Compilers) {
+    // The first are as good.
+    let _ = COMPILERS.set(compilers);
+}
+
+/// What is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum CompiledPart {
+    /// Each function when much time has been spent in it
+    Hot,
+    /// Everything, when the program begins
+    All,
 }
 
 /// The options with the compiler, if the program is to be compiled.
-pub(crate) fn with_compiler(options: raddle_host::RunOptions, native: bool) -> raddle_host::RunOptions {
+pub(crate) fn with_compiler(
+    options: raddle_host::RunOptions,
+    native: Option<CompiledPart>,
+    perf_map: bool,
+) -> raddle_host::RunOptions {
     #[cfg(feature = "native")]
-    let options = raddle_host::RunOptions { compiler: COMPILER.get().filter(|_| native).cloned(), ..options };
-    let _ = native;
+    let options = raddle_host::RunOptions {
+        compiler: native
+            .zip(COMPILERS.get())
+            .map(|(part, compilers)| (compilers.compiler)(part == CompiledPart::All, perf_map)),
+        ..options
+    };
+    let _ = (native, perf_map);
     options
 }
 

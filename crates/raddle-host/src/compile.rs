@@ -20,6 +20,29 @@ pub struct CompileInput {
     pub sites: Vec<NativeSite>,
 }
 
+impl CompileInput {
+    fn of_machine<L: Default>(machine: &Machine<L>) -> CompileInput {
+        CompileInput {
+            memory_bytes: machine.memory_bytes(),
+            data: machine.data_address(),
+            process: machine.process_layout(),
+            sites: machine.native_sites(),
+        }
+    }
+
+    /// For a machine on one OS thread with so much memory.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub fn of(program: &Verified, memory_bytes: u32) -> Result<CompileInput, String> {
+        let mut local = raddle_vm::WorkerLocal::default();
+        match Machine::<()>::new(program.clone(), memory_bytes, &mut local) {
+            Ok(machine) => Ok(CompileInput::of_machine(&machine)),
+            Err(trap) => Err(trap.what().to_owned()),
+        }
+    }
+}
+
 /// Makes machine code of programs.
 ///
 /// # Safety
@@ -35,12 +58,7 @@ pub unsafe trait Compile: Debug + Send + Sync {
 /// Gives the machine the code of its program, if there is a compiler. A debug build is interpreted.
 pub(crate) fn prepare<L: Default>(machine: &mut Machine<L>, compiler: Option<&dyn Compile>) {
     let Some(compiler) = compiler.filter(|_| !machine.program().module().is_debug_build()) else { return };
-    let input = CompileInput {
-        memory_bytes: machine.memory_bytes(),
-        data: machine.data_address(),
-        process: machine.process_layout(),
-        sites: machine.native_sites(),
-    };
+    let input = CompileInput::of_machine(machine);
     if let Ok(code) = compiler.compile(machine.program(), &input) {
         // SAFETY: it was made for this machine, by one that vouches for it.
         unsafe { machine.set_native(code) };

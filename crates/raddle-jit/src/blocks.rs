@@ -2,7 +2,7 @@
 //! May use: `operands`, `raddle-bytecode`.
 //! Never: code.
 
-use crate::operands::{Doer, how};
+use crate::operands::{Doer, goes_on, how};
 use raddle_bytecode::{Form, Function, Insn, Op};
 use std::collections::BTreeMap;
 
@@ -136,7 +136,9 @@ fn followers(code: &[Insn], behind: u32, by_first: &BTreeMap<u32, usize>) -> Vec
             let falls = if is_unconditional(insn) { None } else { block(behind) };
             [block(target(at, insn)), falls].into_iter().flatten().collect()
         }
-        // What comes behind is a resume point, too.
-        Doer::Inline | Doer::Aside | Doer::Meet(_) | Doer::Again => block(behind).into_iter().collect(),
+        Doer::Inline => block(behind).into_iter().collect(),
+        Doer::Meet(_) if goes_on(insn) => block(behind).into_iter().collect(),
+        // What comes behind is a resume point, and found by its number.
+        Doer::Aside | Doer::Meet(_) | Doer::Again => Vec::new(),
     }
 }

@@ -1,73 +1,98 @@
-//! Owns: the code of a program: its functions together, and the tables by which they find each other.
-//! May use: `blocks`, `function`, `pages`, `plan`, `views`, `cranelift-codegen`, `cranelift-frontend`,
-//! `cranelift-native`, `raddle-bytecode`, `raddle-vm`.
+//! Owns: the code of a program: its functions, as far as they are made, and the tables by which they find each other.
+//! May use: `blocks`, `convention`, `function`, `pages`, `perf`, `plan`, `routine`, `views`,
+//! `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
+//! `raddle-vm`.
 //! Never: an address in code that is not known when it is made: so nothing must be changed in it afterwards.
+//!
+//! Code finds other code by tables, in which there is the way out for what is not made yet. Functions may be made
+//! while other OS threads run what there is: an entry is one word, which is written when what it leads to is there.
 
 use crate::blocks::INSTRUCTIONS_MAX;
-use crate::function::{Common, ResumePoints, ReturnRecord, Translation, helper_signature, signature};
-use crate::pages::Pages;
+use crate::convention::signature;
+use crate::function::{Common, ResumePoints, ReturnRecord, Translation};
+use crate::pages::{Pages, show_to_all};
+use crate::perf::PerfMap;
 use crate::plan::FunctionPlan;
+use crate::routine::{self, RoutinePlaces, SharedCode, door};
 use crate::views::Views;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
     AbiParam, Function as Clif, InstBuilder as _, MemFlagsData, Signature, UserFuncName, Value, types,
 };
-use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable as _};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use raddle_bytecode::{Module, Verified};
-use raddle_vm::native::{Enter, HELPERS, NativeCode, NativeContext, NativeSite, ProcessLayout};
+use raddle_host::CompileInput;
+use raddle_vm::native::{CodeTable, Enter, HELPERS, Keep, NativeCode, NativeContext, NativeSite};
 use std::fmt::Write as _;
-use std::mem::{offset_of, size_of};
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Functions begin at multiples of it.
 const ALIGNMENT: usize = 32;
 
-/// What of the machine code is made for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryPlace {
-    pub(crate) bytes: u32,
-    pub(crate) data: u32,
-    pub(crate) process: ProcessLayout,
-}
-
-/// What is kept as long as the code may run. Its code knows where the tables lie.
-struct Keeper {
-    _pages: Pages,
-    _returns: Box<[ReturnRecord]>,
-    _indexes: Box<[u32]>,
-    _doors: Box<[usize]>,
-    _names: Vec<Box<[u8]>>,
-    _gaps: Vec<Box<[u32]>>,
-}
-
 /// A piece of code, and where it can be entered: the instructions, by number of the entry.
 struct Compiled {
     offset: usize,
+    bytes: usize,
     points: ResumePoints,
 }
 
-/// The ways between the machine and compiled code, as offsets.
+/// The ways between the machine and compiled code, as places.
+#[derive(Clone, Copy, Default)]
 struct Ways {
     enter: usize,
     leave: usize,
-    leave_by_record: usize,
-    doors: Vec<usize>,
+    leave_there: usize,
+    shared: [usize; SharedCode::ALL.len()],
 }
 
-/// A program on its way to code.
-struct Compilation<'p> {
+/// Where the code finds what is known only when other code is made. Code has their addresses in it.
+struct CodeTables {
+    returns: Box<[ReturnRecord]>,
+    codes: CodeTable,
+    indexes: Box<[AtomicU32]>,
+    doors: Box<[AtomicUsize]>,
+}
+
+/// Makes the code of a program, all at once or bit by bit, and keeps what it made: whoever runs it has to keep this.
+pub(crate) struct Factory {
     isa: OwnedTargetIsa,
-    program: &'p Module,
+    program: Module,
+    input: CompileInput,
+    tables: CodeTables,
+    ways: Ways,
+    /// Whether there is code of each function, or can be none.
+    is_made: Vec<bool>,
+    /// What is made and not yet in pages.
     code: Vec<u8>,
     compiled: Vec<Compiled>,
-    names: Vec<Box<[u8]>>,
-    gaps: Vec<Box<[u32]>>,
     context: Context,
     builder: FunctionBuilderContext,
     /// What is to be read of it, and so far is.
     listing: Option<(Listing, String)>,
+    names: Vec<Box<[u8]>>,
+    gaps: Vec<Box<[u32]>>,
+    pages: Vec<Pages>,
+    perf_map: Option<PerfMap>,
+}
+
+/// What the machine has to know of code.
+pub(crate) struct Entrances {
+    ways: Ways,
+    codes: CodeTable,
+}
+
+impl Entrances {
+    /// The code, as long as that one keeps it.
+    pub(crate) fn kept_by(self, keeper: Box<dyn Keep>) -> NativeCode {
+        let Ways { enter, leave, leave_there, .. } = self.ways;
+        // SAFETY: code of this signature lies there, and can be executed.
+        let enter = unsafe { std::mem::transmute::<usize, Enter>(enter) };
+        NativeCode { enter, leave, leave_there, codes: self.codes, keeper }
+    }
 }
 
 /// How the code of a program is shown.
@@ -98,56 +123,98 @@ fn target() -> Result<OwnedTargetIsa, String> {
     isa.finish(settings::Flags::new(flags)).map_err(|error| error.to_string())
 }
 
-/// Makes code of a program; and a listing of it, if one is wanted.
-pub(crate) fn compile(
-    program: &Verified,
-    sites: &[NativeSite],
-    memory: MemoryPlace,
-    listing: Option<Listing>,
-) -> Result<(NativeCode, String), String> {
-    let program = program.module();
-    let returns = vec![ReturnRecord::default(); sites.len()].into_boxed_slice();
-    let count = program.code.len();
-    let (codes, indexes) = (vec![0; count].into_boxed_slice(), vec![0; count].into_boxed_slice());
-    let doors = vec![0; HELPERS].into_boxed_slice();
-    let mut compilation = Compilation {
-        isa: target()?,
-        program,
-        code: Vec::new(),
-        compiled: Vec::new(),
-        names: Vec::new(),
-        gaps: Vec::new(),
-        context: Context::new(),
-        builder: FunctionBuilderContext::new(),
-        listing: listing.map(|kind| (kind, String::new())),
-    };
-    let common = Common {
-        module: program,
-        sites,
-        memory_bytes: memory.bytes,
-        data: memory.data,
-        returns: returns.as_ptr() as usize,
-        codes: codes.as_ptr() as usize,
-        indexes: indexes.as_ptr() as usize,
-        doors: doors.as_ptr() as usize,
-        process: memory.process,
-    };
-    let ways = compilation.ways(&common)?;
-    for number in 0..program.functions.len() {
-        compilation.define(number, &common)?;
+impl Factory {
+    /// With the ways into code and out of it, and no code yet. What it makes is listed, if that is wanted.
+    pub(crate) fn new(
+        program: &Verified,
+        input: &CompileInput,
+        listing: Option<Listing>,
+    ) -> Result<Factory, String> {
+        let program = program.module().clone();
+        let count = program.code.len();
+        let mut factory = Factory {
+            isa: target()?,
+            tables: CodeTables {
+                returns: input.sites.iter().map(ReturnRecord::of).collect(),
+                codes: CodeTable::new(count, 0),
+                indexes: (0..count).map(|_| AtomicU32::new(0)).collect(),
+                doors: (0..HELPERS).map(|_| AtomicUsize::new(0)).collect(),
+            },
+            input: input.clone(),
+            ways: Ways::default(),
+            is_made: program.functions.iter().map(|function| function.count > INSTRUCTIONS_MAX).collect(),
+            program,
+            code: Vec::new(),
+            compiled: Vec::new(),
+            context: Context::new(),
+            builder: FunctionBuilderContext::new(),
+            listing: listing.map(|kind| (kind, String::new())),
+            names: Vec::new(),
+            gaps: Vec::new(),
+            pages: Vec::new(),
+            perf_map: None,
+        };
+        factory.make_ways()?;
+        Ok(factory)
     }
-    compilation.finish(ways, sites, CodeTables { returns, codes, indexes, doors })
-}
 
-/// Where the code finds what is known only when all of it is made.
-struct CodeTables {
-    returns: Box<[ReturnRecord]>,
-    codes: Box<[usize]>,
-    indexes: Box<[u32]>,
-    doors: Box<[usize]>,
-}
+    /// From now on what is made gets a name for `perf`.
+    pub(crate) fn name_for_perf(&mut self) -> Result<(), String> {
+        self.perf_map = Some(PerfMap::new()?);
+        Ok(())
+    }
 
-impl Compilation<'_> {
+    /// What was listed.
+    pub(crate) fn listed(self) -> String {
+        self.listing.map(|(_, text)| text).unwrap_or_default()
+    }
+
+    /// Where the machine comes in, and finds the code.
+    pub(crate) fn entrances(&self) -> Entrances {
+        Entrances { ways: self.ways, codes: self.tables.codes.clone() }
+    }
+
+    /// Makes code of those functions of which there is none; from then on the machine finds it.
+    pub(crate) fn make(&mut self, functions: impl Iterator<Item = usize>) -> Result<(), String> {
+        for number in functions {
+            if !std::mem::replace(&mut self.is_made[number], true) {
+                self.define(number)?;
+            }
+        }
+        if self.compiled.is_empty() {
+            return Ok(());
+        }
+        let place = self.to_pages()?;
+        let compiled = std::mem::take(&mut self.compiled);
+        for Compiled { points, .. } in &compiled {
+            for (index, &at) in points.iter().enumerate() {
+                self.tables.indexes[at as usize].store(index as u32, Ordering::Relaxed);
+            }
+        }
+        show_to_all();
+        for Compiled { offset, bytes, points } in &compiled {
+            if let (Some(map), Some(&first)) = (&mut self.perf_map, points.first()) {
+                map.name((place + offset, *bytes), &self.program, first);
+            }
+            points.iter().for_each(|&at| self.tables.codes.set(at as usize, place + offset));
+        }
+        for (record, site) in self.tables.returns.iter().zip(&self.input.sites) {
+            let code = self.tables.codes.get(site.back as usize);
+            // Pairs with the plain load by compiled code, which on x86 acquires; elsewhere `show_to_all` orders both.
+            record.code.store(code.filter(|_| !site.dynamic).unwrap_or(0), Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// What is made goes into pages; gives where it lies there.
+    fn to_pages(&mut self) -> Result<usize, String> {
+        let pages = Pages::with(&self.code).map_err(|error| error.to_string())?;
+        self.code.clear();
+        let place = pages.address();
+        self.pages.push(pages);
+        Ok(place)
+    }
+
     /// Makes code of what the context has; gives its place.
     fn add(&mut self, what: &str) -> Result<usize, String> {
         if let Some((kind, text)) = &mut self.listing {
@@ -176,7 +243,7 @@ impl Compilation<'_> {
 
     /// The way into compiled code, the ways out, and the doors: code that calls a helper and then jumps to where that
     /// says. What leaves by a door keeps nothing in registers over a call, and so has none to save.
-    fn ways(&mut self, common: &Common<'_>) -> Result<Ways, String> {
+    fn make_ways(&mut self) -> Result<(), String> {
         let mut outer = Signature::new(self.isa.default_call_conv());
         outer.params.extend([types::I64, types::I64, types::I64, types::I32, types::I32].map(AbiParam::new));
         let enter = self.way(0, outer, |ins, params| {
@@ -188,23 +255,47 @@ impl Compilation<'_> {
         let leave = self.way(1, signature(), |ins, _| {
             ins.ins().return_(&[]);
         })?;
-        let leave_by_record = self.way(2, signature(), |ins, params| {
+        let leave_there = self.way(2, signature(), |ins, params| {
+            let &[context, frame, fuel, at] = params else { unreachable!("four parameters") };
+            let flags = MemFlagsData::trusted();
             let one = ins.ins().iconst(types::I32, 1);
-            let place = offset_of!(NativeContext, by_record) as i32;
-            ins.ins().store(MemFlagsData::trusted(), one, params[0], place);
-            let place = offset_of!(NativeContext, fuel) as i32;
-            ins.ins().store(MemFlagsData::trusted(), params[2], params[0], place);
+            ins.ins().store(flags, one, context, offset_of!(NativeContext, goes_on) as i32);
+            ins.ins().store(flags, frame, context, offset_of!(NativeContext, frame) as i32);
+            ins.ins().store(flags, fuel, context, offset_of!(NativeContext, fuel) as i32);
+            ins.ins().store(flags, at, context, offset_of!(NativeContext, at) as i32);
             ins.ins().return_(&[]);
         })?;
-        let call_conv = self.isa.default_call_conv();
-        let doors = (0..HELPERS)
+        let (call_conv, codes) = (self.isa.default_call_conv(), self.tables.codes.place());
+        let doors: Vec<usize> = (0..HELPERS)
             .map(|helper| {
                 self.way(3 + helper as u32, signature(), |ins, params| {
-                    door(ins, params, (helper, call_conv), common)
+                    door(ins, params, (helper, call_conv), codes)
                 })
             })
             .collect::<Result<_, _>>()?;
-        Ok(Ways { enter, leave, leave_by_record, doors })
+        let places = RoutinePlaces {
+            codes,
+            doors: self.tables.doors.as_ptr() as usize,
+            memory_bytes: self.input.memory_bytes,
+            process: self.input.process,
+        };
+        let mut shared = [0; SharedCode::ALL.len()];
+        for which in SharedCode::ALL {
+            let number = (3 + HELPERS) as u32 + which as u32;
+            shared[which as usize] = self.way(number, which.signature(), |ins, params| {
+                routine::make(ins, params, which, places);
+            })?;
+        }
+        let place = self.to_pages()?;
+        let shared = shared.map(|offset| place + offset);
+        self.tables.doors.iter().zip(doors).for_each(|(door, it)| door.store(place + it, Ordering::Relaxed));
+        let [enter, leave, leave_there] = [enter, leave, leave_there].map(|offset| place + offset);
+        self.ways = Ways { enter, leave, leave_there, shared };
+        (0..self.program.code.len()).for_each(|at| self.tables.codes.set(at, leave_there));
+        for (record, site) in self.tables.returns.iter().zip(&self.input.sites) {
+            record.code.store(if site.dynamic { 0 } else { leave_there }, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Code that is not a function's; gives its place.
@@ -227,11 +318,8 @@ impl Compilation<'_> {
         self.add(&format!("way {number}"))
     }
 
-    fn define(&mut self, number: usize, common: &Common<'_>) -> Result<(), String> {
+    fn define(&mut self, number: usize) -> Result<(), String> {
         let function = self.program.functions[number].clone();
-        if function.count > INSTRUCTIONS_MAX {
-            return Ok(());
-        }
         let views = Views::of(&function, &self.program.code);
         // What an access at its beginning or its end reaches lies before and behind it.
         const BEFORE: usize = 2;
@@ -250,87 +338,37 @@ impl Compilation<'_> {
         for piece in plan.pieces() {
             let config = self.isa.frontend_config();
             self.context.func = Clif::with_name_signature(UserFuncName::user(0, number as u32), signature());
+            let common = Common {
+                module: &self.program,
+                sites: &self.input.sites,
+                memory_bytes: self.input.memory_bytes,
+                data: self.input.data,
+                returns: self.tables.returns.as_ptr() as usize,
+                codes: self.tables.codes.place(),
+                indexes: self.tables.indexes.as_ptr() as usize,
+                doors: self.tables.doors.as_ptr() as usize,
+                process: self.input.process,
+                shared: self.ways.shared,
+            };
             let ins = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-            let (ins, points) = Translation::run(ins, common, &function, (&plan, &piece));
+            let (ins, points) = Translation::run(ins, &common, &function, (&plan, &piece));
             ins.finalize(config);
-            let name = self.program.string(function.name);
-            let offset = self.add(&format!("{name}, from instructions {points:?}"))?;
-            self.compiled.push(Compiled { offset, points });
+            let title = format!("{}, from instructions {points:?}", self.program.string(function.name));
+            let offset = self.add(&title)?;
+            self.compiled.push(Compiled { offset, bytes: self.code.len() - offset, points });
         }
         Ok(())
     }
-
-    fn finish(
-        self,
-        ways: Ways,
-        sites: &[NativeSite],
-        mut tables: CodeTables,
-    ) -> Result<(NativeCode, String), String> {
-        let pages = Pages::with(&self.code).map_err(|error| error.to_string())?;
-        let place = |offset: usize| pages.address() + offset;
-        let leave_by_record = place(ways.leave_by_record);
-        tables.codes.fill(leave_by_record);
-        for compiled in &self.compiled {
-            for (index, &at) in compiled.points.iter().enumerate() {
-                tables.codes[at as usize] = place(compiled.offset);
-                tables.indexes[at as usize] = index as u32;
-            }
-        }
-        for (record, site) in tables.returns.iter_mut().zip(sites) {
-            let code = tables.codes[site.back as usize];
-            *record = ReturnRecord {
-                code: if site.dynamic || code == leave_by_record { 0 } else { code },
-                base_bytes: site.base_bytes,
-                caller_fp_max: site.caller_fp_max,
-                cost: site.return_cost,
-                back: site.back,
-            };
-        }
-        tables.doors.iter_mut().zip(&ways.doors).for_each(|(door, &offset)| *door = place(offset));
-        // SAFETY: code of this signature lies there, and can be executed.
-        let enter = unsafe { std::mem::transmute::<usize, Enter>(place(ways.enter)) };
-        let leave = place(ways.leave);
-        let CodeTables { returns, codes, indexes, doors } = tables;
-        let (_names, _gaps) = (self.names, self.gaps);
-        let keeper =
-            Keeper { _pages: pages, _returns: returns, _indexes: indexes, _doors: doors, _names, _gaps };
-        let text = self.listing.map(|(_, text)| text).unwrap_or_default();
-        Ok((NativeCode { enter, leave, leave_by_record, codes, keeper: Box::new(keeper) }, text))
-    }
 }
 
-/// Calls the helper for the instruction that is the last parameter, and jumps to where it says, which is behind the
-/// instruction if it says nothing.
-fn door(
-    ins: &mut FunctionBuilder<'_>,
-    params: &[Value],
-    (helper, call_conv): (usize, CallConv),
-    common: &Common<'_>,
-) {
-    let &[context, frame, fuel, at] = params else { unreachable!("four parameters") };
-    let flags = MemFlagsData::trusted();
-    ins.ins().store(flags, fuel, context, offset_of!(NativeContext, fuel) as i32);
-    let place = offset_of!(NativeContext, helpers) + helper * size_of::<usize>();
-    let function = ins.ins().load(types::I64, flags, context, place as i32);
-    let (outside, inside) =
-        (ins.import_signature(helper_signature(call_conv)), ins.import_signature(signature()));
-    let call = ins.ins().call_indirect(outside, function, &[context, frame, at]);
-    let code = ins.inst_results(call)[0];
-    let (away, behind) = (ins.create_block(), ins.create_block());
-    ins.ins().brif(code, away, &[], behind, &[]);
-    ins.switch_to_block(behind);
-    let fuel = ins.ins().load(types::I32, flags, context, offset_of!(NativeContext, fuel) as i32);
-    let next = ins.ins().iadd_imm_s(at, 1);
-    let wide = ins.ins().uextend(types::I64, next);
-    let offset = ins.ins().ishl_imm_s(wide, 3);
-    let codes = ins.ins().iconst(types::I64, common.codes as i64);
-    let entry = ins.ins().iadd(codes, offset);
-    let behind_code = ins.ins().load(types::I64, flags, entry, 0);
-    ins.ins().return_call_indirect(inside, behind_code, &[context, frame, fuel, next]);
-    ins.switch_to_block(away);
-    let mut load = |ty, place: usize| ins.ins().load(ty, flags, context, place as i32);
-    let frame = load(types::I64, offset_of!(NativeContext, frame));
-    let fuel = load(types::I32, offset_of!(NativeContext, fuel));
-    let at = load(types::I32, offset_of!(NativeContext, at));
-    ins.ins().return_call_indirect(inside, code, &[context, frame, fuel, at]);
+impl ReturnRecord {
+    fn of(site: &NativeSite) -> ReturnRecord {
+        ReturnRecord {
+            code: AtomicUsize::new(0),
+            base_bytes: site.base_bytes,
+            caller_fp_max: site.caller_fp_max,
+            cost: site.return_cost,
+            back: site.back,
+        }
+    }
 }

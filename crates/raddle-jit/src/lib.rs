@@ -8,42 +8,52 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `heat` | which functions are compiled, and when |
 //! | `code` | the functions of a program together, and the tables by which they find each other |
 //! | `function` | the translation of one |
+//! | `convention` | how code is entered |
+//! | `routine` | code that all functions share |
 //! | `plan` | into which pieces that is cut |
 //! | `views` | which slots stand in registers where |
 //! | `blocks` | where blocks begin, and where a process may be resumed |
 //! | `pages` | memory that holds code |
+//! | `perf` | names of code, for `perf` |
 //! | `operands` | what each instruction reads and writes, and who does it |
 
 mod blocks;
 mod code;
+mod convention;
 mod function;
+mod heat;
 mod operands;
 mod pages;
+mod perf;
 mod plan;
+mod routine;
 mod views;
 
 pub use code::Listing;
+pub use heat::When;
 use raddle_bytecode::Verified;
 use raddle_host::{Compile, CompileInput};
 use raddle_vm::native::NativeCode;
 
-/// Compiles whole programs when they begin.
+/// Compiles programs: what of them is hot, or all at once.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Compiler;
+pub struct Compiler {
+    /// When functions are compiled.
+    pub when: When,
+    /// What is made is named for `perf`, in `/tmp/perf-PID.map`.
+    pub perf_map: bool,
+}
 
 // SAFETY: the verifier has proved that each slot that is named lies in its frame, and that each way through a
 // function stays in it; addresses are compared with the memory's size; a return goes where the record of its call
 // site says, into a frame that has been compared; all else is done by the machine's helpers.
 unsafe impl Compile for Compiler {
     fn compile(&self, program: &Verified, input: &CompileInput) -> Result<NativeCode, String> {
-        code::compile(program, &input.sites, memory(input), None).map(|(code, _)| code)
+        heat::prepare(program, input, (self.when, self.perf_map))
     }
-}
-
-fn memory(input: &CompileInput) -> code::MemoryPlace {
-    code::MemoryPlace { bytes: input.memory_bytes, data: input.data, process: input.process }
 }
 
 impl Compiler {
@@ -52,6 +62,8 @@ impl Compiler {
     /// # Errors
     /// Why there is none.
     pub fn listing(&self, program: &Verified, input: &CompileInput, kind: Listing) -> Result<String, String> {
-        code::compile(program, &input.sites, memory(input), Some(kind)).map(|(_, text)| text)
+        let mut factory = code::Factory::new(program, input, Some(kind))?;
+        factory.make(0..program.module().functions.len())?;
+        Ok(factory.listed())
     }
 }

@@ -107,6 +107,11 @@ pub(crate) fn is_short(insn: Insn) -> bool {
     matches!(insn.op, Op::Out | Op::In) && insn.c == 4
 }
 
+/// Whether compiled code goes on with what stands behind it, if nothing is out of the ordinary.
+pub(crate) fn goes_on(insn: Insn) -> bool {
+    is_short(insn) || matches!(insn.op, Op::Fork | Op::Join)
+}
+
 /// Functions of reals that are one instruction of every processor.
 pub(crate) fn is_square_root_or_absolute(function: u16) -> bool {
     function < 2

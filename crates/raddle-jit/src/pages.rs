@@ -55,6 +55,27 @@ impl Pages {
     }
 }
 
+/// Other OS threads, which have run code before, are about to find new code: what is known of it is theirs from here
+/// on, in whatever order they look. (x86 has that by itself.)
+pub(crate) fn show_to_all() {
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: it has two numbers, and touches no memory.
+    let _ =
+        unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0) };
+}
+
+/// Whether code may be made while others run.
+pub(crate) fn may_come_later() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return true;
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: it has two numbers, and touches no memory.
+    return 0
+        == unsafe {
+            libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0)
+        };
+}
+
 impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: nobody runs the code any more: the machine that had it is dropped.

@@ -5,7 +5,8 @@
 //! How the two meet: `interp::compiled`.
 
 use alloc::boxed::Box;
-use core::any::Any;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::process::ProcessLayout;
 pub use crate::table::{LOCAL, LocalLayout};
@@ -28,12 +29,49 @@ pub struct NativeCode {
     pub enter: Enter,
     /// The way out of it, as a place to jump to.
     pub leave: usize,
-    /// The way out for who goes on where its record says.
-    pub leave_by_record: usize,
-    /// By instruction: where to jump to run it, which is `leave_by_record` if no code begins there.
-    pub codes: Box<[usize]>,
+    /// The way out for who goes on at an instruction at which no code begins.
+    pub leave_there: usize,
+    /// By instruction: where to jump to run it.
+    pub codes: CodeTable,
     /// What keeps the code in memory.
-    pub keeper: Box<dyn Any + Send + Sync>,
+    pub keeper: Box<dyn Keep>,
+}
+
+/// Where code begins, by instruction. It may come to have more while others look.
+#[derive(Clone, Debug)]
+pub struct CodeTable(Arc<[AtomicUsize]>);
+
+impl CodeTable {
+    /// So many instructions, all of which are left to `leave_there`.
+    pub fn new(count: usize, leave_there: usize) -> CodeTable {
+        CodeTable((0..count).map(|_| AtomicUsize::new(leave_there)).collect())
+    }
+
+    /// Where the table lies.
+    pub fn place(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
+    /// Where to jump.
+    #[inline(always)]
+    pub fn get(&self, at: usize) -> Option<usize> {
+        // Pairs with the Release of `set`: who finds code finds what it reads.
+        self.0.get(at).map(|code| code.load(Ordering::Acquire))
+    }
+
+    /// Code has been made that begins there, and can be executed. Compiled code, which loads plainly, sees of it what
+    /// it jumps to and what that loads by addresses that are in it.
+    pub fn set(&self, at: usize, code: usize) {
+        // Pairs with the Acquire of `get`.
+        self.0[at].store(code, Ordering::Release);
+    }
+}
+
+/// What keeps code in memory, and may make more of it.
+pub trait Keep: Send + Sync {
+    /// The fuel is used up, and who ran is at that instruction, of which there is no code: what is often there is worth
+    /// compiling.
+    fn sample(&self, _at: u32) {}
 }
 
 /// What a helper is called with: the context, the frame, the instruction. It gives 0, or where to jump.
@@ -97,8 +135,8 @@ pub struct NativeContext {
     pub dispatches: u64,
     /// How much fuel there was when the process that runs was dispatched.
     pub fuel_before: i32,
-    /// The way out was taken by who goes on where its record says.
-    pub by_record: u32,
+    /// The way out was taken by who goes on with that frame, fuel and instruction.
+    pub goes_on: u32,
     /// The helpers, by number.
     pub helpers: [HelperFunction; HELPERS],
 }

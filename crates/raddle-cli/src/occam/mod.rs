@@ -206,9 +206,13 @@ pub(crate) struct Running {
     #[arg(value_parser = memory_mib)]
     memory: u32,
 
-    /// Compile the program to machine code, and run that
+    /// Compile the program to machine code, and run that: what is hot, or all of it
+    #[arg(long, value_name = "PART", num_args = 0..=1, require_equals = true, default_missing_value = "hot")]
+    native: Option<crate::native::CompiledPart>,
+
+    /// Name machine code for `perf`, by routine and line, in /tmp/perf-PID.map
     #[arg(long)]
-    native: bool,
+    perf_map: bool,
 
     /// Draw who waits for whom in a deadlock, as SVG, into this file
     #[arg(long, value_name = "FILE")]
@@ -282,12 +286,18 @@ pub(crate) fn memory_mib(text: &str) -> Result<u32, String> {
 impl Running {
     /// Whether the program is to be compiled to machine code.
     pub(crate) fn is_native(&self) -> bool {
-        self.native
+        self.native.is_some()
+    }
+
+    /// The same, and the program is compiled, whether that was asked for or not.
+    #[cfg(feature = "native")]
+    pub(crate) fn as_machine_code(self) -> Running {
+        Running { native: self.native.or(Some(crate::native::CompiledPart::Hot)), ..self }
     }
 
     /// An option that was given, if any was: other programs have no use for it.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let native = self.native.then_some("--native");
+        let native = self.native.map(|_| "--native");
         let graph = self.deadlock_graph.as_ref().map(|_| "--deadlock-graph");
         native
             .or(graph)
@@ -310,7 +320,7 @@ pub(crate) fn run(
     let memory_bytes = u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX);
     let options =
         raddle_host::RunOptions { runtime, seed, memory_bytes, ..raddle_host::RunOptions::default() };
-    let options = crate::native::with_compiler(options, running.native);
+    let options = crate::native::with_compiler(options, running.native, running.perf_map);
     let begin = std::time::Instant::now();
     let terminal = terminal::Terminal::watched();
     let streams = world::Streams::new(arguments, foreign);

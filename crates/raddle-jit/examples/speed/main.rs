@@ -1,14 +1,14 @@
-//! Prints what programs take interpreted and as machine code, and what it takes to compile them: the shorter of three
-//! runs each, on one worker. With `--list`, before the names, which may be those of files: their bytecode and their
-//! code (`--clif`: as Cranelift is given it); with `--c`, the same work in C (`rivals.c`, compiled by `cc -O2`), with
-//! and without the checks that occam makes.
+//! Prints what programs take interpreted, as machine code, and if what is hot is compiled while they run, and what it
+//! takes to compile all of them: the shortest of three runs each, on one worker. With `--list`, before the names, which
+//! may be those of files: their bytecode and their code (`--clif`: as Cranelift is given it); with `--c`, the same work
+//! in C (`rivals.c`, compiled by `cc -O2`), with and without the checks that occam makes.
 //! `cargo run --release --manifest-path crates/raddle-jit/Cargo.toml --example speed -- NAME...`
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use raddle_bytecode::{Verified, verify};
 use raddle_host::{Compile as _, CompileInput};
-use raddle_jit::{Compiler, Listing};
+use raddle_jit::{Compiler, Listing, When};
 use raddle_occam::pre::NoFiles;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse, lower};
@@ -62,18 +62,19 @@ fn show(program: &Verified, kind: Listing) {
     for (number, insn) in program.module().code.iter().enumerate() {
         println!("{number:5} {:10} {} {} {} {}", insn.op.name(), insn.x, insn.a, insn.b, insn.c);
     }
-    println!("{}", Compiler.listing(program, &input(&machine), kind).expect("it is compiled"));
+    println!("{}", Compiler::default().listing(program, &input(&machine), kind).expect("it is compiled"));
 }
 
 /// How long it runs, and how long it took to compile.
-fn run(program: &Verified, native: bool) -> Times {
+fn run(program: &Verified, native: Option<When>) -> Times {
     let mut local = WorkerLocal::default();
     let mut machine: Machine<()> =
         Machine::new(program.clone(), 64 << 20, &mut local).expect("there is memory");
     let begun = Instant::now();
-    if native {
+    if let Some(when) = native {
         let input = input(&machine);
-        let code = Compiler.compile(machine.program(), &input).expect("it is compiled");
+        let code =
+            Compiler { when, perf_map: false }.compile(machine.program(), &input).expect("it is compiled");
         // SAFETY: it was made for this machine.
         unsafe { machine.set_native(code) };
     }
@@ -136,15 +137,16 @@ fn main() {
             show(&program, kind);
             continue;
         }
-        let rounds: Vec<_> = (0..3).map(|_| (run(&program, false), run(&program, true))).collect();
-        let least = |of: fn(&(Times, Times)) -> Duration| {
-            rounds.iter().map(of).min().unwrap_or_default().as_secs_f64()
-        };
+        let round = |_| [None, Some(When::AtOnce), Some(When::Hot)].map(|when| run(&program, when));
+        let rounds: Vec<[Times; 3]> = (0..3).map(round).collect();
+        let least =
+            |of: fn(&[Times; 3]) -> Duration| rounds.iter().map(of).min().unwrap_or_default().as_secs_f64();
         let count = program.module().code.len();
-        let (interpreted, native, compile) = (least(|it| it.0.0), least(|it| it.1.0), least(|it| it.1.1));
+        let (interpreted, native, compile) = (least(|it| it[0].0), least(|it| it[1].0), least(|it| it[1].1));
+        let hot = least(|it| it[2].0 + it[2].1);
         println!(
-            "{name:14} interpreted {interpreted:.3} s, native {native:.3} s, {:.2} of it; compiled in {:.2} ms, \
-             {:.1} us an instruction",
+            "{name:14} interpreted {interpreted:.3} s, native {native:.3} s, {:.2} of it; from cold {hot:.3} s; \
+             {count} instructions compiled in {:.2} ms, {:.1} us each",
             native / interpreted,
             compile * 1e3,
             compile * 1e6 / count as f64

@@ -1,10 +1,13 @@
 //! Owns: jumps, calls and returns, helpers, fuel, and the ways out.
-//! May use: `blocks`, `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `blocks`, `convention`, `operands`, `routine`, `cranelift-codegen`, `raddle-bytecode`,
+//! `raddle-vm`.
 //! Never: a way on with what a helper may have changed still held.
 
-use super::{ReturnRecord, SLOT, Translation};
-use crate::blocks::{INSTRUCTIONS_MAX, target};
+use super::{Common, ReturnRecord, Translation};
+use crate::blocks::target;
+use crate::convention::SLOT;
 use crate::operands::how;
+use crate::routine::{RoutinePlaces, RoutineState, SharedCode, Within, leave_to, make_within};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, BlockCall, InstBuilder as _, JumpTableData, Value, types};
 use raddle_bytecode::{Insn, Op};
@@ -54,6 +57,40 @@ impl Translation<'_, '_> {
     pub(super) fn leave_by(&mut self, helper: Helper) {
         let at = self.ins.ins().iconst(types::I32, i64::from(self.at));
         self.door(helper, self.frame, at);
+    }
+
+    /// A communication of a word.
+    pub(super) fn talk(&mut self, insn: Insn) {
+        let channel = self.word_at(insn.a);
+        if insn.op == Op::Out {
+            let value = self.word_at(insn.b);
+            self.share(SharedCode::Output, insn.b, &[channel, value]);
+        } else {
+            self.share(SharedCode::Input, insn.b, &[channel]);
+        }
+    }
+
+    /// An instruction that is about that slot, which other code does if the process has to wait, or anything is out of
+    /// the ordinary.
+    pub(super) fn share(&mut self, which: SharedCode, slot: u16, words: &[Value]) {
+        let about = self.state_for(slot);
+        let Common { codes, doors, memory_bytes, process, .. } = *self.common;
+        let places = RoutinePlaces { codes, doors, memory_bytes, process };
+        make_within(&mut self.ins, about, (which, words), places);
+        self.held.clear();
+    }
+
+    /// The end of a process.
+    pub(super) fn end(&mut self) {
+        let about = self.state_for(0);
+        leave_to(&mut self.ins, about, (SharedCode::End, &[]));
+        self.ended = true;
+    }
+
+    fn state_for(&mut self, slot: u16) -> (RoutineState, Within) {
+        let fuel = self.ins.use_var(self.fuel);
+        let &mut Translation { context, frame, base, fp, at, .. } = self;
+        (RoutineState { context, frame, base, fp, fuel }, Within { at, slot, shared: self.common.shared })
     }
 
     /// The code ends with the helper, that instruction and that frame.
@@ -183,10 +220,6 @@ impl Translation<'_, '_> {
 
     pub(super) fn call(&mut self, insn: Insn) {
         let site = self.common.sites[insn.imm() as usize];
-        let callee = self.common.module.sites[insn.imm() as usize].callee;
-        if self.common.module.functions[callee as usize].count > INSTRUCTIONS_MAX {
-            return self.leave_by(Helper::Slow);
-        }
         let token = self.ins.ins().iconst(types::I32, i64::from(insn.imm()) + 1);
         let frame = self.ins.ins().iadd_imm_s(self.frame, i64::from(site.base_bytes));
         self.ins.ins().store(SLOT, token, frame, 0);
@@ -198,7 +231,7 @@ impl Translation<'_, '_> {
         self.begin_block(further);
         let code = self.common.codes + site.entry as usize * size_of::<usize>();
         let code = self.ins.ins().iconst(types::I64, code as i64);
-        let code = self.ins.ins().load(types::I64, SLOT.with_readonly(), code, 0);
+        let code = self.ins.ins().load(types::I64, SLOT, code, 0);
         self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, entry]);
         self.ended = true;
     }
@@ -222,8 +255,8 @@ impl Translation<'_, '_> {
         let offset = self.ins.ins().imul_imm_s(wide, size_of::<ReturnRecord>() as i64);
         let records = self.ins.ins().iconst(types::I64, self.common.returns as i64);
         let record = self.ins.ins().iadd(records, offset);
+        let code = self.ins.ins().load(types::I64, SLOT, record, offset_of!(ReturnRecord, code) as i32);
         let mut load = |ty, place: usize| self.ins.ins().load(ty, SLOT.with_readonly(), record, place as i32);
-        let code = load(types::I64, offset_of!(ReturnRecord, code));
         let base_bytes = load(types::I32, offset_of!(ReturnRecord, base_bytes));
         let fp_max = load(types::I32, offset_of!(ReturnRecord, caller_fp_max));
         let cost = load(types::I32, offset_of!(ReturnRecord, cost));

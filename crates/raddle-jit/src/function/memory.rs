@@ -1,12 +1,13 @@
 //! Owns: bytes in memory.
-//! May use: `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `convention`, `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
 //! Never: an address that was not compared with the memory's size.
 //!
 //! What is accessed by an address may lie in this frame, where a register holds a slot: then the interpreter does it,
 //! and what is held is forgotten. An array is compared as a whole, which need not be done in a loop that does not
 //! change it; only one that does not lie in memory and elsewhere than this frame is looked at by element.
 
-use super::{CHECKED, Fact, SLOT, Translation};
+use super::{CHECKED, Fact, Translation};
+use crate::convention::SLOT;
 use crate::operands::ValueClass;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, InstructionData, Opcode, Type, Value, types};

@@ -1,6 +1,6 @@
 //! Owns: the translation of one function, block by block.
-//! May use: `blocks`, `operands`, `plan`, `views`, `cranelift-codegen`, `cranelift-frontend`, `raddle-bytecode`,
-//! `raddle-vm`.
+//! May use: `blocks`, `convention`, `operands`, `plan`, `routine`, `views`, `cranelift-codegen`,
+//! `cranelift-frontend`, `raddle-bytecode`, `raddle-vm`.
 //! Never: an access to memory without a comparison, unless to a slot of the frame.
 //!
 //! The code has four parameters: the context, where the frame lies, the fuel, and at which resume point to go on. It
@@ -13,31 +13,27 @@
 //! | `word`, `long`, `real` | arithmetic |
 //! | `memory` | bytes in memory |
 //! | `flow` | jumps, calls, helpers |
-//! | `branch` | branches of a PAR |
-//! | `talk` | communication of words, and the dispatch of who is next |
 
-mod branch;
 mod flow;
 mod long;
 mod memory;
 mod real;
-mod talk;
 mod word;
 
 use crate::blocks::Blocks;
+use crate::convention::{SLOT, signature};
 use crate::operands::{Doer, Operand, ValueClass, how, is_short};
 use crate::plan::{FunctionPlan, Piece};
+use crate::routine::SharedCode;
 use crate::views::{ViewSet, Views};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, InstBuilder as _, MemFlagsData, SigRef, Signature, Type, Value, types,
-};
-use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, MemFlagsData, SigRef, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use raddle_bytecode::{Function, Insn, Module, Op};
 use raddle_vm::native::{Helper, NativeContext, NativeSite, ProcessLayout};
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
+use std::sync::atomic::AtomicUsize;
 
 /// What all functions of a program have in common.
 pub(crate) struct Common<'m> {
@@ -54,14 +50,16 @@ pub(crate) struct Common<'m> {
     /// Where the addresses of the doors to the helpers lie.
     pub(crate) doors: usize,
     pub(crate) process: ProcessLayout,
+    /// Where the code lies that all functions share.
+    pub(crate) shared: [usize; SharedCode::ALL.len()],
 }
 
-/// What a return needs of a call site; in the order of `NativeSite`.
-#[derive(Clone, Copy, Default)]
+/// What a return needs of a call site.
+#[derive(Default)]
 #[repr(C)]
 pub(crate) struct ReturnRecord {
-    /// The caller's code; 0 if the interpreter returns there.
-    pub(crate) code: usize,
+    /// The caller's code, or the way out while there is none; 0 if the interpreter returns there.
+    pub(crate) code: AtomicUsize,
     pub(crate) base_bytes: u32,
     pub(crate) caller_fp_max: u32,
     pub(crate) cost: i32,
@@ -83,20 +81,6 @@ enum Fact {
 
 /// Where a piece can be entered: the instruction, by number of the entry.
 pub(crate) type ResumePoints = Vec<u32>;
-
-/// The signature of compiled code.
-pub(crate) fn signature() -> Signature {
-    let mut signature = Signature::new(CallConv::Tail);
-    signature.params.extend([types::I64, types::I64, types::I32, types::I32].map(AbiParam::new));
-    signature
-}
-
-pub(crate) fn helper_signature(call_conv: CallConv) -> Signature {
-    let mut signature = Signature::new(call_conv);
-    signature.params.extend([types::I64, types::I64, types::I32].map(AbiParam::new));
-    signature.returns.push(AbiParam::new(types::I64));
-    signature
-}
 
 /// The translation of a function.
 pub(crate) struct Translation<'f, 'm> {
@@ -138,15 +122,11 @@ pub(crate) struct Translation<'f, 'm> {
     slow: Block,
     /// Where the fuel is used up: frame and instruction.
     dry: Block,
-    /// Where the next process is dispatched, if any waits in this piece.
-    next: Option<Block>,
 }
 
 /// Each way out stores all that is late; so it must not be very much.
 const LATE_MAX: u32 = 16;
 
-/// A slot of the frame is always there, and aligned.
-const SLOT: MemFlagsData = MemFlagsData::trusted();
 /// What has been compared with the memory's size is there.
 const CHECKED: MemFlagsData = MemFlagsData::new().with_notrap();
 
@@ -208,11 +188,9 @@ impl<'f, 'm> Translation<'f, 'm> {
             code_signature,
             slow,
             dry,
-            next: None,
         };
         let resumes = this.dispatch(at);
         this.translate_blocks();
-        this.dispatch_there();
         this.enter_loops();
         this.ways_out();
         this.ins.seal_all_blocks();
@@ -353,8 +331,12 @@ impl<'f, 'm> Translation<'f, 'm> {
                 assert!(done, "{:?} is translated", insn.op);
             }
             Doer::Meet(_) if is_short(insn) => self.talk(insn),
-            Doer::Meet(Helper::Fork) => self.fork(insn),
-            Doer::Meet(Helper::Join) if insn.op == Op::Join => self.join(insn),
+            Doer::Meet(Helper::Fork) => {
+                let entry = i64::from(crate::blocks::target(self.at, insn));
+                let entry = self.ins.ins().iconst(types::I32, entry);
+                self.share(SharedCode::Fork, insn.a, &[entry]);
+            }
+            Doer::Meet(Helper::Join) if insn.op == Op::Join => self.share(SharedCode::Join, insn.a, &[]),
             Doer::Last(Helper::End) => self.end(),
             Doer::Meet(helper) | Doer::Last(helper) => self.leave_by(helper),
             Doer::Again | Doer::Aside => self.leave_by(Helper::Step),

@@ -3,7 +3,7 @@
 use crate::support::{Paper, module, programs, same, verified};
 use raddle_bytecode::Verified;
 use raddle_host::{Port, RunOptions, RunOutcome, World};
-use raddle_jit::Compiler;
+use raddle_jit::{Compiler, When};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -44,7 +44,9 @@ impl World for CapturedScreen {
 fn ran(program: &Verified, typed: &str, workers: usize, at_once: bool) -> (RunOutcome, String) {
     let keys = Mutex::new(typed.as_bytes().to_vec().into_iter());
     let world = Arc::new(CapturedScreen { screen: Mutex::default(), keys });
-    let compiler = Some(Arc::new(Compiler) as _);
+    let when =
+        if at_once { When::Some(workers as u64 + program.module().code.len() as u64) } else { When::AtOnce };
+    let compiler = Some(Arc::new(Compiler { when, perf_map: false }) as _);
     let options = RunOptions { workers, at_once, compiler, memory_bytes: 64 << 20, ..RunOptions::default() };
     let outcome = raddle_host::run(program.clone(), options, Arc::clone(&world) as Arc<dyn World>).unwrap();
     let text = String::from_utf8_lossy(&world.screen.lock().unwrap()).into_owned();

@@ -4,7 +4,7 @@
 
 use raddle_bytecode::{Module, Verified, verify};
 use raddle_host::{Compile as _, CompileInput};
-use raddle_jit::Compiler;
+use raddle_jit::{Compiler, When};
 use raddle_occam::pre::NoFiles;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse, lower};
@@ -71,15 +71,16 @@ pub(crate) struct Run {
     report: String,
 }
 
-/// The machine with its program compiled.
-pub(crate) fn compiled(machine: &mut Machine<()>) {
+/// The machine with its program compiled, then.
+pub(crate) fn compiled(machine: &mut Machine<()>, when: When) {
     let input = CompileInput {
         memory_bytes: machine.memory_bytes(),
         data: machine.data_address(),
         process: machine.process_layout(),
         sites: machine.native_sites(),
     };
-    let code = Compiler.compile(machine.program(), &input).expect("it can be compiled");
+    let code =
+        Compiler { when, perf_map: false }.compile(machine.program(), &input).expect("it can be compiled");
     // SAFETY: it was made for this machine by the compiler.
     unsafe { machine.set_native(code) };
 }
@@ -89,12 +90,12 @@ pub(crate) fn run(
     program: &Verified,
     mut paper: Paper,
     (bytes, seed): (u32, u64),
-    native: bool,
+    native: Option<When>,
 ) -> Option<Run> {
     let mut local = WorkerLocal::default();
     let mut machine: Machine<()> = Machine::new(program.clone(), bytes, &mut local).ok()?;
-    if native {
-        compiled(&mut machine);
+    if let Some(when) = native {
+        compiled(&mut machine, when);
     }
     let result = solo::run(&machine, &mut paper, &mut local, seed).map(drop);
     let report = match result {
@@ -107,17 +108,21 @@ pub(crate) fn run(
     Some(Run { result, text, stats, memory_max: machine.memory_max(), clock, report })
 }
 
-/// Runs it both ways, which must not differ; gives how it ended.
+/// Runs it interpreted, compiled, and half of it compiled and half not, which must not differ; gives how it ended.
 pub(crate) fn same(
     program: &Verified,
     paper: impl Fn() -> Paper,
     (bytes, seed): (u32, u64),
     name: &str,
 ) -> Option<Result<(), Failure>> {
-    let interpreted = run(program, paper(), (bytes, seed), false)?;
-    let native = run(program, paper(), (bytes, seed), true)?;
-    assert!(interpreted == native, "{name}, seed {seed}:\ninterpreted {interpreted:#?}\nnative {native:#?}");
-    Some(native.result)
+    let interpreted = run(program, paper(), (bytes, seed), None)?;
+    let lot = seed.wrapping_add(name.bytes().map(u64::from).sum());
+    for when in [When::AtOnce, When::Some(lot)] {
+        let native = run(program, paper(), (bytes, seed), Some(when))?;
+        let what = format!("{name}, seed {seed}, {when:?}");
+        assert!(interpreted == native, "{what}:\ninterpreted {interpreted:#?}\nnative {native:#?}");
+    }
+    Some(interpreted.result)
 }
 
 /// The programs of a part of the corpus.

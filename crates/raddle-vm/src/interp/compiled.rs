@@ -9,8 +9,10 @@
 //!
 //! What it does not do itself it has a *helper* do, which is an instruction of the loop's by itself. A helper gives 0
 //! if the code goes on behind the instruction, or else where to jump: to a resume point of whoever runs next, or, where
-//! none was compiled, to the way out of compiled code. Then the loop's instructions are run one by one until there is
-//! a resume point again.
+//! none was compiled, to the way out of compiled code. Then the loop runs until it comes to a resume point again.
+//!
+//! Code may be made while the program runs. Where the loop is when the fuel is used up is a *sample* of where time
+//! goes; what is compiled then is entered where the loop next meets it.
 
 use super::cpu::Cpu;
 use crate::machine::{Fault, Machine};
@@ -62,12 +64,18 @@ impl<L: Default> Machine<L> {
     }
 }
 
+/// Where compiled code comes to where there is none is a sample, too, each time after so many. Fuel alone may be used up
+/// by the same process for ever, where a network's round costs a part of it; this is prime.
+const EXITS_A_SAMPLE: u32 = 251;
+
 /// The loop's state beside the context, through which compiled code comes here again.
 #[repr(C)]
 struct NativeCpu<'m, L, S, const SHARED: bool> {
     context: NativeContext,
     cpu: Cpu<'m, L, S, SHARED>,
     code: &'m NativeCode,
+    /// How often compiled code has come to where there is none.
+    exits: u32,
     /// How all of it has ended.
     end: Option<Result<(), Fault>>,
 }
@@ -96,19 +104,18 @@ pub(super) fn run<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
         messages: 0,
         dispatches: 0,
         fuel_before: 0,
-        by_record: 0,
+        goes_on: 0,
         helpers: helpers::<L, S, SHARED>(),
     };
-    let mut native = NativeCpu { context, cpu, code, end: None };
+    let mut native = NativeCpu { context, cpu, code, exits: 0, end: None };
     loop {
         let at = native.cpu.at;
         let place = native.look_up();
         if place == code.leave {
-            native.interpret_one();
+            native.interpret();
         } else {
             let (frame, fuel) = (native.context.frame, native.context.fuel);
             let context = (&raw mut native).cast();
-            debug_assert!(at < code.codes.len());
             // SAFETY: the code was made for this machine, and the process stands at that instruction.
             unsafe { (code.enter)(context, place, frame, fuel, at as u32) };
             native.come_back();
@@ -128,10 +135,13 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
         self.context.frame = self.cpu.frame() as usize;
         self.context.at = self.cpu.at as u32;
         self.hand_over();
-        match self.code.codes.get(self.cpu.at) {
-            Some(&code) if code != self.code.leave_by_record => code,
-            _ => self.code.leave,
-        }
+        self.code_at(self.cpu.at).unwrap_or(self.code.leave)
+    }
+
+    /// The code that begins at that instruction.
+    #[cfg_attr(feature = "large", inline(always))]
+    fn code_at(&self, at: usize) -> Option<usize> {
+        self.code.codes.get(at).filter(|&code| code != self.code.leave_there)
     }
 
     /// What compiled code may change is in the context.
@@ -153,11 +163,23 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
 
     /// Compiled code has taken the way out.
     fn come_back(&mut self) {
-        if self.end.is_none() && core::mem::take(&mut self.context.by_record) != 0 {
+        if self.end.is_none() && core::mem::take(&mut self.context.goes_on) != 0 {
             self.take_over();
-            let (at, fp) = (self.cpu.me.ip.get(), self.cpu.me.fp.get());
-            // SAFETY: it was saved so.
-            unsafe { self.cpu.enter(at, fp) };
+            let fp = self.context.frame.wrapping_sub(self.context.base) as u32;
+            // SAFETY: the code would have gone on so.
+            unsafe { self.cpu.enter(self.context.at, fp) };
+            self.exits = self.exits.wrapping_add(1);
+            if self.exits.is_multiple_of(EXITS_A_SAMPLE) {
+                self.sample();
+            }
+        }
+    }
+
+    /// Where the process is when its fuel is used up.
+    #[cold]
+    fn sample(&self) {
+        if self.code_at(self.cpu.at).is_none() {
+            self.code.keeper.sample(self.cpu.at as u32);
         }
     }
 
@@ -180,9 +202,18 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> NativeCpu<'_, L, S,
         }
     }
 
+    /// Runs one instruction, and more of them until there is code.
     #[inline(never)]
-    fn interpret_one(&mut self) {
-        if let Err(stop) = self.cpu.dispatch::<true>() {
+    fn interpret(&mut self) {
+        // In a place of its own, where registers may have it.
+        // SAFETY: there is nothing to drop in it, and the original is not used before it is written again.
+        let mut cpu = unsafe { core::ptr::read(&raw const self.cpu) };
+        let done = cpu.dispatch::<true>();
+        self.cpu = cpu;
+        if let Err(stop) = done {
+            if matches!(stop, Stop::Dry) {
+                self.sample();
+            }
             self.stopped(stop);
         }
         if self.cpu.machine.uses_levels() {
@@ -253,7 +284,7 @@ unsafe extern "C" fn step<L: Default, S: Scheduler<Link = L>, const SHARED: bool
     // SAFETY: compiled code calls it so.
     let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
     this.cpu.at = at as usize;
-    this.interpret_one();
+    this.interpret();
     if this.end.is_some() {
         return this.code.leave;
     }
@@ -282,7 +313,7 @@ unsafe extern "C" fn slow<L: Default, S: Scheduler<Link = L>, const SHARED: bool
     // SAFETY: compiled code calls it so.
     let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
     this.cpu.at = at as usize;
-    this.interpret_one();
+    this.interpret();
     if this.end.is_some() { this.code.leave } else { this.look_up() }
 }
 
@@ -294,6 +325,7 @@ unsafe extern "C" fn dry<L: Default, S: Scheduler<Link = L>, const SHARED: bool>
     // SAFETY: compiled code calls it so.
     let this = unsafe { NativeCpu::<L, S, SHARED>::at(context, frame, at) };
     this.cpu.at = at as usize;
+    this.sample();
     this.stopped(Stop::Dry);
     if this.end.is_some() { this.code.leave } else { this.look_up() }
 }

@@ -49,6 +49,9 @@ pub(super) struct Cpu<'m, L, S, const SHARED: bool> {
     pub(super) insn: Insn,
     frame: FrameSlots,
     code: *const Insn,
+    /// By instruction: where compiled code begins; and what stands there if none does.
+    #[cfg(feature = "native")]
+    codes: (*const core::sync::atomic::AtomicUsize, usize),
 }
 
 impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, SHARED> {
@@ -65,7 +68,23 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         // SAFETY: where a process begins, its frame is within the memory, at a multiple of four; so are all after it.
         let frame = FrameSlots(unsafe { machine.memory.raw_frame(fp) });
         let (code, insn) = (machine.code().as_ptr(), Insn::new(Op::Nop, 0, 0, 0));
-        Cpu { machine, scheduler, local, me: first, at, fp, fuel: FUEL, kept: 0, insn, frame, code }
+        Cpu {
+            machine,
+            scheduler,
+            local,
+            me: first,
+            at,
+            fp,
+            fuel: FUEL,
+            kept: 0,
+            insn,
+            frame,
+            code,
+            #[cfg(feature = "native")]
+            codes: machine.native.as_ref().map_or((core::ptr::null(), 0), |native| {
+                (native.codes.place() as *const _, native.leave_there)
+            }),
+        }
     }
 
     /// Goes on with `next` where it was saved.
@@ -107,6 +126,20 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         let place = unsafe { self.code.add(at as usize) };
         // SAFETY: as above, and the code lives as long as the machine.
         self.insn = unsafe { *place };
+    }
+
+    /// Whether compiled code begins at the next instruction, in a machine that has some.
+    #[cfg_attr(feature = "large", inline(always))]
+    pub(super) fn has_code(&self) -> bool {
+        #[cfg(feature = "native")]
+        {
+            // SAFETY: there is a place for each instruction; see `fetch`.
+            let place = unsafe { self.codes.0.add(self.at) };
+            // SAFETY: as above. Who goes there looks again, and so nothing is ordered by this.
+            unsafe { &*place }.load(Ordering::Relaxed) != self.codes.1
+        }
+        #[cfg(not(feature = "native"))]
+        false
     }
 
     /// Where the frame lies.

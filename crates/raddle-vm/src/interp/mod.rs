@@ -85,9 +85,9 @@ fn interpret<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
 }
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
-    /// Runs instructions until the loop must be left; or, if `ONCE`, one.
+    /// Runs instructions until the loop must be left; or, if `MIXED`, one, and more until there is code.
     #[cfg_attr(feature = "large", inline(always))]
-    fn dispatch<const ONCE: bool>(&mut self) -> Result<(), Stop> {
+    fn dispatch<const MIXED: bool>(&mut self) -> Result<(), Stop> {
         use Trap::{Address, Count, Overflow, Range, Shift, Size, Slice, Subscript};
         loop {
             match self.fetch() {
@@ -317,7 +317,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Unwatch => self.unwatch(),
                 Op::Trap => return Err(Stop::Trap(Trap::from_number(self.imm()).unwrap_or(Trap::Stop))),
             }
-            if ONCE {
+            if MIXED && self.has_code() {
                 return Ok(());
             }
         }

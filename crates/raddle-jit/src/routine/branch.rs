@@ -1,17 +1,16 @@
 //! Owns: the beginning and the end of a branch of a PAR, and the wait for them, without a helper.
-//! May use: `blocks`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `convention`, `cranelift-codegen`, `raddle-vm`.
 //! Never: a step that cannot be taken back before it is certain that all of them can be taken.
 //!
 //! It is what `raddle-vm`'s `par` and `table` do, on one OS thread, and where nothing is out of the ordinary; else the
 //! helper does all of it. The word in which a process counts is not compared with the memory's size: it stands in the
 //! process's record, where the machine put it when it had compared it.
 
-use super::{SLOT, Translation};
-use crate::blocks::target;
+use super::CodeRoutine;
+use crate::convention::SLOT;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder as _, Value, types};
-use raddle_bytecode::Insn;
-use raddle_vm::native::{DEAD, Helper, LEVEL_BITS, LOCAL, NativeContext};
+use cranelift_codegen::ir::{InstBuilder as _, Value, types};
+use raddle_vm::native::{DEAD, LEVEL_BITS, LOCAL, NativeContext};
 use raddle_vm::solo::RING;
 use std::mem::offset_of;
 
@@ -19,7 +18,7 @@ const JOIN: i64 = 3;
 /// No ALT.
 const IDLE: i64 = 0;
 
-impl Translation<'_, '_> {
+impl CodeRoutine<'_, '_> {
     fn field(&mut self, place: Value, offset: usize) -> Value {
         self.ins.ins().load(types::I32, SLOT, place, offset as i32)
     }
@@ -32,31 +31,21 @@ impl Translation<'_, '_> {
         self.ins.ins().iconst(types::I32, value)
     }
 
-    /// Where the helper does all of it; the ring, if compiled code may dispatch.
-    fn by_helper(&mut self) -> (Block, Value) {
-        let by_helper = self.ins.create_block();
-        self.ins.set_cold_block(by_helper);
-        let ring = self.context_field(offset_of!(NativeContext, ring));
-        let not_here = self.ins.ins().icmp_imm_s(IntCC::Equal, ring, 0);
-        self.divert_if(not_here, by_helper);
-        (by_helper, ring)
-    }
-
     /// `fork`.
-    pub(super) fn fork(&mut self, insn: Insn) {
-        let (by_helper, ring) = self.by_helper();
-        let layout = self.common.process;
+    pub(super) fn fork(&mut self, entry: Value) {
+        let ring = self.only_with_ring();
+        let layout = self.places.process;
         let local = self.context_field(offset_of!(NativeContext, local));
         let number = self.field(local, LOCAL.first);
         let mask = self.field(ring, RING.mask);
         // None free, or one for which the queue may have no place.
         let before = self.ins.ins().iadd_imm_s(number, -1);
         let none = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, before, mask);
-        self.divert_if(none, by_helper);
+        self.divert_if(none);
         let count = self.field(local, LOCAL.count);
         let none = self.ins.ins().icmp_imm_s(IntCC::Equal, count, 0);
-        self.divert_if(none, by_helper);
-        let child = self.process_of(number, by_helper);
+        self.divert_if(none);
+        let child = self.process_of(number);
         // From here on all goes well.
         let next = self.field(child, layout.message);
         self.set_field(local, LOCAL.first, next);
@@ -65,11 +54,10 @@ impl Translation<'_, '_> {
         let begun = self.ins.ins().load(types::I64, SLOT, local, LOCAL.processes as i32);
         let begun = self.ins.ins().iadd_imm_s(begun, 1);
         self.ins.ins().store(SLOT, begun, local, LOCAL.processes as i32);
-        let entry = self.constant(i64::from(target(self.at, insn)));
         self.set_field(child, layout.ip, entry);
-        let fp = self.fp;
+        let fp = self.state.fp;
         self.set_field(child, layout.fp, fp);
-        let join = self.ins.ins().iadd_imm_s(fp, 4 * i64::from(insn.a));
+        let join = self.ins.ins().iadd(fp, self.bytes);
         self.set_field(child, layout.join, join);
         let idle = self.constant(IDLE);
         self.set_field(child, layout.alt, idle);
@@ -81,69 +69,58 @@ impl Translation<'_, '_> {
         let id = self.field(me, layout.id);
         self.set_field(child, layout.parent, id);
         self.queue(child);
-        self.go_on_or_by(by_helper, Helper::Fork);
-    }
-
-    /// Behind the instruction; and the code for the helper.
-    fn go_on_or_by(&mut self, by_helper: Block, helper: Helper) {
-        let further = self.ins.create_block();
-        self.ins.ins().jump(further, &[]);
-        self.ins.switch_to_block(by_helper);
-        self.leave_by(helper);
-        self.begin_block(further);
-        self.ended = false;
-        self.held.clear();
+        self.go_on();
     }
 
     /// `join`.
-    pub(super) fn join(&mut self, insn: Insn) {
-        let (by_helper, _) = self.by_helper();
-        let layout = self.common.process;
-        let (waits, done) = (self.ins.create_block(), self.ins.create_block());
-        let slot = 4 * usize::from(insn.a);
-        let frame = self.frame;
-        let count = self.field(frame, slot);
+    pub(super) fn join(&mut self) {
+        self.only_with_ring();
+        let layout = self.places.process;
+        let slot = self.slot();
+        let count = self.field(slot, 0);
         let left = self.ins.ins().iadd_imm_s(count, -1);
-        self.set_field(frame, slot, left);
+        self.set_field(slot, 0, left);
+        let (waits, done) = (self.ins.create_block(), self.ins.create_block());
         self.ins.ins().brif(left, waits, &[], done, &[]);
         self.begin_block(waits);
         let me = self.context_field(offset_of!(NativeContext, process));
-        let behind = self.constant(i64::from(self.at) + 1);
+        let behind = self.ins.ins().iadd_imm_s(self.at, 1);
         self.set_field(me, layout.ip, behind);
-        let fp = self.fp;
+        let fp = self.state.fp;
         self.set_field(me, layout.fp, fp);
-        let place = self.ins.ins().iadd_imm_s(fp, slot as i64 + JOIN);
+        let place = self.ins.ins().iadd(fp, self.bytes);
+        let place = self.ins.ins().iadd_imm_s(place, JOIN);
         self.set_field(me, layout.wait, place);
         self.dispatch_next();
-        self.ins.switch_to_block(done);
-        self.go_on_or_by(by_helper, Helper::Join);
+        self.begin_block(done);
+        self.go_on();
     }
 
     /// `end`.
     pub(super) fn end(&mut self) {
-        let (by_helper, _) = self.by_helper();
-        let layout = self.common.process;
+        self.only_with_ring();
+        let layout = self.places.process;
         let local = self.context_field(offset_of!(NativeContext, local));
         let count = self.field(local, LOCAL.count);
         let is_full = self.ins.ins().icmp_imm_u(IntCC::Equal, count, i64::from(LOCAL.count_max));
-        self.divert_if(is_full, by_helper);
+        self.divert_if(is_full);
         let me = self.context_field(offset_of!(NativeContext, process));
         let parent = self.field(me, layout.parent);
         let none = self.ins.ins().icmp_imm_s(IntCC::Equal, parent, 0);
-        self.divert_if(none, by_helper);
+        self.divert_if(none);
         let join = self.field(me, layout.join);
         let wide = self.ins.ins().uextend(types::I64, join);
-        let word = self.ins.ins().iadd(self.base, wide);
+        let word = self.ins.ins().iadd(self.state.base, wide);
         let counted = self.field(word, 0);
         let (last, others) = (self.ins.create_block(), self.ins.create_block());
         let left = self.ins.ins().iadd_imm_s(counted, -1);
         self.ins.ins().brif(left, others, &[], last, &[]);
         self.begin_block(last);
-        let parent = self.process_of(parent, by_helper);
+        let parent = self.process_of(parent);
         let wanted = self.ins.ins().bor_imm_s(join, JOIN);
         let wait = self.field(parent, layout.wait);
         let differs = self.ins.ins().icmp(IntCC::NotEqual, wait, wanted);
-        self.divert_if(differs, by_helper);
+        self.divert_if(differs);
         let zero = self.constant(0);
         self.set_field(parent, layout.wait, zero);
         self.queue(parent);
@@ -162,7 +139,5 @@ impl Translation<'_, '_> {
         let count = self.ins.ins().iadd_imm_s(count, 1);
         self.set_field(local, LOCAL.count, count);
         self.dispatch_next();
-        self.ins.switch_to_block(by_helper);
-        self.leave_by(Helper::End);
     }
 }

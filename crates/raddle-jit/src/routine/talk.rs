@@ -1,14 +1,14 @@
 //! Owns: communication of words without a helper, and the dispatch that follows a wait.
-//! May use: `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `convention`, `cranelift-codegen`, `raddle-vm`.
 //! Never: a step that cannot be taken back before it is certain that all of them can be taken.
 //!
 //! It is what `raddle-vm`'s `comm` and `solo` do, for a message of four bytes in a slot, on one OS thread, and where
 //! nothing is out of the ordinary; else the helper does all of it.
 
-use super::{SLOT, Translation};
+use super::CodeRoutine;
+use crate::convention::SLOT;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, Value, types};
-use raddle_bytecode::{Insn, Op};
+use cranelift_codegen::ir::{BlockArg, InstBuilder as _, Value, types};
 use raddle_vm::native::{FIRST_CHUNK_BITS, Helper, NativeContext};
 use raddle_vm::solo::RING;
 use std::mem::offset_of;
@@ -24,83 +24,58 @@ const NO_PROCESS: i64 = 1 << 28;
 /// Chunk k of the table of processes has two to the (this + k)th of them.
 const FIRST_BITS: i64 = FIRST_CHUNK_BITS as i64;
 
-impl Translation<'_, '_> {
-    pub(super) fn context_field(&mut self, place: usize) -> Value {
-        self.ins.ins().load(types::I64, SLOT, self.context, place as i32)
-    }
-
-    /// Jumps there if the condition holds.
-    pub(super) fn divert_if(&mut self, condition: Value, to: Block) {
-        let further = self.ins.create_block();
-        self.ins.ins().brif(condition, to, &[], further, &[]);
-        self.begin_block(further);
-    }
-
+impl CodeRoutine<'_, '_> {
     fn count(&mut self, place: usize) {
         let count = self.context_field(place);
         let more = self.ins.ins().iadd_imm_s(count, 1);
-        self.ins.ins().store(SLOT, more, self.context, place as i32);
+        self.ins.ins().store(SLOT, more, self.state.context, place as i32);
     }
 
-    /// `output` or `input` of a word that stands in a slot.
-    pub(super) fn talk(&mut self, insn: Insn) {
-        let helper = if insn.op == Op::Out { Helper::Output } else { Helper::Input };
-        let [by_helper, waits, takes, further] = [0; 4].map(|_| self.ins.create_block());
-        self.ins.set_cold_block(by_helper);
-        let channel = self.word_at(insn.a);
-        let value = (insn.op == Op::Out).then(|| self.word_at(insn.b));
-        let ring = self.context_field(offset_of!(NativeContext, ring));
-        let not_here = self.ins.ins().icmp_imm_s(IntCC::Equal, ring, 0);
-        self.divert_if(not_here, by_helper);
+    /// `output` of that value by a channel, or `input`: of a word that stands in the slot.
+    pub(super) fn talk(&mut self, channel: Value, value: Option<Value>) {
+        let (waits, takes) = (self.ins.create_block(), self.ins.create_block());
+        self.only_with_ring();
         // Within memory, behind the host's, and at a multiple of four: else it is large.
         let behind_floor = self.ins.ins().iadd_imm_s(channel, -FLOOR);
         let words = self.ins.ins().rotr_imm_u(behind_floor, 2);
-        let room = (i64::from(self.common.memory_bytes) - FLOOR) / 4;
+        let room = (i64::from(self.places.memory_bytes) - FLOOR) / 4;
         let outside = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, words, room);
-        self.divert_if(outside, by_helper);
+        self.divert_if(outside);
         let wide = self.ins.ins().uextend(types::I64, channel);
-        let word = self.ins.ins().iadd(self.base, wide);
+        let word = self.ins.ins().iadd(self.state.base, wide);
         let seen = self.ins.ins().load(types::I32, SLOT, word, 0);
         self.ins.ins().brif(seen, takes, &[], waits, &[]);
         self.begin_block(takes);
-        self.take((channel, word, seen), (insn, value), by_helper);
-        self.ins.ins().jump(further, &[]);
+        self.take((channel, word, seen), value);
+        self.go_on();
         self.begin_block(waits);
-        self.wait((channel, word), insn);
-        self.ins.switch_to_block(by_helper);
-        self.leave_by(helper);
-        self.ended = false;
-        self.ins.switch_to_block(further);
-        self.held.clear();
+        self.wait((channel, word), value.is_some());
     }
 
     /// The second to come: takes who waits in the word.
-    fn take(
-        &mut self,
-        (channel, word, seen): (Value, Value, Value),
-        (insn, value): (Insn, Option<Value>),
-        by_helper: Block,
-    ) {
-        let none = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, seen, NO_PROCESS);
-        self.divert_if(none, by_helper);
-        let other = self.process_of(seen, by_helper);
-        let layout = self.common.process;
-        let other_way = if insn.op == Op::Out { INPUT } else { OUTPUT };
+    fn take(&mut self, (channel, word, seen): (Value, Value, Value), value: Option<Value>) {
+        if self.within.is_none() {
+            let none = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, seen, NO_PROCESS);
+            self.divert_if(none);
+        }
+        let other = self.process_of(seen);
+        let layout = self.places.process;
+        let other_way = if value.is_some() { INPUT } else { OUTPUT };
         let wanted = self.ins.ins().bor_imm_s(channel, other_way);
         let wait = self.ins.ins().load(types::I32, SLOT, other, layout.wait as i32);
         let differs = self.ins.ins().icmp(IntCC::NotEqual, wait, wanted);
-        self.divert_if(differs, by_helper);
+        self.divert_if(differs);
         let length = self.ins.ins().load(types::I32, SLOT, other, layout.length as i32);
         let short = self.ins.ins().iconst(types::I32, WORD_IN_SLOT);
         let differs = self.ins.ins().icmp(IntCC::NotEqual, length, short);
-        self.divert_if(differs, by_helper);
+        self.divert_if(differs);
         // From here on all goes well.
         let zero = self.ins.ins().iconst(types::I32, 0);
         self.ins.ins().store(SLOT, zero, other, layout.wait as i32);
         self.ins.ins().store(SLOT, zero, word, 0);
         let message = self.ins.ins().load(types::I32, SLOT, other, layout.message as i32);
         let message = self.ins.ins().uextend(types::I64, message);
-        let place = self.ins.ins().iadd(self.base, message);
+        let place = self.ins.ins().iadd(self.state.base, message);
         match value {
             Some(value) => {
                 self.ins.ins().store(SLOT, value, place, 0);
@@ -108,7 +83,8 @@ impl Translation<'_, '_> {
             }
             None => {
                 let value = self.ins.ins().load(types::I32, SLOT, place, 0);
-                self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(insn.b));
+                let slot = self.slot();
+                self.ins.ins().store(SLOT, value, slot, 0);
             }
         }
         self.queue(other);
@@ -134,9 +110,16 @@ impl Translation<'_, '_> {
     }
 
     /// Where the record of the process of that number, which is small, lies. Most are in the first chunk, which is
-    /// always there.
-    pub(super) fn process_of(&mut self, number: Value, otherwise: Block) -> Value {
-        let size = self.common.process.size as i64;
+    /// always there; in a piece the others are left to what is shared.
+    pub(super) fn process_of(&mut self, number: Value) -> Value {
+        let size = self.places.process.size as i64;
+        if self.within.is_some() {
+            let is_far =
+                self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, number, 1 << FIRST_BITS);
+            self.divert_if(is_far);
+            let chunks = self.context_field(offset_of!(NativeContext, chunks));
+            return self.near_process(chunks, number);
+        }
         let (near, far, found) = (self.ins.create_block(), self.ins.create_block(), self.ins.create_block());
         self.ins.set_cold_block(far);
         let other = self.ins.append_block_param(found, types::I64);
@@ -144,15 +127,12 @@ impl Translation<'_, '_> {
         let is_far = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, number, 1 << FIRST_BITS);
         self.ins.ins().brif(is_far, far, &[], near, &[]);
         self.begin_block(near);
-        let wide = self.ins.ins().uextend(types::I64, number);
-        let offset = self.ins.ins().imul_imm_s(wide, size);
-        let chunk = self.ins.ins().load(types::I64, SLOT, chunks, 0);
-        let place = self.ins.ins().iadd(chunk, offset);
+        let place = self.near_process(chunks, number);
         self.ins.ins().jump(found, &[BlockArg::Value(place)]);
         self.begin_block(far);
         // It may come from the program's memory, as that of who opened a block of forks.
         let none = self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, number, NO_PROCESS);
-        self.divert_if(none, otherwise);
+        self.divert_if(none);
         let number = self.ins.ins().iadd_imm_s(number, 1 << FIRST_BITS);
         let zeros = self.ins.ins().clz(number);
         let most = self.ins.ins().iconst(types::I32, 31);
@@ -163,7 +143,7 @@ impl Translation<'_, '_> {
         let chunk = self.ins.ins().iadd(chunks, offset);
         let chunk = self.ins.ins().load(types::I64, SLOT, chunk, 0);
         let missing = self.ins.ins().icmp_imm_s(IntCC::Equal, chunk, 0);
-        self.divert_if(missing, otherwise);
+        self.divert_if(missing);
         let one = self.ins.ins().iconst(types::I32, 1);
         let bit = self.ins.ins().ishl(one, highest);
         let place = self.ins.ins().bxor(number, bit);
@@ -175,16 +155,23 @@ impl Translation<'_, '_> {
         other
     }
 
+    fn near_process(&mut self, chunks: Value, number: Value) -> Value {
+        let wide = self.ins.ins().uextend(types::I64, number);
+        let offset = self.ins.ins().imul_imm_s(wide, self.places.process.size as i64);
+        let chunk = self.ins.ins().load(types::I64, SLOT, chunks, 0);
+        self.ins.ins().iadd(chunk, offset)
+    }
+
     /// The first to come: notes what it wants, and the next one runs.
-    fn wait(&mut self, (channel, word): (Value, Value), insn: Insn) {
-        let layout = self.common.process;
+    fn wait(&mut self, (channel, word): (Value, Value), outputs: bool) {
+        let layout = self.places.process;
         let me = self.context_field(offset_of!(NativeContext, process));
-        let at = self.ins.ins().iconst(types::I32, i64::from(self.at) + 1);
-        let message = self.ins.ins().iadd_imm_s(self.fp, 4 * i64::from(insn.b));
+        let at = self.ins.ins().iadd_imm_s(self.at, 1);
+        let message = self.ins.ins().iadd(self.state.fp, self.bytes);
         let length = self.ins.ins().iconst(types::I32, WORD_IN_SLOT);
-        let way = if insn.op == Op::Out { OUTPUT } else { INPUT };
+        let way = if outputs { OUTPUT } else { INPUT };
         let end = self.ins.ins().bor_imm_s(channel, way);
-        let fp = self.fp;
+        let fp = self.state.fp;
         let fields = [
             (layout.ip, at),
             (layout.fp, fp),
@@ -197,45 +184,34 @@ impl Translation<'_, '_> {
         }
         let id = self.ins.ins().load(types::I32, SLOT, me, layout.id as i32);
         self.ins.ins().store(SLOT, id, word, 0);
-        if insn.op == Op::Out {
+        if outputs {
             self.count(offset_of!(NativeContext, messages));
         }
         self.dispatch_next();
     }
 
-    /// The process has saved itself: the first in the queue runs.
-    pub(super) fn dispatch_next(&mut self) {
-        let block = match self.next {
-            Some(block) => block,
-            None => *self.next.insert(self.ins.create_block()),
-        };
-        self.ins.ins().jump(block, &[]);
-    }
-
-    /// The block to which all waits of the piece lead: there is somebody in the queue, and it is not time to look
+    /// The process has saved itself: the first in the queue runs, if there is somebody, and it is not time to look
     /// around.
-    pub(super) fn dispatch_there(&mut self) {
-        let Some(block) = self.next else { return };
-        self.ins.switch_to_block(block);
-        self.at = self.function.first;
+    pub(super) fn dispatch_next(&mut self) {
         let by_helper = self.ins.create_block();
         self.ins.set_cold_block(by_helper);
+        let otherwise = std::mem::replace(&mut self.otherwise, by_helper);
         let ring = self.context_field(offset_of!(NativeContext, ring));
         let head = self.ins.ins().load(types::I32, SLOT, ring, RING.head as i32);
         let tail = self.ins.ins().load(types::I32, SLOT, ring, RING.tail as i32);
         let is_empty = self.ins.ins().icmp(IntCC::Equal, head, tail);
-        self.divert_if(is_empty, by_helper);
+        self.divert_if(is_empty);
         let place = self.place_in_ring(ring, head);
         let process = self.ins.ins().load(types::I64, SLOT, place, 0);
         let keyboard = self.context_field(offset_of!(NativeContext, keyboard));
         let is_keyboard = self.ins.ins().icmp(IntCC::Equal, process, keyboard);
-        self.divert_if(is_keyboard, by_helper);
+        self.divert_if(is_keyboard);
         let poll = self.ins.ins().load(types::I32, SLOT, ring, RING.until_poll as i32);
         let poll = self.ins.ins().iadd_imm_s(poll, -1);
         let looks = self.ins.ins().icmp_imm_s(IntCC::Equal, poll, 0);
-        self.divert_if(looks, by_helper);
+        self.divert_if(looks);
         self.ins.ins().store(SLOT, poll, ring, RING.until_poll as i32);
-        self.ins.ins().store(SLOT, process, self.context, offset_of!(NativeContext, process) as i32);
+        self.ins.ins().store(SLOT, process, self.state.context, offset_of!(NativeContext, process) as i32);
         let head = self.ins.ins().iadd_imm_s(head, 1);
         self.ins.ins().store(SLOT, head, ring, RING.head as i32);
         let count = self.ins.ins().isub(tail, head);
@@ -243,20 +219,21 @@ impl Translation<'_, '_> {
         let left = self.ins.ins().umin(left, count);
         self.ins.ins().store(SLOT, left, ring, RING.left as i32);
         self.count(offset_of!(NativeContext, dispatches));
-        let fuel = self.ins.use_var(self.fuel);
-        self.ins.ins().store(SLOT, fuel, self.context, offset_of!(NativeContext, fuel_before) as i32);
-        let layout = self.common.process;
+        let fuel = self.state.fuel;
+        self.ins.ins().store(SLOT, fuel, self.state.context, offset_of!(NativeContext, fuel_before) as i32);
+        let layout = self.places.process;
         let at = self.ins.ins().load(types::I32, SLOT, process, layout.ip as i32);
         let fp = self.ins.ins().load(types::I32, SLOT, process, layout.fp as i32);
         let [ip, fp] = [at, fp].map(|it| self.ins.ins().uextend(types::I64, it));
         let offset = self.ins.ins().ishl_imm_s(ip, 3);
-        let codes = self.ins.ins().iconst(types::I64, self.common.codes as i64);
+        let codes = self.ins.ins().iconst(types::I64, self.places.codes as i64);
         let place = self.ins.ins().iadd(codes, offset);
         let code = self.ins.ins().load(types::I64, SLOT, place, 0);
-        let frame = self.ins.ins().iadd(self.base, fp);
-        let args = [self.context, frame, fuel, at];
+        let frame = self.ins.ins().iadd(self.state.base, fp);
+        let args = [self.state.context, frame, fuel, at];
         self.ins.ins().return_call_indirect(self.code_signature, code, &args);
-        self.ins.switch_to_block(by_helper);
+        self.begin_block(by_helper);
         self.leave_by(Helper::Next);
+        self.otherwise = otherwise;
     }
 }

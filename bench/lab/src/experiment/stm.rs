@@ -12,8 +12,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "Transactions: short, contended, by many threads, beside an audit",
     story: "A counter, a transfer, 16 reads, a bank of 1024 accounts: by Raddle's transactions, by a mutex for each \
             variable, by the crates stm and fast-stm, and as gcc compiles them, on libitm and on Raddle's library for \
-            it. Sets of numbers: by transactions, and under one mutex. McRT's transactional memory was measured on 16 processors, with a thread on each; libitm falls from 15 \
-            to 0.9 million transactions a second from 1 to 16 threads on two cores.",
+            it. Sets of numbers: by transactions, and under one mutex. McRT's transactional memory was measured on 16 \
+            processors, with a thread on each; libitm falls from 15 to 0.9 million transactions a second from 1 to 16 \
+            threads on two cores.",
     cells,
     claims,
     remarks: |_| Vec::new(),

@@ -64,8 +64,8 @@ impl<L: Default> Machine<L> {
     }
 }
 
-/// Where compiled code comes to where there is none is a sample, too, each time after so many. Fuel alone may be used up
-/// by the same process for ever, where a network's round costs a part of it; this is prime.
+/// Where compiled code comes to where there is none is a sample, too, each time after so many. Fuel alone may be used
+/// up by the same process for ever, where a network's round costs a part of it; this is prime.
 const EXITS_A_SAMPLE: u32 = 251;
 
 /// The loop's state beside the context, through which compiled code comes here again.

@@ -72,6 +72,9 @@ impl Job {
             command
                 .env("OMPI_MCA_mpi_yield_when_idle", "1")
                 .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+            // All jobs of a user have one folder, which the last removes: one that begins then finds it gone.
+            fs::create_dir_all(own_folder(&mark)).expect("a folder for the job");
+            command.env("OMPI_MCA_orte_tmpdir_base", own_folder(&mark));
         }
         command.args(["-np", &ranks.to_string()]).arg(program.as_ref()).args(line);
         command.env("TEST_MPI_MARK", &mark).env_remove("MPI_SHIM");
@@ -125,11 +128,18 @@ impl Job {
         let closed =
             if ended.is_ok() { said.recv_timeout(WATCH) } else { Err(mpsc::RecvTimeoutError::Timeout) };
         let left = wait_for_none(&self.mark, ended.is_ok() && closed.is_ok());
+        // There is none where the MPI is another one.
+        let _none = fs::remove_dir_all(own_folder(&self.mark));
         let said = closed.or_else(|_| said.recv_timeout(WATCH)).unwrap_or_default();
         let status = ended.unwrap_or_else(|_| panic!("the job hangs, and said:\n{said}"));
         assert!(left.is_empty(), "left behind: {left:?}; the job said:\n{said}");
         Ended { status, said }
     }
+}
+
+/// Where a job of Open MPI has its files. The paths of its sockets must stay short.
+fn own_folder(mark: &str) -> PathBuf {
+    env::temp_dir().join(format!("raddle-{mark}"))
 }
 
 /// The job's processes that are still there after a while, now killed; without the while if the job hangs.

@@ -184,7 +184,7 @@ impl Factory {
         if self.compiled.is_empty() {
             return Ok(());
         }
-        let place = self.to_pages()?;
+        let place = self.lay_out()?;
         let compiled = std::mem::take(&mut self.compiled);
         for Compiled { points, .. } in &compiled {
             for (index, &at) in points.iter().enumerate() {
@@ -207,7 +207,7 @@ impl Factory {
     }
 
     /// What is made goes into pages; gives where it lies there.
-    fn to_pages(&mut self) -> Result<usize, String> {
+    fn lay_out(&mut self) -> Result<usize, String> {
         let pages = Pages::with(&self.code).map_err(|error| error.to_string())?;
         self.code.clear();
         let place = pages.address();
@@ -286,7 +286,7 @@ impl Factory {
                 routine::make(ins, params, which, places);
             })?;
         }
-        let place = self.to_pages()?;
+        let place = self.lay_out()?;
         let shared = shared.map(|offset| place + offset);
         self.tables.doors.iter().zip(doors).for_each(|(door, it)| door.store(place + it, Ordering::Relaxed));
         let [enter, leave, leave_there] = [enter, leave, leave_there].map(|offset| place + offset);

@@ -11,27 +11,13 @@ mod tree;
 use std::process::ExitCode;
 
 use bench_common::sets::{NumberSet, Shape, Spare, run};
-use bench_raddle::{joined, runtime};
+use bench_raddle::on_processes;
 use chain::Chains;
-use raddle::csp;
 use raddle_measure::program;
 use tree::Tree;
 
 fn main() -> ExitCode {
-    program::main(|job| {
-        let workers = job.workers;
-        let runtime = runtime(workers)?;
-        run::<Set>(job, |threads, f| {
-            runtime.run(move || {
-                let process = |number: u64| {
-                    let f = f.clone();
-                    csp::spawn_on(number as usize % workers, move || f(number))
-                };
-                let all: Vec<_> = (0..threads).map(process).collect();
-                all.into_iter().map(joined).sum()
-            })
-        })
-    })
+    program::main(|job| run::<Set>(job, on_processes(job.workers)?))
 }
 
 enum Set {

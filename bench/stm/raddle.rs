@@ -5,26 +5,12 @@
 use std::process::ExitCode;
 
 use bench_common::transactions::{Transactions, run};
-use bench_raddle::{joined, runtime};
-use raddle::csp;
+use bench_raddle::on_processes;
 use raddle::stm::{TVar, atomically};
 use raddle_measure::program;
 
 fn main() -> ExitCode {
-    program::main(|job| {
-        let workers = job.workers;
-        let runtime = runtime(workers)?;
-        run::<Variables>(job, |threads, f| {
-            runtime.run(move || {
-                let process = |number: u64| {
-                    let f = f.clone();
-                    csp::spawn_on(number as usize % workers, move || f(number))
-                };
-                let all: Vec<_> = (0..threads).map(process).collect();
-                all.into_iter().map(joined).sum()
-            })
-        })
-    })
+    program::main(|job| run::<Variables>(job, on_processes(job.workers)?))
 }
 
 struct Variables(Vec<TVar<i64>>);

@@ -74,6 +74,23 @@ pub fn joined<T>(handle: csp::JoinHandle<T>) -> T {
     handle.join().expect("a process does not panic")
 }
 
+/// What runs a function with the numbers below the first, each on a process, and adds up what they return.
+pub fn on_processes(
+    workers: usize,
+) -> Result<impl Fn(u64, Arc<dyn Fn(u64) -> u64 + Send + Sync>) -> u64, String> {
+    let runtime = runtime(workers)?;
+    Ok(move |processes, f: Arc<dyn Fn(u64) -> u64 + Send + Sync>| {
+        runtime.run(move || {
+            let process = |number: u64| {
+                let f = f.clone();
+                csp::spawn_on(number as usize % workers, move || f(number))
+            };
+            let all: Vec<_> = (0..processes).map(process).collect();
+            all.into_iter().map(joined).sum()
+        })
+    })
+}
+
 /// Passes a token round a ring of `processes` by park and unpark, `rounds` times; returns the number of wakes.
 pub fn ring(processes: usize, rounds: u64) -> u64 {
     let shared = Arc::new((Turns::new(processes), OnceLock::<Vec<Process>>::new()));

@@ -680,7 +680,9 @@ pub const BENCHES: &[Bench] = &[
             always("form=reads,threads=1,rounds=100000").workers(ONE),
             always("form=counter,threads=2,rounds=100000").workers(TWO),
             always("form=bank,threads=2,rounds=100000").workers(TWO),
-            always("form=bank,threads=64,rounds=100000").workers(TWO),
+            always("form=bank,threads=16,rounds=102400").workers(TWO),
+            always("form=bank,threads=64,rounds=102400").workers(TWO),
+            always("form=bank,threads=128,rounds=102400").workers(TWO),
             always("form=audit,threads=3,rounds=300").workers(TWO),
         ],
         runtimes: &[
@@ -693,6 +695,24 @@ pub const BENCHES: &[Bench] = &[
             ("itm", BOTH),
         ],
         checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "retry",
+        program: "retry",
+        what: "processes that wait in transactions: a number there and back, beside channels; so many at once (made to \
+               wait and woken, each); two that change one variable (p50)",
+        extra: &[("heap_bytes", "bytes"), ("idle_percent", "%"), ("p999_ns", "ns"), ("p999_to_p50", "ratio")],
+        variants: &[
+            always("form=turn,count=100000"),
+            always("form=boxes,count=100000"),
+            always("form=channel,count=100000"),
+            always("form=conflict,count=1000000").workers(TWO),
+            full("form=parked,count=1000000"),
+            quick("form=parked,count=100000"),
+        ],
+        runtimes: &[("raddle", BOTH), ("light", BOTH)],
+        checksum: |p| if p.text("form") == "parked" { p.number("count") / 2 } else { p.number("count") },
         ..USUAL
     },
     Bench {
@@ -716,6 +736,9 @@ pub const BENCHES: &[Bench] = &[
             always("form=table,changes=0,threads=2,rounds=100000").workers(TWO),
             always("form=table,changes=20,threads=2,rounds=100000").workers(TWO),
             always("form=table,changes=100,threads=2,rounds=100000").workers(TWO),
+            always("form=table,changes=20,threads=16,rounds=102400").workers(TWO),
+            always("form=table,changes=20,threads=64,rounds=102400").workers(TWO),
+            always("form=table,changes=20,threads=128,rounds=102400").workers(TWO),
             always("form=tree,changes=0,threads=2,rounds=100000").workers(TWO),
             always("form=tree,changes=20,threads=2,rounds=100000").workers(TWO),
             always("form=tree,changes=100,threads=2,rounds=100000").workers(TWO),

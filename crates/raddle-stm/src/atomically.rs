@@ -199,6 +199,7 @@ pub(crate) fn run<R, S: Stops>(
 ) -> Result<R, Option<S>> {
     host::counted_point_at("atomically", site);
     let mut effort = Effort::new();
+    let mut has_let_others_run = false;
     loop {
         let by = effort.algorithm(algorithm, site);
         let mut tx = Tx::begin(by, noted || !effort.is_first(), &effort, site);
@@ -212,6 +213,15 @@ pub(crate) fn run<R, S: Stops>(
             (Some(Why::Irrevocable), _) => {
                 drop(tx);
                 effort.make_once();
+                continue;
+            }
+            // PERF: whom it waits for is often the next on its worker. Bench `retry`, on one worker and on two: a turn
+            // there and back 480 ns without this, 245 with it; a number in two variables 790 and 320.
+            (Some(Why::Retry), _) if !has_let_others_run && host::others_are_ready() => {
+                drop(tx);
+                host::let_others_run();
+                has_let_others_run = true;
+                effort.rest();
                 continue;
             }
             (Some(Why::Retry), _) => {

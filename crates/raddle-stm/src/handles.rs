@@ -1,8 +1,9 @@
 //! Owns: the end of a variable, with its last handle; `Variables`, that somebody waits for; `PolledWatch`, by a future.
-//! May use: `arena`, `host`, `panics`, `protocol::watch`, `variable`, `waiting`, `raddle-core`.
+//! May use: `arena`, `few`, `host`, `panics`, `protocol::watch`, `variable`, `waiting`, `raddle-core`.
 //! Never: a transaction.
 
 use crate::arena;
+use crate::few::Few;
 use crate::host::Told;
 use crate::panics::Panics;
 use crate::protocol::watch::WatchNode;
@@ -42,7 +43,7 @@ pub(crate) unsafe fn drop_handle(head: HeadRef) {
 
 /// The variables that somebody waits for, with a handle of each, and that one's nodes in their lists.
 pub(crate) struct Variables {
-    all: Vec<HeadRef>,
+    all: Few<HeadRef>,
 }
 
 impl Variables {
@@ -50,13 +51,20 @@ impl Variables {
     ///
     /// # Safety
     /// They are there now.
-    pub(crate) unsafe fn hold(mut all: Vec<HeadRef>) -> Variables {
+    pub(crate) unsafe fn hold(all: &[HeadRef]) -> Variables {
+        // SAFETY: passed on to the caller.
+        let retain = |head: &HeadRef| unsafe { head.as_ref() }.try_retain();
+        if let [one] = all
+            && retain(one)
+        {
+            return Variables { all: Few::One([*one]) };
+        }
+        let mut all = all.to_vec();
         all.sort_unstable();
         all.dedup();
         all.shrink_to_fit();
-        // SAFETY: passed on to the caller.
-        all.retain(|head| unsafe { head.as_ref() }.try_retain());
-        Variables { all }
+        all.retain(retain);
+        Variables { all: Few::Many(all) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -80,8 +88,12 @@ impl Variables {
     ///
     /// # Safety
     /// `self` and `waiter` are there as long as the places are.
-    unsafe fn places(&self, waiter: &ChangeWaiter) -> Vec<Standing> {
-        self.all.iter().map(|head| Standing { head: *head, node: WatchNode::new(waiter) }).collect()
+    unsafe fn places(&self, waiter: &ChangeWaiter) -> Few<Standing> {
+        let place = |head: &HeadRef| Standing { head: *head, node: WatchNode::new(waiter) };
+        match &self.all {
+            Few::One([one]) => Few::One([place(one)]),
+            Few::Many(all) => Few::Many(all.iter().map(place).collect()),
+        }
     }
 }
 
@@ -104,7 +116,7 @@ impl PolledWatch {
     pub(crate) fn begin(variables: Variables, time: u64) -> Option<PolledWatch> {
         let waiting = Rc::new(ChangeWaiter::Polled(PolledWaiter::default()));
         // SAFETY: the places go first, see the order of the fields, and the waiting one does not move.
-        let places = unsafe { variables.places(&waiting) };
+        let places = unsafe { variables.places(&waiting) }.into_vec();
         let mut watch = PolledWatch { places, waiting, variables };
         // SAFETY: they stay in the vector's memory until they are dropped, which takes them out of the lists.
         watch.places.iter_mut().all(|place| unsafe { place.stand(time) }).then_some(watch)
@@ -143,9 +155,9 @@ impl Drop for Variables {
     fn drop(&mut self) {
         // With a variable others may go, and what is collected then is code of the program's.
         let mut panics = Panics::default();
-        for head in self.all.drain(..) {
-            // SAFETY: we have a handle of each.
-            panics.catch(|| unsafe { drop_handle(head) });
+        for head in self.all.iter() {
+            // SAFETY: we have a handle of each, which goes with this.
+            panics.catch(|| unsafe { drop_handle(*head) });
         }
         panics.go_on();
     }
@@ -212,7 +224,7 @@ mod tests {
             kept.push(stays);
         }
         // SAFETY: all are there.
-        let variables = unsafe { Variables::hold(all.clone()) };
+        let variables = unsafe { Variables::hold(&all) };
         assert_eq!(variables.all.len(), 2 * MANY);
         for goes in all.iter().step_by(2) {
             // SAFETY: it has the handle of what was not dropped above.

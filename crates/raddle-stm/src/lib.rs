@@ -90,6 +90,8 @@ mod collections;
 #[cfg(not(loom))]
 mod effort;
 #[cfg(not(loom))]
+mod few;
+#[cfg(not(loom))]
 mod garbage;
 #[cfg(not(loom))]
 mod gate;

@@ -35,6 +35,8 @@ pub(crate) enum Mistake {
     KeepsBranch,
     /// Who waits does not look whether the variable is still what it has read.
     WatchesUnchecked,
+    /// Who takes somebody out of a list says so before he has.
+    LeavesTooEarly,
     /// A commit wakes nobody.
     WakesNobody,
     /// A commit that steps back forgets those who watch.

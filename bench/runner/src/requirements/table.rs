@@ -22,7 +22,8 @@ const RAYON_TWO: Select = of("rayon", 2);
 const TREE: &str = "leaves=100000,children=10";
 
 /// The table, in parts.
-pub const REQUIREMENTS: &[&[Requirement]] = &[CORE, SWITCHES, TALK, CONTENTION, RIVALS, SPREAD, SERVERS];
+pub const REQUIREMENTS: &[&[Requirement]] =
+    &[CORE, SWITCHES, TALK, CONTENTION, RIVALS, SPREAD, SERVERS, TRANSACTIONS];
 
 /// The core's speed and memory, and those of what is built on it.
 const CORE: &[Requirement] = &[
@@ -398,6 +399,36 @@ const SPREAD: &[Requirement] = &[
     ratio("oversubscribed", of("occam", 4).with("grain=1000"), OCCAM_TWO.with("grain=1000"), 1.1),
     ratio("oversubscribed", of("occam", 8).with("grain=1000"), OCCAM_TWO.with("grain=1000"), 1.1),
 ];
+
+/// Transactions. What must be 0.8 of another's throughput takes 1.25 of its time.
+const TRANSACTIONS: &[Requirement] = &[
+    value("stm", RADDLE.with("form=counter"), 30.0),
+    value("stm", RADDLE.with("form=transfer"), 50.0),
+    value("stm", RADDLE.with("form=reads"), 70.0),
+    ratio("stm", RADDLE.with("form=counter"), of("libitm", 1).with("form=counter"), 1.0),
+    ratio("stm", RADDLE.with("form=transfer"), of("libitm", 1).with("form=transfer"), 1.0),
+    ratio("stm", RADDLE.with("form=reads"), of("libitm", 1).with("form=reads"), 1.0),
+    ratio("stm", RADDLE.with("form=transfer"), of("stm", 1).with("form=transfer"), 0.1),
+    ratio("stm", RADDLE.with("form=transfer"), of("fast-stm", 1).with("form=transfer"), 0.1),
+    ratio("stm", RADDLE_TWO.with("form=bank,threads=16"), RADDLE_TWO.with("form=bank,threads=2"), 1.25),
+    ratio("stm", RADDLE_TWO.with("form=bank,threads=64"), RADDLE_TWO.with("form=bank,threads=2"), 1.25),
+    ratio("stm", RADDLE_TWO.with("form=bank,threads=128"), RADDLE_TWO.with("form=bank,threads=2"), 1.25),
+    value("stm", RADDLE_TWO.with("form=audit"), 10_000_000.0),
+    ratio("sets", RADDLE_TWO.with(TABLE_BY_16), RADDLE_TWO.with(TABLE_BY_2), 1.25),
+    ratio("sets", RADDLE_TWO.with(TABLE_BY_64), RADDLE_TWO.with(TABLE_BY_2), 1.25),
+    ratio("sets", RADDLE_TWO.with(TABLE_BY_128), RADDLE_TWO.with(TABLE_BY_2), 1.25),
+    ratio("retry", RADDLE.with("form=turn"), RADDLE.with("form=channel"), 1.5),
+    ratio("retry", RADDLE_TWO.with("form=turn"), RADDLE_TWO.with("form=channel"), 1.5),
+    value("retry", RADDLE.with("form=parked").metric("heap_bytes"), 128.0),
+    value("retry", RADDLE_TWO.with("form=parked").metric("heap_bytes"), 128.0),
+    value("retry", RADDLE_TWO.with("form=parked").metric("idle_percent"), 0.1),
+    value("retry", RADDLE_TWO.with("form=conflict").metric("p999_to_p50"), 20.0),
+];
+
+const TABLE_BY_2: &str = "form=table,changes=20,threads=2";
+const TABLE_BY_16: &str = "form=table,changes=20,threads=16";
+const TABLE_BY_64: &str = "form=table,changes=20,threads=64";
+const TABLE_BY_128: &str = "form=table,changes=20,threads=128";
 
 /// Sockets. What must be 1.1 times as many a second as another's takes 0.91 of its time.
 const SERVERS: &[Requirement] = &[

@@ -475,6 +475,15 @@ pub fn sleep_until(deadline: Instant) {
 const PARK_TIMEOUT: CallOn<Block> = CallOn::with_deadline("park_timeout", WaitReason::Park);
 const SLEEP: CallOn<Block> = CallOn::with_deadline("sleep", WaitReason::Sleep);
 
+/// Whether the caller is a process and another is ready on its worker.
+pub fn processes_wait_here() -> bool {
+    match caller("yield") {
+        // SAFETY: `block` is what runs here; the proof is gone at once.
+        Caller::Process(block) => !unsafe { Here::of(&block.header) }.is_alone(),
+        Caller::Thread => false,
+    }
+}
+
 /// Whether something else could run where the caller runs: another process of its worker, or any OS thread.
 pub fn others_wait_here() -> bool {
     match caller("yield") {

@@ -57,6 +57,11 @@ pub(crate) fn let_others_run() {
     }
 }
 
+/// Whether others are ready on the caller's worker, who would run by [`let_others_run`].
+pub(crate) fn others_are_ready() -> bool {
+    !at_home() && park::processes_wait_here()
+}
+
 /// What tells whoever runs here from all others.
 pub(crate) fn caller() -> usize {
     who_runs().0.addr()

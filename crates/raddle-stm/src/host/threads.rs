@@ -137,6 +137,11 @@ pub(crate) fn let_others_run() {
     raddle_syscall::yield_processor();
 }
 
+/// There is no queue of others here, and to ask the kernel is dearer than to wait.
+pub(crate) const fn others_are_ready() -> bool {
+    false
+}
+
 thread_local! {
     /// Its address is the name of an OS thread.
     static OS_THREAD: u8 = const { 0 };

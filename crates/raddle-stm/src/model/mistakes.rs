@@ -17,6 +17,7 @@ const NOTICED: &[(Mistake, &str)] = &[
     (Mistake::ReadsUnreserved, "reserve::what_is_reserved_is_of_one_moment"),
     (Mistake::BreaksUncounted, "reserve::who_is_broken_sees_it_before_what_was_stored"),
     (Mistake::WatchesUnchecked, "watch::a_change_ends_the_wait"),
+    (Mistake::LeavesTooEarly, "watch::a_change_ends_the_wait"),
     (Mistake::WakesNobody, "watch::a_change_ends_the_wait"),
     (Mistake::ForgetsWatchers, "watch::a_commit_that_steps_back_leaves_who_waits"),
     (Mistake::FreesAtOnce, "slots::nothing_is_freed_that_somebody_reads"),

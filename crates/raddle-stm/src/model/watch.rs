@@ -149,6 +149,7 @@ impl Watching {
         for (variable, node) in variables.iter().zip(&mut nodes) {
             // SAFETY: as above.
             unsafe { variable.watched.unwatch(&self.stripe, node) };
+            node.go();
         }
     }
 }

@@ -33,13 +33,21 @@ pub(crate) struct WatchNode<S> {
     version: u64,
     next: Link<WatchNode<S>>,
     previous: Link<WatchNode<S>>,
-    is_in: bool,
+    /// 1 while it is in the list. Whoever has taken it out says so last, and touches it no more.
+    is_in: AtomicU32,
     /// Others change it by the list while its owner is in a call with a `&mut` of what it lies in: so no such reference
     /// may claim to be the only way to it.
     _pinned: PhantomPinned,
 }
 
 impl<S> WatchNode<S> {
+    /// As if its memory were used for something else, for loom: nobody else may touch it any more.
+    #[cfg(loom)]
+    pub(crate) fn go(&mut self) {
+        self.next.set(std::ptr::null_mut());
+        self.previous.set(std::ptr::null_mut());
+    }
+
     /// In no list.
     pub(crate) fn new(sleeper: &S) -> WatchNode<S> {
         WatchNode {
@@ -47,7 +55,7 @@ impl<S> WatchNode<S> {
             version: 0,
             next: Link::new(),
             previous: Link::new(),
-            is_in: false,
+            is_in: AtomicU32::new(0),
             _pinned: PhantomPinned,
         }
     }
@@ -111,7 +119,7 @@ impl<S: TimedSleeper> Watched<S> {
             // SAFETY: the caller's, which is in no list.
             let new = unsafe { &mut *node };
             new.version = seen.version();
-            new.is_in = true;
+            new.is_in.store(1, Ordering::Relaxed);
             let last = self.last.get();
             new.previous.set(last);
             new.next.set(std::ptr::null_mut());
@@ -130,9 +138,14 @@ impl<S: TimedSleeper> Watched<S> {
     /// # Safety
     /// As for [`watch`](Self::watch).
     pub(crate) unsafe fn unwatch(&self, stripe: &Stripe, node: *mut WatchNode<S>) {
+        // SAFETY: the caller's; others touch it by shared references.
+        let is_in = unsafe { &(*node).is_in };
+        // Acquire pairs with the release of who has taken it out: all that it has done with the node is over.
+        if is_in.load(Ordering::Acquire) == 0 {
+            return;
+        }
         stripe.enter(|| {
-            // SAFETY: the caller's.
-            if unsafe { (*node).is_in } {
+            if is_in.load(Ordering::Relaxed) == 1 {
                 // SAFETY: it is in this list, which we have locked.
                 unsafe { self.take_out(node) };
             }
@@ -143,8 +156,10 @@ impl<S: TimedSleeper> Watched<S> {
     /// The node is in this list, whose lock the caller has.
     unsafe fn take_out(&self, node: *mut WatchNode<S>) {
         // SAFETY: the caller says so.
-        let node = unsafe { &mut *node };
-        node.is_in = false;
+        let node = unsafe { &*node };
+        if made(Mistake::LeavesTooEarly) {
+            node.is_in.store(0, Ordering::Release);
+        }
         let (previous, next) = (node.previous.get(), node.next.get());
         // SAFETY: null, or a node of this list, too.
         match unsafe { previous.as_ref() } {
@@ -156,6 +171,8 @@ impl<S: TimedSleeper> Watched<S> {
             Some(next) => next.previous.set(previous),
             None => self.last.set(previous),
         }
+        // Release pairs with the acquire of its owner in `unwatch`, for whom it may go now.
+        node.is_in.store(0, Ordering::Release);
     }
 
     /// Wakes those who wait for a change since a time before `version`, after the variable was unlocked with that.
@@ -167,18 +184,24 @@ impl<S: TimedSleeper> Watched<S> {
         if made(Mistake::WakesNobody) {
             return;
         }
-        loop {
-            let mut row: [Option<S::Right>; ROW] = [const { None }; ROW];
-            let is_full = stripe.enter(|| self.select(&mut row, version));
-            row.into_iter().flatten().for_each(S::wake);
-            if !is_full {
-                return;
-            }
+        // As a rule there is one.
+        let mut more = self.wake_row::<1>(stripe, version);
+        while more {
+            more = self.wake_row::<ROW>(stripe, version);
         }
     }
 
+    /// Wakes so many. Whether there are more.
+    #[inline]
+    fn wake_row<const MANY: usize>(&self, stripe: &Stripe, version: u64) -> bool {
+        let mut row: [Option<S::Right>; MANY] = [const { None }; MANY];
+        let more = stripe.enter(|| self.select(&mut row, version));
+        row.into_iter().flatten().for_each(S::wake);
+        more
+    }
+
     /// Takes nodes out of the list and ends their waits, the oldest first. Whether the row was too short.
-    fn select(&self, row: &mut [Option<S::Right>; ROW], version: u64) -> bool {
+    fn select(&self, row: &mut [Option<S::Right>], version: u64) -> bool {
         let mut places = row.iter_mut();
         let mut at = self.first.get();
         // PERF: those that come while others are woken stand behind all that are to be woken, and are not looked at.

@@ -334,9 +334,8 @@ impl Tx<'_> {
         }
         let time = if self.is_pessimistic() { self.moment()? } else { self.time };
         // A copy: the log's own memory is for the next transaction, and larger than one that waits should keep.
-        let read = self.log().reads.clone();
         // SAFETY: variables that a transaction has met are there as long as it runs.
-        let variables = unsafe { Variables::hold(read) };
+        let variables = unsafe { Variables::hold(&self.log().reads) };
         Some((variables, time))
     }
 }

@@ -260,7 +260,8 @@ const GROUPS: &[Group] = &[
         name: "recipes",
         what: "who follows the recipes of docs/recipes.md and docs/recipes-occam.md ends with what works",
         needs: &[],
-        steps: &["cargo xtask recipes"],
+        // Unoptimised, see `.ci/rustc`: most of its time is to compile the tree anew.
+        steps: &["UNOPTIMISED=1 cargo xtask recipes"],
     },
     Group {
         name: "alone",
@@ -275,7 +276,7 @@ const GROUPS: &[Group] = &[
         what: "a statically linked program is told that it has no storage for processes, and may have light ones",
         needs: &[STATIC_C],
         steps: &[
-            "RUSTFLAGS='-C target-feature=+crt-static' cargo test --no-fail-fast --package raddle-core \
+            "UNOPTIMISED=1 RUSTFLAGS='-C target-feature=+crt-static' cargo test --no-fail-fast --package raddle-core \
                   --test static_program --target-dir target/static --target $(rustc --print host-tuple)",
         ],
     },
@@ -385,7 +386,7 @@ const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --release --package raddle-context --package raddle-core \
-                  --package raddle-sync --package raddle-stm --test it --test stress --test faults",
+                  --test it --test stress --test faults",
             "cargo run --profile abort --package raddle --example skynet",
         ],
     },
@@ -401,8 +402,7 @@ const GROUPS: &[Group] = &[
         // A program that ends would wait a second for races of those that still run; many tests are such programs.
         needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
         steps: &[tsan!(
-            "--package raddle-context --package raddle-core --package raddle-sync --package raddle-job \
-             --test it --test stress"
+            "--package raddle-context --package raddle-core --package raddle-sync --test it --test stress"
         )],
     },
     Group {
@@ -564,16 +564,19 @@ const LONG_GROUPS: &[Group] = &[
     },
     Group {
         name: "release-more",
-        what: "the tests of jobs, threads and the runtime's observers again, optimised",
+        what: "the tests of locks, transactions, jobs, threads and the runtime's observers again, optimised",
         needs: &[],
         steps: &["cargo test --no-fail-fast --release --package raddle-explore --package raddle-hang \
-                  --package raddle-job --package raddle-recorder --package raddle-thread --test it"],
+                  --package raddle-job --package raddle-recorder --package raddle-stm --package raddle-sync \
+                  --package raddle-thread --test it --test stress --test faults"],
     },
     Group {
         name: "tsan-more",
-        what: "ThreadSanitizer finds no race in transactions, threads and the recorder",
+        what: "ThreadSanitizer finds no race in jobs, transactions, threads and the recorder",
         needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
-        steps: &[tsan!("--package raddle-stm --package raddle-thread --package raddle-recorder --test it")],
+        steps: &[tsan!(
+            "--package raddle-job --package raddle-stm --package raddle-thread --package raddle-recorder --test it"
+        )],
     },
     Group {
         name: "asan-more",

@@ -158,6 +158,7 @@ impl<S: TimedSleeper> Watched<S> {
         // SAFETY: the caller says so.
         let node = unsafe { &*node };
         if made(Mistake::LeavesTooEarly) {
+            // As below: pairs with the acquire in `unwatch`.
             node.is_in.store(0, Ordering::Release);
         }
         let (previous, next) = (node.previous.get(), node.next.get());

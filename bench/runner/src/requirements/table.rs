@@ -421,7 +421,7 @@ const TRANSACTIONS: &[Requirement] = &[
     ratio("retry", RADDLE_TWO.with("form=turn"), RADDLE_TWO.with("form=channel"), 1.5),
     value("retry", RADDLE.with("form=parked").metric("heap_bytes"), 128.0),
     value("retry", RADDLE_TWO.with("form=parked").metric("heap_bytes"), 128.0),
-    value("retry", RADDLE_TWO.with("form=parked").metric("idle_percent"), 0.1),
+    value("retry", RADDLE_TWO.with("form=parked").metric("idle_percent"), 0.05),
     value("retry", RADDLE_TWO.with("form=conflict").metric("p999_to_p50"), 20.0),
 ];
 

@@ -10,6 +10,8 @@
 mod late;
 #[path = "cases/plans.rs"]
 mod plans;
+#[path = "cases/simulated.rs"]
+mod simulated;
 mod support;
 #[path = "cases/traced.rs"]
 mod traced;

@@ -1,6 +1,8 @@
 // Owns: messages between ranks of MPI, and plans of them - halos, regions, blocks - that move while the ranks compute.
 // May use: nothing.
 // Never: a network layer of its own; a call of MPI without the one lock.
+// Loom's model (`tests/loom.rs`) takes `choice` alone: the scheduler is not compiled for loom.
+#![cfg(not(loom))]
 
 //! Messages between ranks of MPI that move while the ranks compute.
 //!
@@ -46,6 +48,7 @@ mod auto;
 mod blocks;
 mod call;
 mod cart;
+mod choice;
 mod copy;
 mod engine;
 mod error;
@@ -59,6 +62,7 @@ mod moves;
 mod net;
 mod plan;
 mod post;
+mod prim;
 mod regions;
 mod share;
 mod shim;

@@ -3,8 +3,8 @@
 //! Never: knowing what is chosen.
 //!
 //! Programs ask for something at any time, and some asks bring a decider, which decides anew from time to time, also
-//! while others ask. What comes of either takes effect under a lock of its own, after some preparation without any lock:
-//! so it may come late. Each ask has a number, the decider's decisions that of the ask which brought it.
+//! while others ask. What comes of either takes effect under a lock of its own, after some preparation without any
+//! lock: so it may come late. Each ask has a number, the decider's decisions that of the ask which brought it.
 //!
 //! | who | steps |
 //! |---|---|

@@ -102,8 +102,8 @@ impl Net {
     ///
     /// # Errors
     /// If there is no MPI, none that is `mpirun`'s, none that lets one OS thread after another call it; if MPI is used
-    /// by somebody else in this program; if it does not begin in time; if ranks differ in [`NetConfig::on_late`]. MPI is
-    /// at its end again then.
+    /// by somebody else in this program; if it does not begin in time; if ranks differ in [`NetConfig::on_late`]. MPI
+    /// is at its end again then.
     pub fn start(config: NetConfig) -> Result<Net, NetError> {
         let (_, path) = install::choose()?;
         let shim = Shim::load(&path)?;

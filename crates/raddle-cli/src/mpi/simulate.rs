@@ -112,8 +112,8 @@ impl Simulate {
         // What cannot be is refused before anything is simulated.
         scenes.iter().try_for_each(|scene| scene.formula(SimulatedModel::Sync).map(drop))?;
         print(&format!(
-            "SIMULATED by SimGrid: nothing here was measured. RedBlack3D, {0} x {0} x {0} cells of {1} ns a rank; a link \
-             of {2} Mbit/s and {3} us for each rank, {4} us a message; no contention in the switch.\n\n\
+            "SIMULATED by SimGrid: nothing here was measured. RedBlack3D, {0} x {0} x {0} cells of {1} ns a rank; a \
+             link of {2} Mbit/s and {3} us for each rank, {4} us a message; no contention in the switch.\n\n\
              {5:>6}  {6:<10} {7:<9}  {8:>12}  {9:>12}  {10:>7}  {11:>7}\n",
             self.cells,
             self.cell_ns,

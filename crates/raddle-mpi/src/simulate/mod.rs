@@ -241,8 +241,8 @@ impl Scene {
             (self.ranks - 1, self.bytes_per_second, self.latency.as_secs_f64() * 1e6 / 2.0);
         format!(
             "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
-             <platform version=\"4.1\">\n  <cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-{last}\" speed=\"1Gf\" \
-             bw=\"{rate}Bps\" lat=\"{half}us\" sharing_policy=\"SPLITDUPLEX\"/>\n</platform>\n"
+             <platform version=\"4.1\">\n  <cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-{last}\" \
+             speed=\"1Gf\" bw=\"{rate}Bps\" lat=\"{half}us\" sharing_policy=\"SPLITDUPLEX\"/>\n</platform>\n"
         )
     }
 

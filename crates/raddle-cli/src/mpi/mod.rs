@@ -82,8 +82,8 @@ fn info() -> String {
         let _ = writeln!(text, "{:<8} compiler: {compiler}", flavour.name());
         let _ = writeln!(text, "{:<8} shim: {state}, {}", "", shim.display());
     }
-    let simulator =
-        launcher().map_or("not found (libsimgrid-dev)".to_owned(), |path| path.display().to_string());
+    let simulator = launcher()
+        .map_or_else(|_| "not found (libsimgrid-dev)".to_owned(), |path| path.display().to_string());
     let _ = writeln!(text, "{:<8} launcher: {simulator}, for `raddle mpi simulate`", "simgrid");
     if found.is_empty() {
         let _ = writeln!(text, "\nTo use MPI, {}", advice());

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use raddle_mpi::simulate::{Scene, SimulatedModel, SimulationError};
+use raddle_mpi::simulate::{Scene, SimulatedModel, SimulationError, launcher};
 
 use crate::out::print;
 use crate::refusal::Error;
@@ -109,7 +109,8 @@ impl Simulate {
     /// Prints the table, a line as soon as it is known; whether all times are the formula's.
     pub(crate) fn carry_out(&self) -> Result<bool, Error> {
         let scenes = self.ranks.iter().map(|ranks| self.scene(*ranks)).collect::<Result<Vec<_>, _>>()?;
-        // What cannot be is refused before anything is simulated.
+        // What cannot be is refused before anything is said.
+        launcher()?;
         scenes.iter().try_for_each(|scene| scene.formula(SimulatedModel::Sync).map(drop))?;
         print(&format!(
             "SIMULATED by SimGrid: nothing here was measured. RedBlack3D, {0} x {0} x {0} cells of {1} ns a rank; a \

@@ -144,10 +144,17 @@ impl From<NetError> for SimulationError {
     }
 }
 
-/// SimGrid's launcher, if it is in the path.
-pub fn launcher() -> Option<PathBuf> {
+/// SimGrid's launcher.
+///
+/// # Errors
+/// [`SimulationError::NotInstalled`] if it is not in the path.
+pub fn launcher() -> Result<PathBuf, SimulationError> {
     let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders).map(|folder| folder.join("smpirun")).find(|path| path.is_file())
+    let found = env::split_paths(&folders).map(|folder| folder.join("smpirun")).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        let text = "there is no `smpirun` of SimGrid; on Debian: apt-get install libsimgrid-dev";
+        SimulationError::NotInstalled(text.to_owned())
+    })
 }
 
 impl Scene {
@@ -202,10 +209,7 @@ impl Scene {
     /// [`SimulationError`].
     pub fn simulate(&self, model: SimulatedModel, folder: &Path) -> Result<SimulatedTime, SimulationError> {
         let formula = self.formula(model)?;
-        let launcher = launcher().ok_or_else(|| {
-            let text = "there is no `smpirun` of SimGrid; on Debian: apt-get install libsimgrid-dev";
-            SimulationError::NotInstalled(text.to_owned())
-        })?;
+        let launcher = launcher()?;
         self.write(model, folder)?;
         let all = self.replay(&launcher, folder)?;
         Ok(SimulatedTime { simulated: all / u32::try_from(self.iterations).expect("few"), formula })

@@ -21,11 +21,11 @@ pub(crate) struct ArrayObject {
     cells: Mutex<Option<Cells>>,
     /// What the program is told, which does not change.
     first: AtomicPtr<f64>,
-    place: Place,
+    place: CellPlace,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct CellPlace {
     stride: [usize; 3],
     start: [usize; 3],
     length: [usize; 3],
@@ -35,7 +35,7 @@ struct Place {
 
 /// `raddle_part_t`.
 #[repr(C)]
-pub(crate) struct Part {
+pub(crate) struct PartOfArray {
     first: *mut f64,
     stride: [usize; 3],
     start: [usize; 3],
@@ -100,7 +100,7 @@ extern "C" fn raddle_array_create(
         let mut cells = cells.map_err(|error| Fault::of_net(&error))?;
         let (first, stride, inner) = cells.lie();
         let own = cells.own();
-        let place = Place {
+        let place = CellPlace {
             stride,
             start: [0, 1, 2].map(|axis| own[axis].start),
             length: [0, 1, 2].map(|axis| own[axis].len()),
@@ -123,12 +123,12 @@ extern "C" fn raddle_array_destroy(array: *mut Handle<ArrayObject>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn raddle_array_part(array: *const Handle<ArrayObject>, out: *mut Part) -> c_int {
+extern "C" fn raddle_array_part(array: *const Handle<ArrayObject>, out: *mut PartOfArray) -> c_int {
     entry(|| {
         let array = get(array)?;
-        let Place { stride, start, length, inner_start, inner_length } = array.place;
+        let CellPlace { stride, start, length, inner_start, inner_length } = array.place;
         let first = array.first.load(Ordering::Relaxed);
-        put(out, Part { first, stride, start, length, inner_start, inner_length })
+        put(out, PartOfArray { first, stride, start, length, inner_start, inner_length })
     })
 }
 
@@ -149,7 +149,7 @@ extern "C" fn raddle_halo_create(
         };
         let (net, array) = (get(net)?, get(array)?);
         // The plan is made without a lock: it waits for the other ranks.
-        let lent = Lent { cells: Some(lock(&array.cells).take().ok_or(Fault::Busy)?), home: array };
+        let lent = LentCells { cells: Some(lock(&array.cells).take().ok_or(Fault::Busy)?), home: array };
         let cells = lent.cells.as_ref().ok_or(Fault::Busy)?;
         let plan = net.net().plan_halo_of(cells, reach).map_err(|error| Fault::of_net(&error))?;
         make(out, HaloObject(Mutex::new(HaloState::Free(plan))))
@@ -157,12 +157,12 @@ extern "C" fn raddle_halo_create(
 }
 
 /// Cells that go home, whatever happens.
-struct Lent<'h> {
+struct LentCells<'h> {
     cells: Option<Cells>,
     home: &'h ArrayObject,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for LentCells<'_> {
     fn drop(&mut self) {
         if let Some(cells) = self.cells.take() {
             *lock(&self.home.cells) = Some(cells);

@@ -1,5 +1,5 @@
 //! Owns: `Choices`: what was asked for last acts, whatever was decided for an earlier ask, and by whom.
-//! May use: `prim`.
+//! May use: `gate`.
 //! Never: knowing what is chosen.
 //!
 //! Programs ask for something at any time, and some asks bring a decider, which decides anew from time to time, also

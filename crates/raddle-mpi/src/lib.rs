@@ -1,8 +1,6 @@
 // Owns: messages between ranks of MPI, and plans of them - halos, regions, blocks - that move while the ranks compute.
 // May use: nothing.
 // Never: a network layer of its own; a call of MPI without the one lock.
-// Loom's model (`tests/loom.rs`) takes `choice` alone: the scheduler is not compiled for loom.
-#![cfg(not(loom))]
 
 //! Messages between ranks of MPI that move while the ranks compute.
 //!
@@ -41,6 +39,9 @@
 //! # Stacks
 //! A call that posts or polls runs on the caller's stack. MPI libraries are not frugal: give processes that call a
 //! [`Net`] 256 KiB or more (`raddle::csp::Builder::stack_size`). The first process of `#[raddle::main]` has 8 MiB.
+
+// Loom's model (`tests/loom.rs`) takes `choice` alone: the scheduler is not compiled for loom.
+#![cfg(not(loom))]
 
 mod agree;
 mod array;

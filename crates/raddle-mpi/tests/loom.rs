@@ -26,14 +26,14 @@ use prim::lock;
 /// What acts, and the ask by which it does.
 type Acting = Mutex<(&'static str, u32)>;
 
-struct Scene {
+struct ModelScene {
     choices: Choices<&'static str>,
     acting: Acting,
     /// Whether the question of the last row is left out.
     is_careless: bool,
 }
 
-impl Scene {
+impl ModelScene {
     fn take_effect(&self, what: &'static str, number: u32) {
         if self.is_careless {
             *lock(&self.acting) = (what, number);
@@ -57,7 +57,7 @@ impl Scene {
 /// `auto` is asked for; then it decides while another thread asks for something else.
 fn a_decision_beside_an_ask(is_careless: bool) {
     loom::model(move || {
-        let scene = Scene { choices: Choices::new(), acting: Mutex::new(("", 0)), is_careless };
+        let scene = ModelScene { choices: Choices::new(), acting: Mutex::new(("", 0)), is_careless };
         let scene = Arc::new(scene);
         scene.ask("first trial", Some("decided"));
         let other = {
@@ -86,7 +86,7 @@ fn the_model_notices_who_does_not_ask_for_the_number() {
 #[test]
 fn of_two_asks_the_last_one_acts() {
     loom::model(|| {
-        let scene = Scene { choices: Choices::new(), acting: Mutex::new(("", 0)), is_careless: false };
+        let scene = ModelScene { choices: Choices::new(), acting: Mutex::new(("", 0)), is_careless: false };
         let scene = Arc::new(scene);
         let other = {
             let scene = scene.clone();

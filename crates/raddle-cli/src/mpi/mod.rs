@@ -1,5 +1,5 @@
 //! Owns: `raddle mpi`: what is there of MPI, and the shim for it; programs on more ranks than there are, simulated.
-//! May use: `out`, `refusal`, `raddle-mpi`, `clap`.
+//! May use: `refusal`, `clap`, `raddle-mpi`.
 //! Never: a call of MPI.
 
 mod simulate;

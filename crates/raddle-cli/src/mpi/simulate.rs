@@ -1,5 +1,5 @@
 //! Owns: `raddle mpi simulate`: its options, and the table of simulated times beside the formula's.
-//! May use: `out`, `refusal`, `raddle-mpi`, `clap`.
+//! May use: `out`, `refusal`, `raddle-mpi`.
 //! Never: a time without the word that it is simulated.
 
 use std::fs;
@@ -77,12 +77,12 @@ fn microseconds(number: f64, what: &str) -> Result<Duration, Error> {
 }
 
 /// A folder that goes, but for what is to be kept.
-struct Folder {
+struct ScheduleFolder {
     path: PathBuf,
     is_kept: bool,
 }
 
-impl Drop for Folder {
+impl Drop for ScheduleFolder {
     fn drop(&mut self) {
         if !self.is_kept {
             // What is left lies among temporary files.
@@ -166,7 +166,7 @@ impl Simulate {
             Some(folder) => folder.join(format!("{}-{}", scene.ranks, model.name())),
             None => std::env::temp_dir().join(format!("raddle-simulate-{}", std::process::id())),
         };
-        let folder = Folder { path, is_kept: self.keep.is_some() };
+        let folder = ScheduleFolder { path, is_kept: self.keep.is_some() };
         Ok(scene.simulate(model, &folder.path)?)
     }
 }

@@ -1,5 +1,5 @@
 //! Owns: the beginning of messages, and the persistent requests of plans.
-//! May use: `error`, `gate`, `post`, `shim`, the engine above.
+//! May use: `error`, `gate`, `post`, `shim`.
 //! Never: a wait.
 
 use super::{ActiveRequest, DEDICATED, Engine, Finished, GAP_MIN_NS, TransferResult, Underway, WATCHED};

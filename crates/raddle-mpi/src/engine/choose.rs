@@ -1,5 +1,5 @@
 //! Owns: which mode acts: what the program asks for, and what `auto` decides between two asks.
-//! May use: `auto`, `choice`, `error`, `mode`, `post`, the engine above, `libc`, `raddle-core`, `raddle-syscall`.
+//! May use: `auto`, `error`, `mode`, `post`, `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: a decision of `auto` that outlives what was asked for later.
 
 use super::{DEDICATED, Engine, GAP_MAX_NS, IDLE, SHARED, WATCHED};

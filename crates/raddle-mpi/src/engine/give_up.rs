@@ -1,5 +1,5 @@
 //! Owns: what is done when something is late, and what is heard of ranks that have given up.
-//! May use: `error`, `gate`, `late`, `post`, `shim`, the engine above.
+//! May use: `error`, `gate`, `late`, `post`, `shim`.
 //! Never: a wait for a rank that may be gone.
 
 use super::{Engine, LATE_CODE, Underway};

@@ -1,5 +1,5 @@
 //! Owns: a look at what is under way: what is done, who is told, and the figures of it.
-//! May use: `gate`, `mode`, `post`, `shim`, the engine above.
+//! May use: `mode`, `post`, `shim`.
 //! Never: a wait for the lock: who looks already does it for all.
 
 use super::{ActiveRequest, Engine, GAP_MAX_NS, GAP_MIN_NS, TransferResult, Underway};

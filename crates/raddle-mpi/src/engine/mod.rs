@@ -1,5 +1,5 @@
 //! Owns: the proxy: what is under way, the lock under which MPI is called, and who looks after it.
-//! May use: `auto`, `choice`, `error`, `gate`, `late`, `link`, `mode`, `post`, `shim`, `traced`, `libc`, `raddle-core`,
+//! May use: `auto`, `choice`, `gate`, `late`, `link`, `post`, `shim`, `traced`, `raddle-core`,
 //! `raddle-syscall`.
 //! Never: a switch of stacks, or a wait, while the lock is held.
 //!

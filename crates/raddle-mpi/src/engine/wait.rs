@@ -1,5 +1,5 @@
 //! Owns: waits for what is under way, by processes, OS threads and tasks, each with an end.
-//! May use: `error`, `gate`, `post`, `shim`, the engine above, `raddle-core`.
+//! May use: `error`, `gate`, `post`, `shim`, `raddle-core`.
 //! Never: a worker that waits; only who waits is parked.
 
 use super::Engine;

@@ -1,5 +1,5 @@
 // Owns: how a plan's schedule is simulated on thousands of ranks, by SimGrid's `smpirun`, and the formula beside it.
-// May use: `cart`, `error`, `halo`, `share`.
+// May use: `cart`, `error`, `share`.
 // Never: a time that was measured; all times here are a model's, and whoever shows them says so.
 
 //! SIMULATED: the exchange of faces on more ranks than there are machines, by SimGrid's SMPI, beside the formula.

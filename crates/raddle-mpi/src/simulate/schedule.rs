@@ -1,5 +1,5 @@
 //! Owns: `Half`: what a rank does for half of an iteration: as a schedule that SimGrid replays, and as the formula.
-//! May use: `halo`, `share`, `sweep`, the scene above.
+//! May use: `halo`, `share`, `sweep`.
 //! Never: starting a program.
 //!
 //! With a message's own overhead `o`, the time `G` of a byte and the latency `L`, `m` messages of `B` bytes together:

@@ -1,5 +1,5 @@
 //! Owns: messages between ranks in a Perfetto trace: a slice for each, and the looks of the proxy.
-//! May use: `analysis`, `log`, `user_events`.
+//! May use: `analysis`, `log`.
 //! Never: two slices on a track that overlap: Perfetto would end the wrong one.
 //!
 //! Messages are under way at a time: each goes to the first track that is free by then. A slice has the rank at the

@@ -110,8 +110,8 @@ impl Simulate {
     pub(crate) fn carry_out(&self) -> Result<bool, Error> {
         let scenes = self.ranks.iter().map(|ranks| self.scene(*ranks)).collect::<Result<Vec<_>, _>>()?;
         // What cannot be is refused before anything is said.
-        launcher()?;
         scenes.iter().try_for_each(|scene| scene.formula(SimulatedModel::Sync).map(drop))?;
+        launcher()?;
         print(&format!(
             "SIMULATED by SimGrid: nothing here was measured. RedBlack3D, {0} x {0} x {0} cells of {1} ns a rank; a \
              link of {2} Mbit/s and {3} us for each rank, {4} us a message; no contention in the switch.\n\n\

@@ -162,6 +162,13 @@ const MPICH: Need = Need {
     otherwise: "",
 };
 
+const SIMGRID: Need = Need {
+    tool: "SimGrid with SMPI",
+    probe: "command -v smpirun",
+    packages: &["libsimgrid-dev"],
+    otherwise: "",
+};
+
 const TSAN_RUNTIME: Need = Need {
     tool: "rustup's ThreadSanitizer runtime",
     probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
@@ -255,6 +262,12 @@ const GROUPS: &[Group] = &[
         what: "ranks of Open MPI and of MPICH: messages in every mode, and faults that end by name, nobody left behind",
         needs: &[OPEN_MPI, MPICH],
         steps: &["TEST_MPI=1 cargo test --no-fail-fast --workspace --test ranks"],
+    },
+    Group {
+        name: "smpi",
+        what: "the exchange of faces on 2 to 64 simulated ranks, by SimGrid, takes what the formula says",
+        needs: &[SIMGRID],
+        steps: &["TEST_SMPI=1 cargo test --no-fail-fast --workspace --test ranks -- simulated"],
     },
     Group {
         name: "recipes",
@@ -446,7 +459,8 @@ const GROUPS: &[Group] = &[
         steps: &[
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-protocol --package raddle-pthread --package raddle-trace --test loom",
+                  --package raddle-mpi --package raddle-protocol --package raddle-pthread \
+                  --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
                   --package raddle-alloc --package raddle-itm --package raddle-omp --package raddle-stm \

@@ -344,11 +344,14 @@ impl fmt::Display for Taken {
         let total = self.each(self.times.iter().sum());
         writeln!(
             f,
-            "an iteration takes {:.2} ms (median; {:.2} to {:.2}), of which computing {:.2}, waiting {wait:.2}, \
-             copying {copying:.2}",
+            "an iteration takes {:.2} ms (median; {:.2} to {:.2})",
             milliseconds(self.median()),
             milliseconds(ends.0),
             milliseconds(ends.1),
+        )?;
+        writeln!(
+            f,
+            "on average {total:.2} ms, of which computing {:.2}, waiting {wait:.2}, copying {copying:.2}",
             (total - wait - copying).max(0.0),
         )?;
         writeln!(

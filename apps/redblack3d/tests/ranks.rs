@@ -1,9 +1,19 @@
 //! Owns: the solver under each MPI: results equal bit by bit over models, ranks and workers, and to another program's.
-//! May use: `raddle-mpi`, `redblack3d`.
+//! May use: `raddle-mpi`, `redblack3d`, gcc, `cargo xtask install`.
 //! Never: expecting that something takes less than a time.
 
+#[path = "../../../crates/raddle-core/tests/support/own_folder.rs"]
+mod own_folder;
+#[path = "../../../crates/raddle-core/tests/support/succeed.rs"]
+mod succeed;
 #[path = "../../../crates/raddle-mpi/tests/support/mod.rs"]
 mod support;
+
+use own_folder::own_folder;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use succeed::{succeed, xtask};
 
 use support::{Job, each_mpi};
 
@@ -92,5 +102,52 @@ fn a_plan_that_differs_on_two_ranks_is_named() {
         ended.expect_ill();
         ended.expect("`u`, face z+: rank 0 has 1872 bytes of f64, cells [0..18, 0..13] of [18, 13, 11] at z");
         ended.expect("rank 1 has 1976 bytes of f64, cells [0..19, 0..13] of [19, 13, 11] at z");
+    });
+}
+
+/// The program in C, and where its library is; built once.
+fn in_c() -> &'static (PathBuf, PathBuf) {
+    static BUILT: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = own_folder("redblack3d-c");
+        let prefix = folder.join("prefix");
+        succeed(xtask(&["install", "--debug", "--prefix"]).arg(&prefix));
+        let (source, binary) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("c"), folder.join("program"));
+        let library = prefix.join("lib");
+        let mut command = Command::new("gcc");
+        command.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(prefix.join("include"));
+        command.arg(source.join("redblack3d.c")).arg("-L").arg(&library).args(["-lraddle", "-lm", "-o"]);
+        succeed(command.arg(&binary));
+        (binary, library)
+    })
+}
+
+#[test]
+fn the_program_in_c_has_the_same_result() {
+    let (residual, checksum) = alone();
+    let told = format!("residual {:016x}, checksum {checksum:016x}", residual.to_bits());
+    each_mpi(|mpi| {
+        let (binary, library) = in_c();
+        for (ranks, workers, model, grid) in [
+            (1, 1, "shared", None),
+            (2, 1, "sync", None),
+            (2, 2, "shared", None),
+            (2, 1, "dedicated", Some("1x1x2")),
+            (2, 1, "watched", Some("2x1x1")),
+            (2, 1, "auto", None),
+            (4, 2, "async", Some("2x2x1")),
+        ] {
+            let line: Vec<&str> = [model, "18x13x11", "5"].into_iter().chain(grid).collect();
+            let job = Job::of(mpi, ranks, binary, &line).with("RADDLE_WORKERS", &workers.to_string());
+            let ended = job.with("LD_LIBRARY_PATH", library.to_str().expect("a path")).run();
+            ended.expect_well();
+            ended.expect(&told);
+        }
+        // What it cannot do is said by name, with what is known of it.
+        let ended = Job::of(mpi, 2, binary, &["shared", "18x13x11", "5", "3x1x1"])
+            .with("LD_LIBRARY_PATH", library.to_str().expect("a path"))
+            .run();
+        ended.expect_ill();
+        ended.expect("the array: RADDLE_EINVAL: a grid of [3, 1, 1] ranks, and there are 2");
     });
 }

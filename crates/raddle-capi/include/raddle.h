@@ -79,7 +79,9 @@ enum {
     RADDLE_EPANIC = 14,    /* a panic in the library */
     RADDLE_ENOTRUN = 15,   /* it was cancelled before it began, or a task before its end */
     RADDLE_EFOUND = 16,    /* a schedule was found under which it fails */
-    RADDLE_EAGAIN = 17     /* not yet: it is to be run or polled again */
+    RADDLE_EAGAIN = 17,    /* not yet: it is to be run or polled again */
+    RADDLE_EMPI = 18,      /* MPI refused, or ranks do not expect the same of each other; raddle_last_error says what */
+    RADDLE_ELATE = 19      /* something of another rank did not come by the deadline of the net */
 };
 
 /* The text of a code; of an unknown one, that it is unknown. Returns a constant. */
@@ -474,6 +476,118 @@ int raddle_fd_write(const raddle_fd_t *handle, const void *data, size_t size, in
 int raddle_fd_accept(const raddle_fd_t *handle, int64_t timeout_ns, int *fd);
 /* Connects a socket to an address (struct sockaddr, by its bytes); waits, for at most so long. */
 int raddle_fd_connect(const raddle_fd_t *handle, const void *address, uint32_t size, int64_t timeout_ns);
+
+/* ------------------------------------------------------------------------------------------------ ranks of MPI */
+
+/* What the functions of this group have in common: the manual is docs/MPI.md. MPI is found at run time, by the library
+ * that `raddle mpi build` makes. Calls of MPI run on the caller's stack: processes that make them need 256 KiB or more,
+ * which those of raddle_run and raddle_spawn have. Who waits is parked, and goes on at the deadline at the latest.
+ * Besides RADDLE_EINVAL, RADDLE_EHANDLE and RADDLE_ECANCELED they return RADDLE_EMPI; those that wait, RADDLE_ELATE, too.
+ * raddle_last_error then has peer, region and sizes. *Collective* calls are made by all ranks, in one order. */
+
+typedef struct raddle_net raddle_net_t;
+typedef struct raddle_array raddle_array_t;
+typedef struct raddle_halo raddle_halo_t;
+
+enum { /* what is done when something is late; all ranks have the same */
+    RADDLE_LATE_ERROR = 0, /* who waits gets RADDLE_ELATE; the job ends with the net */
+    RADDLE_LATE_ABORT = 1, /* the job ends at once, with code 70 */
+    RADDLE_LATE_ALL = 2    /* all other ranks that wait get RADDLE_ELATE, too */
+};
+
+enum { /* who looks after messages that are under way */
+    RADDLE_MODE_INLINE = 0,    /* who waits for them */
+    RADDLE_MODE_SHARED = 1,    /* workers, between two threads, when idle, and at raddle_net_point */
+    RADDLE_MODE_WATCHED = 2,   /* the same, and a thread of the system when nobody has for 2 ms */
+    RADDLE_MODE_DEDICATED = 3, /* a thread of the system that does nothing else */
+    RADDLE_MODE_AUTO = 4       /* one of these, found by trying */
+};
+
+/* Begins MPI: collective, once in a program. deadline_ns is how long anything may take; negative, 30 seconds.
+ * late is one of RADDLE_LATE_. emulated_megabits above 0 holds messages back as a link of so many megabits a second
+ * would, for ranks on one host: what is measured then is a model's answer. Waits for all ranks to begin.
+ * RADDLE_ENOTSUP if there is no MPI, or none that can be used; RADDLE_EINVAL if there is a net, or was one. */
+int raddle_net_start(int64_t deadline_ns, int late, double emulated_megabits, raddle_net_t **net);
+/* Ends MPI: collective; waits for all ranks to come to their ends. Uses the handle up. RADDLE_EBUSY if somebody is in a
+ * call on it. If something was late before, or not all come, it ends the whole job. */
+int raddle_net_end(raddle_net_t *net);
+/* *rank is the number of the caller's rank, from 0; *size, how many there are. Either may be null. Does not wait. */
+int raddle_net_place(const raddle_net_t *net, size_t *rank, size_t *size);
+/* *text is what the MPI calls itself; to be freed by free(). Does not wait. */
+int raddle_net_library(const raddle_net_t *net, char **text);
+/* Changes who looks after what is under way; at any time. processor is that of a dedicated proxy (RADDLE_MODE_DEDICATED
+ * and _AUTO), or -1. Does not wait. RADDLE_ENOTSUP if there can be no runtime whose workers would. */
+int raddle_net_mode(const raddle_net_t *net, int mode, int processor);
+/* *text is the mode, what RADDLE_MODE_AUTO has chosen, and why; to be freed by free(). Does not wait. */
+int raddle_net_report(const raddle_net_t *net, char **text);
+/* In a long computation: looks after what is under way, if it is time; a few nanoseconds while nothing is. Does not
+ * wait. */
+RADDLE_DIRECT int raddle_net_point(const raddle_net_t *net);
+/* What the proxy has done since the net began. */
+typedef struct raddle_net_counters {
+    uint64_t looks;         /* how often somebody has looked */
+    uint64_t empty;         /* how often for nothing */
+    uint64_t longest_gap_ns; /* between two looks while something was under way */
+    uint64_t processor_ns;  /* processor time of the looks, and of the proxy's own thread */
+} raddle_net_counters_t;
+int raddle_net_counters(const raddle_net_t *net, raddle_net_counters_t *counters);
+
+/* Sends a message; waits until the bytes may be changed. A tag is below 32768. */
+int raddle_net_send(const raddle_net_t *net, size_t peer, int tag, const void *data, size_t size);
+/* Waits for a message of peer with that tag. *done, if it is not null, is how long it is. RADDLE_EMPI if it is longer
+ * than size. */
+int raddle_net_receive(const raddle_net_t *net, size_t peer, int tag, void *data, size_t size, size_t *done);
+/* Sends a message to peer, and receives one of it, at a time; waits for both. */
+int raddle_net_exchange(const raddle_net_t *net, size_t peer, int tag, const void *out, size_t out_size, void *in,
+                        size_t in_size, size_t *done);
+/* Waits until all ranks have come here: collective. */
+int raddle_net_barrier(const raddle_net_t *net);
+/* Waits for what all ranks give, each size bytes: collective. They are put into all, in the order of the ranks, for which
+ * there is room for size times the number of ranks. */
+int raddle_net_all_gather(const raddle_net_t *net, const void *data, size_t size, void *all);
+
+/* This rank's part of an array of doubles, all 0, with a layer of ghosts around it. The first axis varies fastest. ranks
+ * are those along each axis, together all of the net; null for those with the smallest faces. The name is for errors.
+ * Does not wait. */
+int raddle_array_create(const raddle_net_t *net, const char *name, const size_t cells[3], const size_t *ranks,
+                        raddle_array_t **array);
+/* Destroys it; what lies in it is gone. RADDLE_EBUSY while an exchange of it is under way. */
+int raddle_array_destroy(raddle_array_t *array);
+/* Where the cells of this rank are. */
+typedef struct raddle_part {
+    double *first;     /* the first cell of this rank; ghosts are at -stride[axis] and at length[axis] * stride[axis] */
+    size_t stride[3];  /* how far apart neighbours along each axis are; stride[0] is 1 */
+    size_t start[3];   /* the place of the first cell in the whole array */
+    size_t length[3];  /* cells of this rank along each axis */
+    size_t inner_start[3];  /* of those that need no ghost and that no neighbour has a copy of: the first one, counted */
+    size_t inner_length[3]; /* from first; and how many. 0 if there are none */
+} raddle_part_t;
+/* *part is good until the array is destroyed. While an exchange is under way only inner cells may be written, and ghosts
+ * are not to be read: nothing checks that. Does not wait. */
+int raddle_array_part(const raddle_array_t *array, raddle_part_t *part);
+
+/* A plan that gives neighbours the cells of an array that they need: of faces (reach 1), edges, too (2), and corners (3).
+ * Collective: all ranks compare what they expect of each other, and wait for it. RADDLE_EMPI on all of them if two do not
+ * agree. It may be used for any array of the same part. */
+int raddle_halo_create(const raddle_net_t *net, const raddle_array_t *array, int reach, raddle_halo_t **halo);
+/* Destroys a plan. RADDLE_EBUSY while an exchange of it is under way. */
+int raddle_halo_destroy(raddle_halo_t *halo);
+/* Begins an exchange: copies what is sent, and does not wait. RADDLE_EBUSY while one of this plan or array is under way.
+ * RADDLE_EINVAL if the array is of another part. */
+int raddle_halo_start(raddle_halo_t *halo, raddle_array_t *array);
+/* Waits until all of it has come, and puts it into the ghosts. RADDLE_EINVAL if nothing is under way. After
+ * RADDLE_ECANCELED it still is: wait once more. */
+int raddle_halo_wait(raddle_halo_t *halo);
+/* What the exchanges of a plan have taken on this rank. */
+typedef struct raddle_halo_report {
+    uint64_t exchanges;    /* how many there were */
+    uint64_t waited_ns;    /* in which somebody waited for them */
+    uint64_t under_way_ns; /* from their beginnings until their last messages were found to be done */
+    uint64_t copying_ns;   /* for copies to and from what MPI sends */
+    uint64_t bytes;        /* that this rank sends in each */
+} raddle_halo_report_t;
+/* Does not wait. RADDLE_EBUSY while an exchange is under way. */
+int raddle_halo_report(const raddle_halo_t *halo, raddle_halo_report_t *report);
 
 /* ------------------------------------------------------------------------------------------------ transactions */
 

@@ -43,6 +43,8 @@ faults! {
     NotRun = 15, c"RADDLE_ENOTRUN", c"it was cancelled before it began, or a task before its end";
     Found = 16, c"RADDLE_EFOUND", c"a schedule was found under which it fails";
     Again = 17, c"RADDLE_EAGAIN", c"not yet: it is to be run or polled again";
+    Mpi = 18, c"RADDLE_EMPI", c"MPI refused, or ranks do not expect the same of each other";
+    Late = 19, c"RADDLE_ELATE", c"something of another rank did not come by the deadline";
 }
 
 pub(crate) const OK: c_int = 0;

@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Dump(Dump),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
-    /// Show which MPIs are found, and build the library through which programs call them
+    /// Show which MPIs are found, build the library that calls them, simulate many ranks
     Mpi(Mpi),
 }
 

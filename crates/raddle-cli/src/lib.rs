@@ -48,6 +48,7 @@ use args::{Arguments, Command, RunResult};
 use check::CheckResult;
 use fmt::Formatted;
 use lsp::Conversation;
+use mpi::MpiEnded;
 use occam::{Ended, Refused};
 use out::print;
 use refusal::Error;
@@ -136,7 +137,12 @@ pub fn main() -> ExitCode {
         },
         Command::Dump(dump) => told(dump.carry_out()),
         Command::Info => show(&info::report()),
-        Command::Mpi(mpi) => told(mpi.carry_out()),
+        Command::Mpi(mpi) => match mpi.carry_out() {
+            Ok(MpiEnded::Text(text)) => show(&text),
+            Ok(MpiEnded::Simulated(true)) => ExitCode::SUCCESS,
+            Ok(MpiEnded::Simulated(false)) => ExitCode::from(1),
+            Err(error) => complain(&error),
+        },
     }
 }
 

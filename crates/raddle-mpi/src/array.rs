@@ -1,20 +1,17 @@
 //! Owns: `DistArray`: a rank's part of an array of three axes, with one layer of ghost cells around it.
-//! May use: `cart`, `error`, `sweep`.
+//! May use: `error`, `share`, `cart`, `sweep`.
 //! Never: a message.
 
 use crate::cart::Cart;
 use crate::error::NetError;
+use crate::share::Share;
 use crate::sweep::{CellBlock, Colour, ColourPlane, Element, Seven, planes};
 use std::ops::Range;
 
 /// A rank's part of an array that all ranks share, one layer of ghost cells around it: what it knows of its neighbours'
 /// parts, and at the ends of the array the values beyond, which begin as zero.
 pub struct DistArray<T> {
-    name: String,
-    cart: Cart,
-    size: [usize; 3],
-    /// The cells of this rank.
-    own: [Range<usize>; 3],
+    share: Share,
     cells: Vec<T>,
 }
 
@@ -24,13 +21,10 @@ impl<T: Element> DistArray<T> {
     /// # Errors
     /// [`NetError::Misuse`] if a rank would have no cells, or more than can be counted.
     pub fn new(name: &str, cart: &Cart, size: [usize; 3]) -> Result<DistArray<T>, NetError> {
-        if (0..3).any(|axis| size[axis] < cart.ranks()[axis]) {
-            let text = format!("`{name}`: {size:?} cells for {:?} ranks: some would have none", cart.ranks());
-            return Err(NetError::Misuse(text));
-        }
-        let own = [0, 1, 2].map(|axis| cart.part(axis, size[axis]));
+        let share = Share::new(name, cart, size)?;
         // All else here computes with the lengths of the axes, whose product must be a number: places would wrap.
-        let count = own
+        let count = share
+            .own
             .iter()
             .try_fold(size_of::<T>(), |bytes, range| bytes.checked_mul(range.len().checked_add(2)?))
             .filter(|bytes| isize::try_from(*bytes).is_ok());
@@ -40,33 +34,27 @@ impl<T: Element> DistArray<T> {
             )));
         };
         let count = bytes / size_of::<T>();
-        Ok(DistArray {
-            name: name.to_owned(),
-            cart: cart.clone(),
-            size,
-            own,
-            cells: vec![T::default(); count],
-        })
+        Ok(DistArray { share, cells: vec![T::default(); count] })
     }
 
     /// What plans call it.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.share.name
     }
 
     /// The cells of the whole array along each axis.
     pub fn size(&self) -> [usize; 3] {
-        self.size
+        self.share.size
     }
 
     /// Which of them are this rank's.
     pub fn own(&self) -> [Range<usize>; 3] {
-        self.own.clone()
+        self.share.own.clone()
     }
 
     /// The ranks among which it is shared.
     pub fn cart(&self) -> &Cart {
-        &self.cart
+        &self.share.cart
     }
 
     /// One of this rank's cells, by its place in the whole array.
@@ -83,12 +71,13 @@ impl<T: Element> DistArray<T> {
     /// # Panics
     /// If it is neither.
     pub fn get_with_ghosts(&self, at: [isize; 3]) -> T {
+        let own = &self.share.own;
         let inside = [0, 1, 2].map(|axis| {
-            let from = at[axis].checked_add(1).and_then(|at| at.checked_sub_unsigned(self.own[axis].start));
-            from.and_then(|from| usize::try_from(from).ok()).filter(|from| *from < self.own[axis].len() + 2)
+            let from = at[axis].checked_add(1).and_then(|at| at.checked_sub_unsigned(own[axis].start));
+            from.and_then(|from| usize::try_from(from).ok()).filter(|from| *from < own[axis].len() + 2)
         });
         let [Some(x), Some(y), Some(z)] = inside else {
-            panic!("`{}`: cell {at:?} is neither of this rank nor beside it: {:?}", self.name, self.own)
+            panic!("`{}`: cell {at:?} is neither of this rank nor beside it: {own:?}", self.name())
         };
         self.cells[self.linear([x, y, z])]
     }
@@ -103,20 +92,21 @@ impl<T: Element> DistArray<T> {
     }
 
     fn place(&self, at: [usize; 3]) -> usize {
-        let is_own = (0..3).all(|axis| self.own[axis].contains(&at[axis]));
-        assert!(is_own, "`{}`: cell {at:?} is not of this rank, which has {:?}", self.name, self.own);
-        self.linear([0, 1, 2].map(|axis| at[axis] - self.own[axis].start + 1))
+        let own = &self.share.own;
+        let is_own = (0..3).all(|axis| own[axis].contains(&at[axis]));
+        assert!(is_own, "`{}`: cell {at:?} is not of this rank, which has {own:?}", self.name());
+        self.linear([0, 1, 2].map(|axis| at[axis] - own[axis].start + 1))
     }
 
     /// All cells of one colour, a plane of the last axis at a time.
     pub fn all(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
-        let whole = self.inside();
+        let whole = self.share.inside();
         planes(self.block(), colour, &[whole])
     }
 
     /// Those that depend on a neighbour's cells, or that a neighbour has a copy of.
     pub fn annulus(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
-        let [whole, inner] = [self.inside(), self.inner_box()];
+        let [whole, inner] = [self.share.inside(), self.share.inner_box()];
         // Along the last axis first: whole planes; then whole rows of what is left; then what is left of rows.
         let mut boxes = Vec::new();
         let mut rest = whole;
@@ -133,13 +123,13 @@ impl<T: Element> DistArray<T> {
 
     /// Those that depend on no neighbour, and that no neighbour has a copy of.
     pub(crate) fn inner(&mut self, colour: Colour) -> Vec<ColourPlane<'_, T>> {
-        let inner = self.inner_box();
+        let inner = self.share.inner_box();
         planes(self.block(), colour, &[inner])
     }
 
     /// Goes over all cells of this rank in order, each with its neighbours.
     pub fn fold<A>(&self, first: A, mut step: impl FnMut(A, Seven<T>) -> A) -> A {
-        let [x, y, z] = self.inside();
+        let [x, y, z] = self.share.inside();
         let mut value = first;
         for z in z {
             for y in y.clone() {
@@ -154,7 +144,7 @@ impl<T: Element> DistArray<T> {
     /// A cell of this rank with its neighbours, counted from its ghosts.
     #[inline]
     fn seven(&self, at: [usize; 3]) -> Seven<T> {
-        let (cells, place, own) = (&self.cells, self.linear(at), &self.own);
+        let (cells, place, own) = (&self.cells, self.linear(at), &self.share.own);
         let [_, row, plane] = self.strides();
         Seven {
             at: [at[0] + own[0].start - 1, at[1] + own[1].start - 1, at[2] + own[2].start - 1],
@@ -169,29 +159,31 @@ impl<T: Element> DistArray<T> {
     }
 
     fn block(&mut self) -> CellBlock<'_, T> {
-        let offset = [self.own[0].start, self.own[1].start, self.own[2].start];
-        let length = [self.own[0].len(), self.own[1].len(), self.own[2].len()];
+        let own = &self.share.own;
+        let offset = [own[0].start, own[1].start, own[2].start];
+        let length = [own[0].len(), own[1].len(), own[2].len()];
         CellBlock::new(&mut self.cells, offset, length)
     }
 
-    /// The cells of this rank, counted from its ghost cells, which are at 0.
-    pub(crate) fn inside(&self) -> [Range<usize>; 3] {
-        [0, 1, 2].map(|axis| 1..self.own[axis].len() + 1)
-    }
-
-    fn inner_box(&self) -> [Range<usize>; 3] {
-        [0, 1, 2].map(|axis| {
-            let before = usize::from(self.cart.neighbour(axis, false).is_some());
-            let after = usize::from(self.cart.neighbour(axis, true).is_some());
-            let start = 1 + before;
-            start..(self.own[axis].len() + 1 - after).max(start)
-        })
+    /// What there is of it without its cells.
+    pub(crate) fn share(&self) -> &Share {
+        &self.share
     }
 
     /// So far apart are neighbours along each axis.
     pub(crate) fn strides(&self) -> [usize; 3] {
-        let row = self.own[0].len() + 2;
-        [1, row, row * (self.own[1].len() + 2)]
+        let own = &self.share.own;
+        let row = own[0].len() + 2;
+        [1, row, row * (own[1].len() + 2)]
+    }
+
+    /// For programs that are not of Rust: the address of its first cell, which stays, how far apart neighbours along
+    /// each axis are, and the inner cells, counted from the first one.
+    #[doc(hidden)]
+    pub fn lie(&mut self) -> (*mut T, [usize; 3], [Range<usize>; 3]) {
+        let inner = self.share.inner_box().map(|range| range.start - 1..range.end - 1);
+        let first = self.cells.as_mut_ptr().wrapping_add(self.linear([1, 1, 1]));
+        (first, self.strides(), inner)
     }
 
     pub(crate) fn linear(&self, at: [usize; 3]) -> usize {

@@ -160,7 +160,7 @@ fn cuts(shares: &[u64], size: usize) -> Vec<usize> {
     cuts
 }
 
-fn fitting(count: usize, size: [usize; 3]) -> Option<[usize; 3]> {
+pub(crate) fn fitting(count: usize, size: [usize; 3]) -> Option<[usize; 3]> {
     let divisors = |n: usize| (1..=n).filter(move |d| n.is_multiple_of(*d));
     let grids = divisors(count)
         .flat_map(|z| divisors(count / z).map(move |y| [count / z / y, y, z]))

@@ -55,13 +55,27 @@ impl OnLate {
     }
 }
 
+const NAMES: [&str; 4] = ["Error", "Abort", "ErrorOnAll", "Ask"];
+
+impl OnLate {
+    /// As ranks tell each other.
+    pub(crate) fn number(&self) -> u8 {
+        match self {
+            OnLate::Error => 0,
+            OnLate::Abort => 1,
+            OnLate::ErrorOnAll => 2,
+            OnLate::Ask(_) => 3,
+        }
+    }
+
+    /// The name of that number.
+    pub(crate) fn name(number: u8) -> &'static str {
+        NAMES.get(usize::from(number)).copied().unwrap_or("something unknown")
+    }
+}
+
 impl fmt::Debug for OnLate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            OnLate::Error => "Error",
-            OnLate::Abort => "Abort",
-            OnLate::ErrorOnAll => "ErrorOnAll",
-            OnLate::Ask(_) => "Ask",
-        })
+        f.write_str(OnLate::name(self.number()))
     }
 }

@@ -40,16 +40,21 @@
 //! A call that posts or polls runs on the caller's stack. MPI libraries are not frugal: give processes that call a
 //! [`Net`] 256 KiB or more (`raddle::csp::Builder::stack_size`). The first process of `#[raddle::main]` has 8 MiB.
 
+// Loom's model (`tests/loom.rs`) takes `choice` alone: the scheduler is not compiled for loom.
+#![cfg(not(loom))]
+
 mod agree;
 mod array;
 mod auto;
 mod blocks;
 mod call;
 mod cart;
+mod choice;
 mod copy;
 mod engine;
 mod error;
 mod gate;
+mod halo;
 pub mod install;
 mod late;
 mod link;
@@ -58,8 +63,11 @@ mod moves;
 mod net;
 mod plan;
 mod post;
+mod prim;
 mod regions;
+mod share;
 mod shim;
+pub mod simulate;
 mod sweep;
 mod traced;
 
@@ -69,11 +77,12 @@ pub use blocks::{ArrivedBlock, BlockFlight, BlockPlan};
 pub use call::{NetCall, Request};
 pub use cart::Cart;
 pub use error::{Late, NetError};
+pub use halo::Reach;
 pub use late::{LateAnswer, OnLate};
 pub use link::EmulatedLink;
 pub use mode::{Counters, Mode};
 pub use moves::PlanReport;
 pub use net::{Net, NetConfig};
-pub use plan::{Exchange, HaloPlan, Reach};
+pub use plan::{Exchange, HaloPlan};
 pub use regions::{Leg, Region, RegionExchange, RegionPlan};
 pub use sweep::{Colour, ColourPlane, Element, Seven};

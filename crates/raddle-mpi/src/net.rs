@@ -102,7 +102,8 @@ impl Net {
     ///
     /// # Errors
     /// If there is no MPI, none that is `mpirun`'s, none that lets one OS thread after another call it; if MPI is used
-    /// by somebody else in this program; if it does not begin in time. MPI is at its end again then.
+    /// by somebody else in this program; if it does not begin in time; if ranks differ in [`NetConfig::on_late`]. MPI
+    /// is at its end again then.
     pub fn start(config: NetConfig) -> Result<Net, NetError> {
         let (_, path) = install::choose()?;
         let shim = Shim::load(&path)?;
@@ -110,7 +111,7 @@ impl Net {
             let text = "MPI is already in use in this program, or at its end: there is one net in a program";
             return Err(NetError::Misuse(text.to_owned()));
         }
-        let engine = Arc::new(Engine::new(shim, config.link, config.on_late));
+        let engine = Arc::new(Engine::new(shim, config.link, config.on_late.clone()));
         let (opened, ended) = (Arc::new(Arrival::new()), Arc::new(Arrival::new()));
         let keeper = (engine.clone(), opened.clone(), ended.clone());
         let thread = std::thread::Builder::new().name("raddle-mpi".to_owned());
@@ -129,7 +130,21 @@ impl Net {
         watch_exit();
         IS_OPEN.store(true, Ordering::Relaxed);
         let (collectives, plans) = (AtomicU32::new(0), AtomicU32::new(0));
-        Ok(Net { engine, ended, facts, deadline: config.deadline, collectives, plans })
+        let net = Net { engine, ended, facts, deadline: config.deadline, collectives, plans };
+        net.compare_policies(&config.on_late)?;
+        Ok(net)
+    }
+
+    /// All ranks hear what each does when something is late.
+    fn compare_policies(&self, own: &OnLate) -> Result<(), NetError> {
+        let all = self.gather("the beginning of the net", &[own.number()])?;
+        // It counts as none of the program's: all are past it, so that its tag is free again.
+        self.collectives.store(0, Ordering::Relaxed);
+        let Some(other) = all.iter().position(|number| *number != all[0]) else { return Ok(()) };
+        let [first, second] = [all[0], all[other]].map(OnLate::name);
+        Err(NetError::Disagree(format!(
+            "what is done when something is late: rank 0 has {first}, rank {other} {second}; all are to have the same"
+        )))
     }
 
     /// The number of the caller's rank, from 0.

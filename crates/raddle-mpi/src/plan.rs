@@ -1,11 +1,12 @@
 //! Owns: `HaloPlan`: which faces go where, agreed on by both sides once, and moved many times.
-//! May use: `agree`, `array`, `copy`, `error`, `moves`, `net`, `post`, `shim`, `sweep`.
+//! May use: `agree`, `array`, `copy`, `error`, `halo`, `moves`, `net`, `post`, `shim`, `sweep`.
 //! Never: an access to a message's memory while it is under way.
 
 use crate::agree::{Note, PlanKind};
 use crate::array::DistArray;
 use crate::copy::{pack, unpack};
 use crate::error::NetError;
+use crate::halo::{HaloSide, Reach, sides_of};
 use crate::moves::{Moves, PlanReport};
 use crate::net::Net;
 use crate::post::{Post, Transfer};
@@ -15,20 +16,6 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::time::{Duration, Instant};
-
-const AXES: [&str; 3] = ["x", "y", "z"];
-
-/// Which ghosts a halo brings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
-    /// Those beyond faces: of six neighbours at most. Those of edges and corners stay as they are.
-    #[default]
-    Faces = 1,
-    /// Those beyond faces and edges: of 18 neighbours at most.
-    Edges = 2,
-    /// All: of 26 neighbours at most.
-    Corners = 3,
-}
 
 /// The parts that an array's ranks give each other, with a persistent request for each.
 pub struct HaloPlan<T> {
@@ -137,75 +124,16 @@ impl Net {
         let (mut transfers, mut regions, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         // Two ranks are neighbours in one direction only: so one tag will do.
         let tag = c_int::try_from(number).expect("below 16000");
-        for side in sides(reach) {
-            let Some(peer) = array.cart().beside(side) else { continue };
-            let bytes = part(array, side, 0).iter().map(Range::len).product::<usize>() * size_of::<T>();
-            let label = label(array.name(), side);
+        for HaloSide { peer, bytes, label, ghosts, cells, text } in sides_of::<T>(array.share(), reach) {
             let address = self.private(peer, tag, 2);
             transfers.push(Transfer::new(Direction::In, address, bytes, label.clone())?);
-            regions.push(part(array, side, 1));
+            regions.push(ghosts);
             transfers.push(Transfer::new(Direction::Out, address, bytes, label.clone())?);
-            regions.push(part(array, side, 0));
-            let text = note(array, side, bytes);
+            regions.push(cells);
             notes.push(Note { peer, label, text });
         }
         Ok(((transfers, regions), notes))
     }
-}
-
-/// The directions of neighbours, one step at most along each axis: faces first, then edges, then corners.
-fn sides(reach: Reach) -> Vec<[isize; 3]> {
-    let step = |digit: usize| [0, -1, 1][digit % 3];
-    let all = (1..27).map(|number| [step(number), step(number / 3), step(number / 9)]);
-    let mut sides: Vec<[isize; 3]> = all.filter(|side| steps(side) <= reach as usize).collect();
-    sides.sort_by_key(steps);
-    sides
-}
-
-fn steps(side: &[isize; 3]) -> usize {
-    side.iter().filter(|step| **step != 0).count()
-}
-
-fn label(name: &str, side: [isize; 3]) -> String {
-    let kind = ["", "face", "edge", "corner"][steps(&side)];
-    let named = |axis: usize| match side[axis] {
-        0 => String::new(),
-        step => format!("{}{}", AXES[axis], if step > 0 { "+" } else { "-" }),
-    };
-    format!("`{name}`, {kind} {}", (0..3).map(named).collect::<String>())
-}
-
-/// What both neighbours know of what lies between them.
-fn note<T: Element>(array: &DistArray<T>, side: [isize; 3], bytes: usize) -> String {
-    let first = side.iter().position(|step| *step != 0).unwrap_or(0);
-    let along = [(first + 1) % 3, (first + 2) % 3];
-    let extent: Vec<_> =
-        along.into_iter().filter(|axis| side[*axis] == 0).map(|axis| array.own()[axis].clone()).collect();
-    // Where the two parts meet. The name comes last: it may be longer than there is room.
-    let cut = |axis: usize| if side[axis] > 0 { array.own()[axis].end } else { array.own()[axis].start };
-    let cuts: Vec<String> =
-        (0..3).filter(|axis| side[*axis] != 0).map(|axis| format!("{} {}", AXES[axis], cut(axis))).collect();
-    format!(
-        "{bytes} bytes of {}, cells {extent:?} of {:?} at {}, `{}`",
-        T::NAME,
-        array.size(),
-        cuts.join(", "),
-        array.name(),
-    )
-}
-
-/// The cells on a side, or (`beyond` 1) the ghosts beyond it.
-fn part<T: Element>(array: &DistArray<T>, side: [isize; 3], beyond: usize) -> [Range<usize>; 3] {
-    let mut cells = array.inside();
-    for (range, step) in cells.iter_mut().zip(side) {
-        let at = match step {
-            0 => continue,
-            step if step > 0 => range.end - 1 + beyond,
-            _ => 1 - beyond,
-        };
-        *range = at..at + 1;
-    }
-    cells
 }
 
 impl<T: Element> HaloPlan<T> {
@@ -214,10 +142,21 @@ impl<T: Element> HaloPlan<T> {
     /// # Errors
     /// [`NetError::Misuse`] if it is another part; [`NetError::Over`].
     pub fn start<'a>(&'a mut self, array: &'a mut DistArray<T>) -> Result<Exchange<'a, T>, NetError> {
-        if array.own() != self.array.1 || !self.moves.is_free() {
-            let text = format!("the plan is for `{}`, cells {:?}, and free", self.array.0, self.array.1);
-            return Err(NetError::Misuse(text));
+        self.begin(array)?;
+        Ok(Exchange { plan: self, array: Some(array) })
+    }
+
+    /// As [`start`](Self::start), for programs whose language has no borrows: what goes is copied at once, and it is
+    /// theirs not to write faces, nor to read ghosts, until [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// As `start`.
+    #[doc(hidden)]
+    pub fn begin(&mut self, array: &DistArray<T>) -> Result<(), NetError> {
+        if !self.moves.is_free() {
+            return Err(self.unfit());
         }
+        self.fits(array)?;
         let began = Instant::now();
         for (transfer, region) in self.moves.post().transfers.iter().zip(&self.regions) {
             if transfer.direction == Direction::Out {
@@ -226,8 +165,34 @@ impl<T: Element> HaloPlan<T> {
             }
         }
         self.moves.report.copying += began.elapsed();
-        self.moves.start(0)?;
-        Ok(Exchange { plan: self, array: Some(array) })
+        self.moves.start(0)
+    }
+
+    /// Waits until all faces have come, and puts them into an array's ghosts.
+    ///
+    /// # Errors
+    /// As [`Exchange::wait`]; [`NetError::Misuse`] if the array is of another part.
+    #[doc(hidden)]
+    pub fn finish(&mut self, array: &mut DistArray<T>) -> Result<(), NetError> {
+        self.fits(array)?;
+        self.moves.finish()?;
+        let began = Instant::now();
+        for (transfer, region) in self.moves.post().transfers.iter().zip(&self.regions) {
+            if transfer.direction == Direction::In {
+                // SAFETY: it is done, and the plan, which the caller alone has, would start it again.
+                unpack(array, region, [1; 3], unsafe { transfer.buffer.cells() });
+            }
+        }
+        self.moves.report.copying += began.elapsed();
+        Ok(())
+    }
+
+    fn fits(&self, array: &DistArray<T>) -> Result<(), NetError> {
+        if array.own() == self.array.1 { Ok(()) } else { Err(self.unfit()) }
+    }
+
+    fn unfit(&self) -> NetError {
+        NetError::Misuse(format!("the plan is for `{}`, cells {:?}, and free", self.array.0, self.array.1))
     }
 
     /// From now on, what of it has not come after so long is late; at first that is as the net has it.
@@ -258,21 +223,8 @@ impl<'a, T: Element> Exchange<'a, T> {
     /// [`NetError::Late`] with the faces that have not come; [`NetError::Mpi`].
     pub fn wait(mut self) -> Result<&'a mut DistArray<T>, NetError> {
         let array = self.array.take().expect("there until it ends");
-        let plan = self.plan_mut();
-        plan.moves.finish()?;
-        let began = Instant::now();
-        for (transfer, region) in plan.moves.post().transfers.iter().zip(&plan.regions) {
-            if transfer.direction == Direction::In {
-                // SAFETY: it is done, and the plan, which the caller alone has, would start it again.
-                unpack(array, region, [1; 3], unsafe { transfer.buffer.cells() });
-            }
-        }
-        plan.moves.report.copying += began.elapsed();
+        self.plan.finish(array)?;
         Ok(array)
-    }
-
-    fn plan_mut(&mut self) -> &mut HaloPlan<T> {
-        self.plan
     }
 }
 
@@ -281,40 +233,6 @@ impl<T: Element> Drop for Exchange<'_, T> {
         if self.array.is_some() {
             // Who wants to know waits by `wait`; the net remembers that something was late.
             let _unseen = self.plan.moves.finish();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cart::Cart;
-
-    #[test]
-    fn sides_are_six_faces_twelve_edges_eight_corners() {
-        let count = |reach| sides(reach).len();
-        assert_eq!([count(Reach::Faces), count(Reach::Edges), count(Reach::Corners)], [6, 18, 26]);
-        assert_eq!(label("u", [0, 0, 1]), "`u`, face z+");
-        assert_eq!(label("u", [-1, 1, 0]), "`u`, edge x-y+");
-    }
-
-    #[test]
-    fn both_sides_of_every_boundary_say_the_same() {
-        let ranks = [2, 2, 3];
-        let array = |rank| {
-            let cart = Cart::of(rank, 12, ranks).expect("a grid");
-            DistArray::<f64>::new("u", &cart, [5, 7, 9]).expect("an array")
-        };
-        for rank in 0..12 {
-            for side in sides(Reach::Corners) {
-                let own = array(rank);
-                let Some(peer) = own.cart().beside(side) else { continue };
-                let (other, back) = (array(peer), side.map(|step| -step));
-                assert_eq!(other.cart().beside(back), Some(rank));
-                let bytes = |array, side| part(array, side, 0).iter().map(Range::len).product::<usize>();
-                assert_eq!(bytes(&own, side), bytes(&other, back));
-                assert_eq!(note(&own, side, 8), note(&other, back, 8));
-            }
         }
     }
 }

@@ -10,6 +10,8 @@
 mod late;
 #[path = "cases/plans.rs"]
 mod plans;
+#[path = "cases/simulated.rs"]
+mod simulated;
 mod support;
 #[path = "cases/traced.rs"]
 mod traced;
@@ -57,6 +59,7 @@ fn as_a_rank() {
         "traced" => traced::exchanges(),
         "slow link" => late::slow_link(),
         "abort" => late::abort(),
+        "policies differ" => late::policies_differ(),
         "error on all" => late::error_on_all(),
         "asked" => late::asked(),
         "orphans" => late::orphans(),
@@ -451,5 +454,15 @@ fn tasks_await_messages_in_every_mode_and_a_late_one_is_named() {
         ended.expect("rank 1: a receive from rank 0: receive from rank 0, tag 4, 8 bytes: MPI_ERR_TRUNCATE");
         ended.expect(", inline: a receive from rank");
         ended.expect("is not done after");
+    });
+}
+
+#[test]
+fn ranks_that_differ_in_what_they_do_about_lateness_are_named_at_the_beginning() {
+    each_mpi(|mpi| {
+        let ended = Job::ranks(mpi, 3, "policies differ").run();
+        // All end in good order.
+        ended.expect_well();
+        ended.expect("refused: what is done when something is late: rank 0 has ErrorOnAll, rank 2 Abort;");
     });
 }

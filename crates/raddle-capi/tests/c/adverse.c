@@ -4,6 +4,17 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+/* Where no shim of an MPI is. */
+static void no_mpi(void)
+{
+    raddle_net_t *net;
+    setenv("MPI_SHIM_DIR", "/nowhere", 1);
+    IS(RADDLE_ENOTSUP, raddle_net_start(RADDLE_SECOND, RADDLE_LATE_ERROR, 0, &net));
+    CHECK(strstr(raddle_last_error(), "raddle mpi") != NULL);
+    IS(RADDLE_EINVAL, raddle_net_start(RADDLE_SECOND, 3, 0, &net));
+    IS(RADDLE_EINVAL, raddle_net_start(RADDLE_SECOND, RADDLE_LATE_ALL, -1, &net));
+}
+
 static void nulls(void)
 {
     void *data;
@@ -47,6 +58,23 @@ static void nulls(void)
     IS(RADDLE_EINVAL, raddle_barrier_create(0, (raddle_barrier_t **)&data));
     IS(RADDLE_EINVAL, raddle_fd_open(-1, 0, (raddle_fd_t **)&data));
     IS(RADDLE_EINVAL, raddle_fd_wait(NULL, RADDLE_READ, 0));
+    IS(RADDLE_EINVAL, raddle_net_start(RADDLE_FOREVER, RADDLE_LATE_ERROR, 0, NULL));
+    IS(RADDLE_EINVAL, raddle_net_end(NULL));
+    IS(RADDLE_EINVAL, raddle_net_place(NULL, &count, NULL));
+    IS(RADDLE_EINVAL, raddle_net_mode(NULL, RADDLE_MODE_INLINE, -1));
+    IS(RADDLE_EINVAL, raddle_net_point(NULL));
+    IS(RADDLE_EINVAL, raddle_net_counters(NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_net_send(NULL, 1, 0, "x", 1));
+    IS(RADDLE_EINVAL, raddle_net_receive(NULL, 1, 70000, &value, sizeof value, NULL));
+    IS(RADDLE_EINVAL, raddle_net_all_gather(NULL, &value, sizeof value, NULL));
+    IS(RADDLE_EINVAL, raddle_array_create(NULL, "u", NULL, NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_array_part(NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_array_destroy(NULL));
+    IS(RADDLE_EINVAL, raddle_halo_create(NULL, NULL, 1, NULL));
+    IS(RADDLE_EINVAL, raddle_halo_start(NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_halo_wait(NULL));
+    IS(RADDLE_EINVAL, raddle_halo_report(NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_halo_destroy(NULL));
     IS(RADDLE_EINVAL, raddle_counter(NULL, NULL, &value));
     IS(RADDLE_EINVAL, raddle_dump(NULL));
     IS(RADDLE_EINVAL, raddle_mark_create(NULL, NULL));
@@ -342,6 +370,7 @@ int main(void)
 {
     begin();
     nulls();
+    no_mpi();
     kinds();
     locks();
     closed();

@@ -27,3 +27,22 @@ fn what_is_no_compiler_of_an_mpi_is_refused() {
     assert_eq!(output.status.code(), Some(125));
     assert!(text(&output.stderr).contains("is for neither Open MPI nor MPICH"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_simulation_needs_simgrid_and_a_scene_that_can_be() {
+    let simulate = |path: &str, arguments: &[&str]| {
+        let output =
+            raddle().args(["mpi", "simulate"]).args(arguments).env("PATH", path).output().expect("it starts");
+        assert_eq!(text(&output.stdout), "", "nothing is said before");
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, said) = simulate("/nowhere", &["--ranks", "8"]);
+    assert_eq!(code, Some(127), "{said}");
+    assert!(said.contains("apt-get install libsimgrid-dev"), "{said}");
+    for wrong in
+        [&["--ranks", "0"][..], &["--megabits", "0"], &["--latency-us", "nan"], &["--iterations", "0"]]
+    {
+        let (code, said) = simulate("/nowhere", wrong);
+        assert_eq!(code, Some(2), "{wrong:?}: {said}");
+    }
+}

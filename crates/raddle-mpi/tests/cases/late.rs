@@ -42,6 +42,17 @@ pub(crate) fn abort() {
     println!("after the abort: {:?}", net.receive(1 - net.rank(), 6, &mut [0; 8]));
 }
 
+/// On three ranks, the last of which is to end the job where the others would return errors.
+pub(crate) fn policies_differ() {
+    let is_last =
+        std::env::var("OMPI_COMM_WORLD_RANK").or_else(|_| std::env::var("PMI_RANK")).as_deref() == Ok("2");
+    let on_late = if is_last { OnLate::Abort } else { OnLate::ErrorOnAll };
+    let error =
+        Net::start(NetConfig::default().deadline(PATIENT).on_late(on_late)).err().expect("they differ");
+    assert!(matches!(error, NetError::Disagree(_)), "{error:?}");
+    println!("refused: {error}");
+}
+
 /// On three ranks: rank 0 is late, rank 1 waits for rank 0, rank 2 comes to a wait afterwards.
 pub(crate) fn error_on_all() {
     let mut net = start_with(OnLate::ErrorOnAll);

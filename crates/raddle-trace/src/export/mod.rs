@@ -4,6 +4,7 @@
 
 mod csv;
 mod eventlog;
+mod messages;
 mod perfetto;
 mod protobuf;
 mod steps;

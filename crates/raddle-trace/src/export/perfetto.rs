@@ -4,11 +4,11 @@
 //!
 //! Perfetto supports kernel scheduling: thread states, wake-up latencies, critical paths. So workers become
 //! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. The program's
-//! own events are in `user_events`, and what a thread waited for in `waits`.
+//! own events are in `user_events`, what a thread waited for in `waits`, messages between ranks in `messages`.
 
 use super::protobuf::{Message, Packets};
 use super::steps::{ScheduleStep, Steps};
-use super::{ExportOptions, user_events};
+use super::{ExportOptions, messages, user_events};
 use crate::analysis::Analysis;
 use crate::event::{Event, StopReason, unpack};
 use crate::log::{At, Log};
@@ -56,6 +56,7 @@ pub(super) fn export(
     let sequence = 2 + log.workers.len() as u64;
     out.put(&Message::default().number(10, sequence).message(1, &outside(log, options)))?;
     samples(out, log, options)?;
+    messages::add(out, log, analysis, options)?;
     user_events::add(out, log, analysis, options)
 }
 

@@ -210,6 +210,45 @@ fn what_the_program_says_lies_on_tracks_of_its_threads() {
     assert_eq!(seen, expected);
 }
 
+#[test]
+fn messages_that_are_under_way_at_a_time_lie_on_tracks_of_their_own() {
+    let mut script = Script::new(1, 10_000_000);
+    script
+        .name(1, "main")
+        .name(2, "the exchange of `u`")
+        .name(3, "to 1: `u`, face z+")
+        .name(4, "from 1: `u`, face z+");
+    script.switch(0, 0, StopReason::None, 1);
+    // Two messages at a time, and one after them; then one that was late; tenths of a microsecond back from each end.
+    for (ns, messages) in [
+        (5_000_000, [(3, 40_000, 10_000), (4, 40_000, 0)]),
+        (9_000_000, [(3, 30_000, 0), (4, 20_000, u32::MAX)]),
+    ] {
+        script.put(0, ns, Event::Exchanged, 2, 20_000);
+        for (name, posted, done) in messages {
+            script.put(0, ns, Event::Message, name, 100).put(0, ns, Event::MessagePeer, 1, 0);
+            script.put(0, ns, Event::MessageTimes, posted, done);
+        }
+        script.put(0, ns, Event::ProxyLook, 25_000, pack(1, 10));
+    }
+    let log = script.log();
+    let bytes = export(&log, &Analysis::of(&log), Format::Perfetto, ExportOptions::default());
+    let (tracks, events) = tracks(&bytes);
+    let of = |wanted: &str| -> Vec<u64> {
+        tracks.iter().filter(|(_, name)| name == wanted).map(|(track, _)| *track).collect()
+    };
+    let (lanes, looks) = (of("messages between ranks"), of("looks after messages"));
+    assert_eq!((lanes.len(), looks.len()), (2, 1));
+    let on = |track: u64| -> Vec<(u64, u64, &str)> {
+        let of = events.iter().filter(|event| event.2 == track);
+        of.map(|(ns, kind, _, name)| (*ns / 1000, *kind, name.as_str())).collect()
+    };
+    let (to, from) = ("to 1: `u`, face z+", "from 1: `u`, face z+");
+    assert_eq!(on(lanes[0]), [(1000, 1, to), (4000, 2, ""), (6000, 1, to), (9000, 2, "")]);
+    assert_eq!(on(lanes[1]), [(1000, 1, from), (5000, 2, ""), (7000, 1, from), (9000, 2, "")]);
+    assert_eq!(on(looks[0]), [(2500, 1, "look"), (2501, 2, ""), (6500, 1, "look"), (6501, 2, "")]);
+}
+
 /// A slice whose name is a number: when, the name, and the arguments as text.
 type NumberedSlice = (u64, String, Vec<(String, String)>);
 

@@ -21,8 +21,8 @@ const TRACKS_PER_THREAD: u64 = 16;
 const COUNTERS: u64 = 1 << 32;
 
 /// Kinds of events on a track.
-const BEGIN: u64 = 1;
-const END: u64 = 2;
+pub(super) const BEGIN: u64 = 1;
+pub(super) const END: u64 = 2;
 const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
@@ -204,14 +204,14 @@ fn track(thread: u32, place: usize) -> u64 {
     THREADS + u64::from(thread) * TRACKS_PER_THREAD + place as u64
 }
 
-fn event(kind: u64, track: u64) -> Message {
+pub(super) fn event(kind: u64, track: u64) -> Message {
     Message::default().number(9, kind).number(11, track)
 }
 
-fn packet(out: &mut Packets<'_>, ns: u64, event: &Message) -> io::Result<()> {
+pub(super) fn packet(out: &mut Packets<'_>, ns: u64, event: &Message) -> io::Result<()> {
     out.put(&Message::default().number(8, ns).number(10, 1).message(11, event))
 }
 
-fn descriptor(out: &mut Packets<'_>, track: &Message) -> io::Result<()> {
+pub(super) fn descriptor(out: &mut Packets<'_>, track: &Message) -> io::Result<()> {
     out.put(&Message::default().number(10, 1).message(60, track))
 }

@@ -1,14 +1,18 @@
-//! Owns: `raddle mpi`: what is there of MPI, and the shim for it.
-//! May use: `refusal`, `raddle-mpi`, `clap`.
+//! Owns: `raddle mpi`: what is there of MPI, and the shim for it; programs on more ranks than there are, simulated.
+//! May use: `refusal`, `clap`, `raddle-mpi`.
 //! Never: a call of MPI.
+
+mod simulate;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Subcommand;
 use raddle_mpi::install::{self, Flavour};
+use raddle_mpi::simulate::launcher;
 
 use crate::refusal::Error;
+use simulate::{SIMULATE_HELP, Simulate};
 
 /// `raddle mpi`.
 #[derive(clap::Args)]
@@ -27,20 +31,32 @@ enum MpiCommand {
         #[arg(long, value_name = "PATH")]
         mpicc: Option<PathBuf>,
     },
+    /// SIMULATED: an exchange of faces on up to thousands of ranks, by SimGrid, beside the formula
+    #[command(after_help = SIMULATE_HELP)]
+    Simulate(Simulate),
+}
+
+/// What came of it.
+pub(crate) enum MpiEnded {
+    /// There is this to show.
+    Text(String),
+    /// What was simulated is as the formula has it, or not; that was shown.
+    Simulated(bool),
 }
 
 impl Mpi {
-    /// Does it; returns what to show.
-    pub(crate) fn carry_out(self) -> Result<String, Error> {
+    /// Does it.
+    pub(crate) fn carry_out(self) -> Result<MpiEnded, Error> {
         match self.command {
-            MpiCommand::Info => Ok(info()),
-            MpiCommand::Build { mpicc: Some(mpicc) } => build(&[mpicc]),
+            MpiCommand::Info => Ok(MpiEnded::Text(info())),
+            MpiCommand::Simulate(simulate) => simulate.carry_out().map(MpiEnded::Simulated),
+            MpiCommand::Build { mpicc: Some(mpicc) } => build(&[mpicc]).map(MpiEnded::Text),
             MpiCommand::Build { mpicc: None } => {
                 let found: Vec<_> = install::compilers().into_iter().map(|(path, _)| path).collect();
                 if found.is_empty() {
                     return Err(Error::NotFound(format!("there is no mpicc; {}", advice())));
                 }
-                build(&found)
+                build(&found).map(MpiEnded::Text)
             }
         }
     }
@@ -66,6 +82,9 @@ fn info() -> String {
         let _ = writeln!(text, "{:<8} compiler: {compiler}", flavour.name());
         let _ = writeln!(text, "{:<8} shim: {state}, {}", "", shim.display());
     }
+    let simulator = launcher()
+        .map_or_else(|_| "not found (libsimgrid-dev)".to_owned(), |path| path.display().to_string());
+    let _ = writeln!(text, "{:<8} launcher: {simulator}, for `raddle mpi simulate`", "simgrid");
     if found.is_empty() {
         let _ = writeln!(text, "\nTo use MPI, {}", advice());
     } else {

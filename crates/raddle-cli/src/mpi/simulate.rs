@@ -1,0 +1,172 @@
+//! Owns: `raddle mpi simulate`: its options, and the table of simulated times beside the formula's.
+//! May use: `out`, `refusal`, `raddle-mpi`.
+//! Never: a time without the word that it is simulated.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use raddle_mpi::simulate::{Scene, SimulatedModel, SimulationError, launcher};
+
+use crate::out::print;
+use crate::refusal::Error;
+
+/// By so much a simulated time may differ from the formula's.
+const TOLERANCE: f64 = 0.05;
+
+pub(super) const SIMULATE_HELP: &str = "\
+Examples:
+  raddle mpi simulate                                    8 to 4096 ranks, a link of 1 Gbit/s each
+  raddle mpi simulate --ranks 8,27 --megabits 10000 --latency-us 2
+  raddle mpi simulate --ranks 64 --keep sim              with the schedules that SimGrid replays
+
+Exit codes:
+    1  a time differs from the formula's by more than 5 %
+    2  the command line is wrong
+  126  smpirun has failed
+  127  there is no smpirun: apt-get install libsimgrid-dev";
+
+/// `raddle mpi simulate`.
+#[derive(clap::Args)]
+pub(crate) struct Simulate {
+    /// Numbers of ranks
+    #[arg(long, value_delimiter = ',', default_value = "8,64,512,4096")]
+    ranks: Vec<usize>,
+    /// Cells along each axis of each rank's part
+    #[arg(long, default_value_t = Scene::default().cells)]
+    cells: usize,
+    /// Iterations that are simulated
+    #[arg(long, default_value_t = Scene::default().iterations)]
+    iterations: usize,
+    /// Nanoseconds in which a rank computes a cell
+    #[arg(long, default_value_t = Scene::default().cell_ns)]
+    cell_ns: f64,
+    /// Megabits a second of each rank's link, each way
+    #[arg(long, default_value_t = Scene::default().bytes_per_second * 8e-6)]
+    megabits: f64,
+    /// Microseconds from one rank to another one
+    #[arg(long, default_value_t = 50.0)]
+    latency_us: f64,
+    /// Microseconds of a rank's processor for each message that it sends
+    #[arg(long, default_value_t = 5.0)]
+    overhead_us: f64,
+    /// Kilobytes up to which a message moves while nobody looks
+    #[arg(long, default_value_t = 64)]
+    eager_kb: usize,
+    /// How much longer a rank computes when a proxy has one of its processors
+    #[arg(long, default_value_t = Scene::default().kernel_ratio)]
+    kernel_ratio: f64,
+    /// Keep what SimGrid reads in this folder, a folder in it for each line of the table
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+impl From<SimulationError> for Error {
+    fn from(error: SimulationError) -> Error {
+        match error {
+            SimulationError::NotInstalled(text) => Error::NotFound(text),
+            SimulationError::Scene(text) => Error::Setting(text),
+            error => Error::CannotRun(error.to_string()),
+        }
+    }
+}
+
+fn microseconds(number: f64, what: &str) -> Result<Duration, Error> {
+    Duration::try_from_secs_f64(number * 1e-6)
+        .map_err(|_| Error::Setting(format!("`--{what} {number}` is no time of microseconds")))
+}
+
+/// A folder that goes, but for what is to be kept.
+struct ScheduleFolder {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Drop for ScheduleFolder {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What is left lies among temporary files.
+            let _left = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+impl Simulate {
+    fn scene(&self, ranks: usize) -> Result<Scene, Error> {
+        Ok(Scene {
+            ranks,
+            cells: self.cells,
+            iterations: self.iterations,
+            cell_ns: self.cell_ns,
+            bytes_per_second: self.megabits * 1e6 / 8.0,
+            latency: microseconds(self.latency_us, "latency-us")?,
+            overhead: microseconds(self.overhead_us, "overhead-us")?,
+            eager_bytes: self.eager_kb.saturating_mul(1024),
+            kernel_ratio: self.kernel_ratio,
+        })
+    }
+
+    /// Prints the table, a line as soon as it is known; whether all times are the formula's.
+    pub(crate) fn carry_out(&self) -> Result<bool, Error> {
+        let scenes = self.ranks.iter().map(|ranks| self.scene(*ranks)).collect::<Result<Vec<_>, _>>()?;
+        // What cannot be is refused before anything is said.
+        scenes.iter().try_for_each(|scene| scene.formula(SimulatedModel::Sync).map(drop))?;
+        launcher()?;
+        print(&format!(
+            "SIMULATED by SimGrid: nothing here was measured. RedBlack3D, {0} x {0} x {0} cells of {1} ns a rank; a \
+             link of {2} Mbit/s and {3} us for each rank, {4} us a message; no contention in the switch.\n\n\
+             {5:>6}  {6:<10} {7:<9}  {8:>12}  {9:>12}  {10:>7}  {11:>7}\n",
+            self.cells,
+            self.cell_ns,
+            self.megabits,
+            self.latency_us,
+            self.overhead_us,
+            "ranks",
+            "grid",
+            "model",
+            "simulated ms",
+            "formula ms",
+            "ratio",
+            "of sync",
+        ))?;
+        let mut is_well = true;
+        for scene in &scenes {
+            let mut sync = None;
+            for model in SimulatedModel::ALL {
+                let time = self.one(scene, model)?;
+                is_well &= (time.ratio() - 1.0).abs() <= TOLERANCE;
+                let sync = *sync.get_or_insert(time.simulated);
+                let [x, y, z] = scene.grid()?;
+                print(&format!(
+                    "{:>6}  {:<10} {:<9}  {:>12.3}  {:>12.3}  {:>7.4}  {:>7.3}\n",
+                    scene.ranks,
+                    format!("{x}x{y}x{z}"),
+                    model.name(),
+                    time.simulated.as_secs_f64() * 1e3,
+                    time.formula.as_secs_f64() * 1e3,
+                    time.ratio(),
+                    time.simulated.as_secs_f64() / sync.as_secs_f64(),
+                ))?;
+            }
+        }
+        let words = if is_well { "All times are within" } else { "NOT all times are within" };
+        print(&format!(
+            "\n{words} 5 % of the formula's. SimGrid moves messages while ranks compute: it bounds what a proxy gains, \
+             and does not show the need of one; async posts large messages when it has computed.\n"
+        ))?;
+        Ok(is_well)
+    }
+
+    fn one(
+        &self,
+        scene: &Scene,
+        model: SimulatedModel,
+    ) -> Result<raddle_mpi::simulate::SimulatedTime, Error> {
+        let path = match &self.keep {
+            Some(folder) => folder.join(format!("{}-{}", scene.ranks, model.name())),
+            None => std::env::temp_dir().join(format!("raddle-simulate-{}", std::process::id())),
+        };
+        let folder = ScheduleFolder { path, is_kept: self.keep.is_some() };
+        Ok(scene.simulate(model, &folder.path)?)
+    }
+}

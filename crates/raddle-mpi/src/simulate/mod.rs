@@ -1,0 +1,277 @@
+// Owns: how a plan's schedule is simulated on thousands of ranks, by SimGrid's `smpirun`, and the formula beside it.
+// May use: `cart`, `error`, `share`.
+// Never: a time that was measured; all times here are a model's, and whoever shows them says so.
+
+//! SIMULATED: the exchange of faces on more ranks than there are machines, by SimGrid's SMPI, beside the formula.
+//!
+//! For each rank the halo plan of [`DistArray`](crate::DistArray)s is made as a program makes it, by the same code, and
+//! written down as a schedule: which messages are posted when, what is computed meanwhile, when is waited. SimGrid
+//! replays the schedules of all ranks on a network of its own: a link to a switch for each rank, as fast both ways at a
+//! time; the switch has room for all. Nothing is measured: computing takes what the [`Scene`] says.
+//!
+//! SMPI moves messages while ranks compute, whoever looks (*strong progress*). So it can tell what a proxy gains, and
+//! not that one is needed; messages that nobody moves while the rank computes are posted after it
+//! ([`SimulatedModel::Async`]).
+//!
+//! # Why schedules
+//! SimGrid runs real programs, too, each rank as a coroutine of one OS thread. It was tried with a program of this
+//! crate: it is loaded as a library, which the loader refuses for executables of Rust; MPI is begun by an OS thread
+//! that SimGrid does not know; and waits that park until a time of the clock stop the simulation, whose clock is its
+//! own. A twin of the engine without all that would not be what runs on a cluster. The schedule is.
+
+mod schedule;
+
+use crate::cart::{Cart, fitting};
+use crate::error::NetError;
+use crate::share::Share;
+use schedule::Half;
+use std::env;
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// What is simulated: RedBlack3D, an iteration of which exchanges faces twice, each time for half of the cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// How many ranks.
+    pub ranks: usize,
+    /// Cells along each axis of each rank's part.
+    pub cells: usize,
+    /// How many iterations.
+    pub iterations: usize,
+    /// How long a cell is computed, in nanoseconds.
+    pub cell_ns: f64,
+    /// How fast a rank's link is, each way.
+    pub bytes_per_second: f64,
+    /// From one rank to another one.
+    pub latency: Duration,
+    /// What sending a message takes of the rank's processor.
+    pub overhead: Duration,
+    /// Messages of at most so many bytes move while nobody looks.
+    pub eager_bytes: usize,
+    /// How much longer a rank computes with a processor less.
+    pub kernel_ratio: f64,
+}
+
+impl Default for Scene {
+    /// Eight ranks with 256 cells along each axis, a link of 1 Gbit/s and 50 us, cells as fast as a core computed them
+    /// that was measured, Open MPI's limit over TCP, and the kernel ratio that the thesis found on four processors.
+    fn default() -> Scene {
+        Scene {
+            ranks: 8,
+            cells: 256,
+            iterations: 3,
+            cell_ns: 3.4,
+            bytes_per_second: 125e6,
+            latency: Duration::from_micros(50),
+            overhead: Duration::from_micros(5),
+            eager_bytes: 64 << 10,
+            kernel_ratio: 1.12,
+        }
+    }
+}
+
+/// When faces move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimulatedModel {
+    /// Before computing.
+    Sync,
+    /// Posted before the inner cells are computed; nobody looks, so that large messages move in the wait.
+    Async,
+    /// They move while the inner cells are computed: the bound of a proxy that shares the rank's processors.
+    Shared,
+    /// The same, and the rank computes with a processor less.
+    Dedicated,
+}
+
+impl SimulatedModel {
+    /// All of them.
+    pub const ALL: [SimulatedModel; 4] = [Self::Sync, Self::Async, Self::Shared, Self::Dedicated];
+
+    /// As tables name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Async => "async",
+            Self::Shared => "shared",
+            Self::Dedicated => "dedicated",
+        }
+    }
+}
+
+/// What an iteration takes. Both are a model's answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimulatedTime {
+    /// By SimGrid, which has all ranks and messages.
+    pub simulated: Duration,
+    /// By the formula, which has the busiest rank.
+    pub formula: Duration,
+}
+
+impl SimulatedTime {
+    /// How much longer the simulated iteration is: 1 if both are equal.
+    pub fn ratio(&self) -> f64 {
+        self.simulated.as_secs_f64() / self.formula.as_secs_f64()
+    }
+}
+
+/// Why nothing was simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// There is no `smpirun`; with what to do.
+    NotInstalled(String),
+    /// There can be no such scene.
+    Scene(String),
+    /// A file cannot be written, or `smpirun` has failed; with what it says.
+    Failed(String),
+}
+
+impl fmt::Display for SimulationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::NotInstalled(text) | Self::Scene(text) | Self::Failed(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for SimulationError {}
+
+impl From<NetError> for SimulationError {
+    fn from(error: NetError) -> Self {
+        SimulationError::Scene(error.to_string())
+    }
+}
+
+/// SimGrid's launcher.
+///
+/// # Errors
+/// [`SimulationError::NotInstalled`] if it is not in the path.
+pub fn launcher() -> Result<PathBuf, SimulationError> {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&folders).map(|folder| folder.join("smpirun")).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        let text = "there is no `smpirun` of SimGrid; on Debian: apt-get install libsimgrid-dev";
+        SimulationError::NotInstalled(text.to_owned())
+    })
+}
+
+impl Scene {
+    /// Ranks along each axis.
+    ///
+    /// # Errors
+    /// [`SimulationError::Scene`] if there are none.
+    pub fn grid(&self) -> Result<[usize; 3], SimulationError> {
+        // As many places as ranks would be the most: any grid of them fits.
+        fitting(self.ranks, [self.ranks; 3])
+            .ok_or_else(|| SimulationError::Scene(format!("{} ranks have no grid", self.ranks)))
+    }
+
+    /// Refuses what cannot be computed with.
+    fn check(&self) -> Result<(), SimulationError> {
+        let is_number = |number: f64| number.is_finite() && number > 0.0;
+        let is_well = is_number(self.cell_ns)
+            && is_number(self.bytes_per_second)
+            && is_number(self.kernel_ratio)
+            && (1..=1 << 16).contains(&self.ranks)
+            && (1..=1 << 12).contains(&self.cells)
+            && (1..=1 << 10).contains(&self.iterations);
+        let text =
+            "up to 65536 ranks, 4096 cells and 1024 iterations, and times and rates above zero, are possible";
+        if is_well { Ok(()) } else { Err(SimulationError::Scene(text.to_owned())) }
+    }
+
+    fn half(&self, rank: usize, grid: [usize; 3]) -> Result<Half, SimulationError> {
+        let cart = Cart::of(rank, self.ranks, grid)?;
+        let share = Share::new("u", &cart, grid.map(|ranks| ranks * self.cells))?;
+        Ok(Half::of::<f64>(&share))
+    }
+
+    /// What an iteration takes by the formula.
+    ///
+    /// # Errors
+    /// [`SimulationError::Scene`].
+    pub fn formula(&self, model: SimulatedModel) -> Result<Duration, SimulationError> {
+        self.check()?;
+        let grid = self.grid()?;
+        let mut longest = 0.0_f64;
+        for rank in 0..self.ranks {
+            longest = longest.max(self.half(rank, grid)?.formula(self, model));
+        }
+        Ok(Duration::from_secs_f64(2.0 * longest))
+    }
+
+    /// Simulates a model, and says what the formula does of it. The schedules are written to a folder, which is made
+    /// if it is not there.
+    ///
+    /// # Errors
+    /// [`SimulationError`].
+    pub fn simulate(&self, model: SimulatedModel, folder: &Path) -> Result<SimulatedTime, SimulationError> {
+        let formula = self.formula(model)?;
+        let launcher = launcher()?;
+        self.write(model, folder)?;
+        let all = self.replay(&launcher, folder)?;
+        Ok(SimulatedTime { simulated: all / u32::try_from(self.iterations).expect("few"), formula })
+    }
+
+    /// The schedules of all ranks, the network, and who is where.
+    fn write(&self, model: SimulatedModel, folder: &Path) -> Result<(), SimulationError> {
+        let file = |name: &str, text: &str| {
+            fs::write(folder.join(name), text).map_err(|error| {
+                SimulationError::Failed(format!(
+                    "`{}` cannot be written: {error}",
+                    folder.join(name).display()
+                ))
+            })
+        };
+        // If it cannot be made, the first file says so.
+        let _there = fs::create_dir_all(folder);
+        let (mut hosts, mut list) = (String::new(), String::new());
+        let grid = self.grid()?;
+        for rank in 0..self.ranks {
+            file(&format!("rank-{rank}"), &self.half(rank, grid)?.schedule(rank, self, model))?;
+            let _ = writeln!(hosts, "n{rank}");
+            let _ = writeln!(list, "rank-{rank}");
+        }
+        file("hosts", &hosts)?;
+        file("schedules", &list)?;
+        file("network.xml", &self.network())
+    }
+
+    /// A message goes over the links of both ends: each has half of the latency.
+    fn network(&self) -> String {
+        let (last, rate, half) =
+            (self.ranks - 1, self.bytes_per_second, self.latency.as_secs_f64() * 1e6 / 2.0);
+        format!(
+            "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
+             <platform version=\"4.1\">\n  <cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-{last}\" \
+             speed=\"1Gf\" bw=\"{rate}Bps\" lat=\"{half}us\" sharing_policy=\"SPLITDUPLEX\"/>\n</platform>\n"
+        )
+    }
+
+    /// The time of all of it.
+    fn replay(&self, launcher: &Path, folder: &Path) -> Result<Duration, SimulationError> {
+        let overhead = self.overhead.as_secs_f64();
+        let mut command = Command::new(launcher);
+        command.current_dir(folder).stdin(Stdio::null()).args(["-quiet", "-np", &self.ranks.to_string()]);
+        command.args(["-platform", "network.xml", "-hostfile", "hosts", "-replay", "schedules"]);
+        // The link is as fast as it is said to be: no losses to headers, to acknowledgements, or to distance.
+        command.args(["--cfg=network/model:CM02", "--cfg=network/bandwidth-factor:1"]);
+        command.args(["--cfg=network/latency-factor:1", "--cfg=network/weight-S:0"]);
+        command.args(["--cfg=network/TCP-gamma:0", "--cfg=network/crosstraffic:0"]);
+        command.args([&format!("--cfg=smpi/ois:0:{overhead}:0"), "--cfg=contexts/stack-size:128"]);
+        command.args(["--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning"]);
+        let failed = |what: String| SimulationError::Failed(format!("`{}` {what}", launcher.display()));
+        let output = command.output().map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let said = [&output.stdout[..], &output.stderr[..]].concat();
+        let said = String::from_utf8_lossy(&said);
+        let seconds = said.split("Simulation time ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let time = seconds.and_then(|text| Duration::try_from_secs_f64(text.parse().ok()?).ok());
+        time.filter(|_| output.status.success()).ok_or_else(|| {
+            let last: Vec<&str> = said.lines().rev().take(8).collect();
+            let last: Vec<&str> = last.into_iter().rev().collect();
+            failed(format!("has failed ({}): {}", output.status, last.join("\n")))
+        })
+    }
+}

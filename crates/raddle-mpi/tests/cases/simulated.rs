@@ -1,0 +1,52 @@
+//! The simulation of more ranks than there are, if SimGrid is here: the group `smpi` sets `TEST_SMPI`.
+
+use raddle_mpi::simulate::{Scene, SimulatedModel};
+use std::path::Path;
+use std::time::Duration;
+
+fn each(ranks: usize, scene: &Scene) -> Option<[f64; 4]> {
+    if std::env::var_os("TEST_SMPI").is_none() {
+        println!("not run: `cargo xtask test smpi` does");
+        return None;
+    }
+    let scene = Scene { ranks, iterations: 2, ..scene.clone() };
+    Some(SimulatedModel::ALL.map(|model| {
+        let folder = format!("smpi-{ranks}-{}-{}", scene.cells, model.name());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+        let time = scene.simulate(model, &folder).expect("it is simulated");
+        let ratio = time.ratio();
+        assert!((0.95..=1.05).contains(&ratio), "{ranks} ranks, {}: {time:?}, {ratio}", model.name());
+        time.simulated.as_secs_f64()
+    }))
+}
+
+#[test]
+fn simulated_times_are_the_formulas() {
+    for ranks in [8, 64] {
+        let Some([sync, late, shared, dedicated]) = each(ranks, &Scene::default()) else { return };
+        assert!((late / sync - 1.0).abs() < 0.01, "what nobody moves is not hidden: {late}, {sync}");
+        assert!(shared < 0.8 * sync && shared < dedicated, "{shared}, {dedicated}, {sync}");
+    }
+}
+
+#[test]
+fn small_messages_and_grids_that_are_no_cubes_too() {
+    // Latency counts here, and messages of 3 KB move while nobody looks.
+    let scene = Scene { cells: 20, latency: Duration::from_micros(500), ..Scene::default() };
+    for ranks in [2, 6, 12] {
+        let Some([sync, late, shared, _]) = each(ranks, &scene) else { return };
+        assert!((late / shared - 1.0).abs() < 1e-6 && shared < sync, "{late}, {shared}, {sync}");
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused() {
+    for scene in [
+        Scene { ranks: 0, ..Scene::default() },
+        Scene { bytes_per_second: 0.0, ..Scene::default() },
+        Scene { cell_ns: f64::NAN, ..Scene::default() },
+        Scene { cells: 1 << 40, ..Scene::default() },
+    ] {
+        assert!(scene.formula(SimulatedModel::Shared).is_err(), "{scene:?}");
+    }
+}

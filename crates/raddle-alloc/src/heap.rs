@@ -33,6 +33,8 @@ const MEDIUM_SLICES: usize = 8;
 const KEPT_PAGES: u32 = 8;
 /// What a class's cache may hold beyond what it was last filled with.
 const CACHE_BYTES: usize = 32 << 10;
+/// No cache may hold more blocks.
+const CACHED_MOST: u32 = 512;
 
 /// So many slices has a page of the class.
 pub(crate) const fn slices_of_class(class: usize) -> usize {
@@ -42,8 +44,8 @@ pub(crate) const fn slices_of_class(class: usize) -> usize {
 /// How many blocks of the class a cache keeps.
 pub(crate) const fn cached_most(class: usize) -> u32 {
     let most = CACHE_BYTES / size_of_class(class);
-    if most > 512 {
-        512
+    if most > CACHED_MOST as usize {
+        CACHED_MOST
     } else if most < 2 {
         2
     } else {
@@ -52,14 +54,28 @@ pub(crate) const fn cached_most(class: usize) -> u32 {
 }
 
 /// The cache of a class.
+// PERF: two numbers, of which a free changes one and an allocation the other. Of one number each would wait for the
+// other's store (bench/malloc, pair).
 #[repr(C)]
 struct Bin {
     first: Cell<*mut Block>,
-    count: Cell<u32>,
-    /// With more the cache is flushed.
-    limit: Cell<u32>,
-    /// How many pages had been wanted of this class when others were last left some.
-    seen_wanted: Cell<u32>,
+    /// So many blocks were put there.
+    put: Cell<u32>,
+    /// If more are, the cache is flushed: those that were taken, and what the class's cache may hold.
+    put_most: Cell<u32>,
+}
+
+impl Bin {
+    /// How many blocks it has, of a heap whose limits are set.
+    fn count(&self, class: usize) -> u32 {
+        cached_most(class).wrapping_sub(self.put_most.get().wrapping_sub(self.put.get()))
+    }
+
+    /// It has so many blocks now, and may have as many as the class's cache.
+    fn set_count(&self, class: usize, count: u32) {
+        self.put.set(count);
+        self.put_most.set(cached_most(class));
+    }
 }
 
 /// The pages of a class that the heap holds.
@@ -119,6 +135,8 @@ pub(crate) struct Heap {
     sample_random: Cell<u32>,
     bins: [Bin; CLASSES],
     lists: [List; CLASSES],
+    /// How many pages had been wanted of each class when others were last left some.
+    seen_wanted: [Cell<u32>; CLASSES],
     pub(crate) counts: Counts,
 }
 
@@ -155,7 +173,7 @@ impl Heap {
 
     /// Says how much each cache may hold. Until then they hold nothing.
     pub(crate) fn set_limits(&self) {
-        self.bins.iter().enumerate().for_each(|(class, bin)| bin.limit.set(cached_most(class)));
+        self.bins.iter().enumerate().for_each(|(class, bin)| bin.set_count(class, 0));
     }
 }
 
@@ -168,12 +186,12 @@ impl HeapWork<'_> {
         if !block.is_null() {
             // SAFETY: the cache's blocks are free, and the heap's.
             bin.first.set(unsafe { next_of(block) });
-            bin.count.set(bin.count.get().wrapping_sub(1));
+            bin.put_most.set(bin.put_most.get().wrapping_add(1));
         }
         block
     }
 
-    /// Puts a block into the cache. True if that has grown too long.
+    /// Puts a block into the cache. True if that has grown too long, or goes round.
     ///
     /// # Safety
     /// It is of this class, and nobody uses it.
@@ -183,9 +201,10 @@ impl HeapWork<'_> {
         // SAFETY: passed on.
         unsafe { crate::page::set_next(block, bin.first.get()) };
         bin.first.set(block);
-        let count = bin.count.get().wrapping_add(1);
-        bin.count.set(count);
-        count > bin.limit.get()
+        let put = bin.put.get().wrapping_add(1);
+        bin.put.set(put);
+        // Both numbers go round. Too many were put there, or more were taken than there were: `flush` tells them apart.
+        bin.put_most.get().wrapping_sub(put) > CACHED_MOST
     }
 
     /// How many samples of the profile an allocation of this size is.
@@ -216,7 +235,7 @@ impl HeapWork<'_> {
         let chain = if chain.count > 0 { chain } else { self.take_from_another_page(class, batch) };
         let bin = &self.0.bins[class];
         bin.first.set(chain.first);
-        bin.count.set(chain.count);
+        bin.set_count(class, chain.count);
         self.pop(class)
     }
 
@@ -263,7 +282,7 @@ impl HeapWork<'_> {
 
     fn another_page(&self, class: usize, may_adopt: bool) -> Option<&'static Page> {
         WANTED[class].fetch_add(1, Ordering::Relaxed);
-        let seen = &self.0.bins[class].seen_wanted;
+        let seen = &self.0.seen_wanted[class];
         seen.set(seen.get().wrapping_add(1));
         if may_adopt && let Some(page) = arena::adopt(class) {
             page.set_owner(self.0.id());
@@ -329,12 +348,12 @@ impl HeapWork<'_> {
     pub(crate) extern "C" fn flush(self, class: usize) {
         count(&self.0.counts.flushes, 1);
         let bin = &self.0.bins[class];
-        if bin.count.get() > bin.limit.get() + 1 {
+        if bin.count(class) > cached_most(class) + 1 {
             goes_round(); // more was taken than there was
         }
         let keep = cached_most(class) / 4;
         self.purge_if_due();
-        if keep == 0 || bin.count.get() <= keep {
+        if keep == 0 || bin.count(class) <= keep {
             self.flush_all(class);
             return self.leave_some(class);
         }
@@ -348,7 +367,8 @@ impl HeapWork<'_> {
         let rest = unsafe { next_of(block) };
         // SAFETY: as above.
         unsafe { crate::page::set_next(block, ptr::null_mut()) };
-        let more = bin.count.replace(keep) - keep;
+        let more = bin.count(class) - keep;
+        bin.set_count(class, keep);
         self.give_all(class, rest, more);
         self.leave_some(class);
     }
@@ -356,7 +376,7 @@ impl HeapWork<'_> {
     /// Leaves pages to others who want some.
     fn leave_some(&self, class: usize) {
         let all = WANTED[class].load(Ordering::Relaxed);
-        let wanted = all.wrapping_sub(self.0.bins[class].seen_wanted.replace(all));
+        let wanted = all.wrapping_sub(self.0.seen_wanted[class].replace(all));
         let list = &self.0.lists[class];
         // bounded: by the heap's pages.
         for _ in 0..wanted.min(list.length.get().saturating_sub(KEPT_PAGES)) {
@@ -369,7 +389,8 @@ impl HeapWork<'_> {
     fn flush_all(&self, class: usize) {
         let bin = &self.0.bins[class];
         let first = bin.first.replace(ptr::null_mut());
-        let all = bin.count.replace(0);
+        let all = bin.count(class);
+        bin.set_count(class, 0);
         self.give_all(class, first, all);
     }
 

@@ -21,7 +21,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use crate::arena::{self, Arena, page_of};
-use crate::class::{CLASSES, size_of_class};
+use crate::class::{self, CLASSES, size_of_class};
 use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
 use crate::protocol::rest::RestWord;
 use crate::{decay, hardened, profile, system};
@@ -134,6 +134,9 @@ pub(crate) struct Heap {
     sample_in: Cell<i64>,
     sample_random: Cell<u32>,
     bins: [Bin; CLASSES],
+    /// The class of each small size.
+    // PERF: here, and not in a static, whose address a preloaded library has to load.
+    table: Cell<class::Table>,
     lists: [List; CLASSES],
     /// How many pages had been wanted of each class when others were last left some.
     seen_wanted: [Cell<u32>; CLASSES],
@@ -171,8 +174,9 @@ impl Heap {
         ptr::from_ref(self).addr()
     }
 
-    /// Says how much each cache may hold. Until then they hold nothing.
+    /// Says how much each cache may hold, and of which class each size is. Until then it has nothing.
     pub(crate) fn set_limits(&self) {
+        self.table.set(const { class::table() });
         self.bins.iter().enumerate().for_each(|(class, bin)| bin.set_count(class, 0));
     }
 }
@@ -189,6 +193,16 @@ impl HeapWork<'_> {
             bin.put_most.set(bin.put_most.get().wrapping_add(1));
         }
         block
+    }
+
+    /// As [`HeapWork::pop`], of the class of at most [`class::TABLE_MAX`] bytes.
+    #[inline(always)]
+    pub(crate) fn pop_small(&self, size: usize) -> *mut Block {
+        let table = Cell::as_array_of_cells(&self.0.table);
+        let class = usize::from(table[class::index_of(size)].get());
+        // SAFETY: all that such a table has is a class, of zeroes, too.
+        unsafe { std::hint::assert_unchecked(class < CLASSES) };
+        self.pop(class)
     }
 
     /// Puts a block into the cache. True if that has grown too long, or goes round.

@@ -33,8 +33,11 @@ const MEDIUM_SLICES: usize = 8;
 const KEPT_PAGES: u32 = 8;
 /// What a class's cache may hold beyond what it was last filled with.
 const CACHE_BYTES: usize = 32 << 10;
-/// No cache may hold more blocks.
 const CACHED_MOST: u32 = 512;
+/// So many times that it takes of a page at once, rather than to walk through its list to divide it.
+const REFILL_MOST: u32 = 2;
+/// No cache may hold more blocks.
+const ROOM_MOST: u32 = REFILL_MOST * CACHED_MOST + CACHED_MOST / 4;
 
 /// So many slices has a page of the class.
 pub(crate) const fn slices_of_class(class: usize) -> usize {
@@ -63,19 +66,6 @@ struct Bin {
     put: Cell<u32>,
     /// If more are, the cache is flushed: those that were taken, and what the class's cache may hold.
     put_most: Cell<u32>,
-}
-
-impl Bin {
-    /// How many blocks it has, of a heap whose limits are set.
-    fn count(&self, class: usize) -> u32 {
-        cached_most(class).wrapping_sub(self.put_most.get().wrapping_sub(self.put.get()))
-    }
-
-    /// It has so many blocks now, and may have as many as the class's cache.
-    fn set_count(&self, class: usize, count: u32) {
-        self.put.set(count);
-        self.put_most.set(cached_most(class));
-    }
 }
 
 /// The pages of a class that the heap holds.
@@ -138,6 +128,8 @@ pub(crate) struct Heap {
     // PERF: here, and not in a static, whose address a preloaded library has to load.
     table: Cell<class::Table>,
     lists: [List; CLASSES],
+    /// How many blocks each cache may hold.
+    limits: [Cell<u32>; CLASSES],
     /// How many pages had been wanted of each class when others were last left some.
     seen_wanted: [Cell<u32>; CLASSES],
     pub(crate) counts: Counts,
@@ -170,6 +162,21 @@ impl Heap {
         self.is_busy.load(Ordering::Relaxed)
     }
 
+    /// How many blocks the class's cache has.
+    fn count(&self, class: usize) -> u32 {
+        let Bin { put, put_most, .. } = &self.bins[class];
+        self.limits[class].get().wrapping_sub(put_most.get().wrapping_sub(put.get()))
+    }
+
+    /// The class's cache has so many blocks now. It may have a few more than it was filled with.
+    fn set_count(&self, class: usize, count: u32) {
+        let most = cached_most(class);
+        let limit = most.max(count + most / 4);
+        self.limits[class].set(limit);
+        self.bins[class].put.set(count);
+        self.bins[class].put_most.set(limit);
+    }
+
     fn id(&self) -> usize {
         ptr::from_ref(self).addr()
     }
@@ -177,7 +184,7 @@ impl Heap {
     /// Says how much each cache may hold, and of which class each size is. Until then it has nothing.
     pub(crate) fn set_limits(&self) {
         self.table.set(const { class::table() });
-        self.bins.iter().enumerate().for_each(|(class, bin)| bin.set_count(class, 0));
+        (0..CLASSES).for_each(|class| self.set_count(class, 0));
     }
 }
 
@@ -218,7 +225,7 @@ impl HeapWork<'_> {
         let put = bin.put.get().wrapping_add(1);
         bin.put.set(put);
         // Both numbers go round. Too many were put there, or more were taken than there were: `flush` tells them apart.
-        bin.put_most.get().wrapping_sub(put) > CACHED_MOST
+        bin.put_most.get().wrapping_sub(put) > ROOM_MOST
     }
 
     /// How many samples of the profile an allocation of this size is.
@@ -249,7 +256,7 @@ impl HeapWork<'_> {
         let chain = if chain.count > 0 { chain } else { self.take_from_another_page(class, batch) };
         let bin = &self.0.bins[class];
         bin.first.set(chain.first);
-        bin.set_count(class, chain.count);
+        self.0.set_count(class, chain.count);
         self.pop(class)
     }
 
@@ -259,12 +266,12 @@ impl HeapWork<'_> {
         // bounded: each round gives up a page, or ends; a page whose word refuses has blocks then.
         while let Some(page) = list.first() {
             if !page.has_local()
-                && let Some(chain) = page.take_returned(cached_most(class))
+                && let Some(chain) = page.take_returned(REFILL_MOST * cached_most(class))
             {
                 return chain;
             }
             if page.has_local() {
-                return page.take_local(batch);
+                return page.take_local(REFILL_MOST * cached_most(class), batch);
             }
             if !page.is_carved() {
                 return page.carve(class, batch.min(page.fresh_at_once(class)));
@@ -362,12 +369,13 @@ impl HeapWork<'_> {
     pub(crate) extern "C" fn flush(self, class: usize) {
         count(&self.0.counts.flushes, 1);
         let bin = &self.0.bins[class];
-        if bin.count(class) > cached_most(class) + 1 {
+        let all = self.0.count(class);
+        if all > self.0.limits[class].get() + 1 {
             goes_round(); // more was taken than there was
         }
         let keep = cached_most(class) / 4;
         self.purge_if_due();
-        if keep == 0 || bin.count(class) <= keep {
+        if keep == 0 || all <= keep {
             self.flush_all(class);
             return self.leave_some(class);
         }
@@ -381,8 +389,8 @@ impl HeapWork<'_> {
         let rest = unsafe { next_of(block) };
         // SAFETY: as above.
         unsafe { crate::page::set_next(block, ptr::null_mut()) };
-        let more = bin.count(class) - keep;
-        bin.set_count(class, keep);
+        let more = all - keep;
+        self.0.set_count(class, keep);
         self.give_all(class, rest, more);
         self.leave_some(class);
     }
@@ -403,8 +411,11 @@ impl HeapWork<'_> {
     fn flush_all(&self, class: usize) {
         let bin = &self.0.bins[class];
         let first = bin.first.replace(ptr::null_mut());
-        let all = bin.count(class);
-        bin.set_count(class, 0);
+        if first.is_null() {
+            return; // most classes of a thread that ends
+        }
+        let all = self.0.count(class);
+        self.0.set_count(class, 0);
         self.give_all(class, first, all);
     }
 

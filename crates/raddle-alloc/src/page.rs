@@ -362,9 +362,16 @@ impl Page {
         (first, unsafe { next_of(first) })
     }
 
-    /// Takes up to `most` blocks of the own list; the chain's last link is null.
-    pub(crate) fn take_local(&self, most: u32) -> Chain {
+    /// Takes the own list if it has at most `all_of` blocks, as [`Page::take_returned`] does; else the first `most`.
+    /// The chain's last link is null.
+    pub(crate) fn take_local(&self, all_of: u32, most: u32) -> Chain {
         let first = self.held.local.get();
+        let all = self.held.local_count.get();
+        if all <= all_of {
+            self.held.local.set(ptr::null_mut());
+            self.held.local_count.set(0);
+            return Chain { first, last: ptr::null_mut(), count: all };
+        }
         let (mut last, mut count) = (first, 1);
         // SAFETY: blocks of the own list are free, and the holder's.
         let mut next = unsafe { next_of(last) };

@@ -112,12 +112,21 @@ fn claims(run: &Run) -> Vec<Claim> {
         );
         claims.push(Claim::of_series("64 bytes allocated and freed, as a part of a rival's,", *title, ratio));
     }
-    let ratio = Claim::ratio("", timed(run, "alloc", "start", 1), timed(run, "glibc", "start", 1), ("", ""), START);
-    claims.push(Claim::of_series("a thread's start, first block and end, as a part of a rival's,", "glibc", ratio));
+    let ratio =
+        Claim::ratio("", timed(run, "alloc", "start", 1), timed(run, "glibc", "start", 1), ("", ""), START);
+    claims.push(Claim::of_series(
+        "a thread's start, first block and end, as a part of a rival's,",
+        "glibc",
+        ratio,
+    ));
     for (other, title) in &RUNTIMES[1..] {
         let of = |runtime| timed(run, runtime, "consumer", 2);
         let ratio = Claim::ratio("", of("alloc"), of(other), ("", ""), 1.0);
-        claims.push(Claim::of_series("blocks that another thread frees, as a part of a rival's,", *title, ratio));
+        claims.push(Claim::of_series(
+            "blocks that another thread frees, as a part of a rival's,",
+            *title,
+            ratio,
+        ));
     }
     let cores = cores(run);
     for measure in MANY {
@@ -161,7 +170,8 @@ fn figures(run: &Run) -> Vec<Figure> {
         CALLS.iter().map(one).collect()
     };
     let names = ["64 bytes", "another frees", "a thread (us)"];
-    let title = "A block allocated and freed, by one thread or two; a thread that starts, has a block, and ends";
+    let title =
+        "A block allocated and freed, by one thread or two; a thread that starts, has a block, and ends";
     figures.push(("calls", bars(title, Axis::linear("time (ns)"), &names, &of_all(&calls))));
     let lines = |measure: &str| -> Vec<ChartLine> {
         let point = |runtime: &str, a_core: u64| {

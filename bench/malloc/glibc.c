@@ -2,6 +2,7 @@
 // what is preloaded.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -102,6 +103,57 @@ static double generations(void) {
     return now_ns() - begin;
 }
 
+// A thread starts, has its first block, frees it, and ends.
+static void *first_block(void *thread) {
+    char *volatile block = malloc(64);
+    must(block != NULL, "no memory");
+    block[0] = 1;
+    free(block);
+    return thread;
+}
+
+static double starts(long times) {
+    double begin = now_ns();
+    for (long turn = 0; turn < times; turn++) {
+        pthread_t thread;
+        must(!pthread_create(&thread, NULL, first_block, NULL), "no thread");
+        pthread_join(thread, NULL);
+    }
+    return now_ns() - begin;
+}
+
+// Half of the threads allocate, and each hands its blocks to one of the other half, which frees them.
+enum { RING = 1024, MOST_RINGS = 256 };
+static struct {
+    _Alignas(64) _Atomic(long) put;
+    _Alignas(64) _Atomic(long) taken;
+    _Alignas(64) char *blocks[RING];
+} rings[MOST_RINGS];
+
+static void *hands_over(void *thread) {
+    long at = (long)thread / 2;
+    unsigned long seed = seed_of(thread);
+    for (long turn = 0; turn < each; turn++) {
+        if ((long)thread % 2 == 0) {
+            char *mine = block(&seed, SMALL);
+            while (turn - atomic_load_explicit(&rings[at].taken, memory_order_acquire) == RING) sched_yield();
+            rings[at].blocks[turn % RING] = mine;
+            atomic_store_explicit(&rings[at].put, turn + 1, memory_order_release);
+        } else {
+            while (atomic_load_explicit(&rings[at].put, memory_order_acquire) == turn) sched_yield();
+            free(rings[at].blocks[turn % RING]);
+            atomic_store_explicit(&rings[at].taken, turn + 1, memory_order_release);
+        }
+    }
+    return NULL;
+}
+
+static double handed_over(void) {
+    must(threads % 2 == 0 && threads / 2 <= MOST_RINGS, "not pairs of threads");
+    for (long at = 0; at < threads / 2; at++) rings[at].put = rings[at].taken = 0;
+    return in_threads(hands_over, threads);
+}
+
 static double resident_bytes(void) {
     long all, resident;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -197,6 +249,9 @@ static struct found measured(long times) {
     each = times / threads;
     unsigned long done = each * threads;
     if (is("measure", "pair")) return (struct found){in_threads(pairs, threads) / done, done};
+    if (is("measure", "start")) return (struct found){starts(done) / done, done};
+    // Of each block both ends are a turn.
+    if (is("measure", "consumer")) return (struct found){handed_over() / (done / 2), done};
     if (is("measure", "generations")) return (struct found){generations() / done, done};
     double took = in_threads(exchanges, threads);
     return (struct found){is("measure", "resident") ? resident_bytes() : took / done, done};

@@ -27,6 +27,9 @@ pub(crate) struct AllocArgs {
     /// Instead stop threads at random instructions, so often (T2 of docs/ALLOC.md)
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "1000")]
     park: Option<usize>,
+    /// What `--park` tries in place of Raddle's: `malloc`, the C library's, or a library that is preloaded
+    #[arg(long, value_name = "malloc|LIBRARY", requires = "park")]
+    of: Option<String>,
     /// Instead hold so many random operations against a model, in thousands of millions
     #[arg(long, value_name = "MILLIARDS", num_args = 0..=1, default_missing_value = "1")]
     random: Option<usize>,
@@ -35,8 +38,16 @@ pub(crate) struct AllocArgs {
 /// Builds it, or tries it.
 pub(crate) fn run(args: &AllocArgs) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::SUCCESS;
+    if let Some(library) = args.of.as_ref().filter(|of| *of != "malloc") {
+        // The loader would go on without it.
+        ensure!(
+            std::path::Path::new(library).is_file(),
+            "`{library}` is no file; `malloc` is the C library's"
+        );
+    }
     let mut trial = |test: &str, variables: &[(&str, usize)], filter: Option<&str>| -> anyhow::Result<()> {
         let mut command = cargo();
+        command.envs(args.of.iter().map(|of| ("RADDLE_ALLOC_OF", of)));
         command.args(["test", "--release", "--package", FOLDER, "--test", test]);
         command.envs(variables.iter().map(|(name, value)| (name, value.to_string())));
         command.args(filter.map(|filter| ["--", "--nocapture", filter]).into_iter().flatten());

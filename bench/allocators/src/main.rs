@@ -1,5 +1,5 @@
 //! Owns: processes that each allocate and hash, all alive at once, under the allocator that a feature chooses.
-//! May use: `mimalloc`, `raddle`, `tikv-jemallocator`.
+//! May use: `mimalloc`, `raddle`, `raddle-alloc`, `tikv-jemallocator`.
 //! Never: an allocator of its own.
 //!
 //! To an allocator each process with storage of its own is a thread, for which it keeps memory. This prints what that
@@ -8,6 +8,7 @@
 //! ```console
 //! $ cargo run --release --manifest-path bench/allocators/Cargo.toml -- 100000 full
 //! $ cargo run --release --manifest-path bench/allocators/Cargo.toml --features jemalloc -- 100000 full
+//! $ cargo run --release --manifest-path bench/allocators/Cargo.toml --features raddle-alloc -- 1000000 light
 //! ```
 
 use raddle::{Runtime, csp};
@@ -24,7 +25,13 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const ALLOCATOR_NAME: &str = if cfg!(feature = "jemalloc") {
+#[cfg(feature = "raddle-alloc")]
+#[global_allocator]
+static ALLOCATOR: raddle_alloc::RaddleAlloc = raddle_alloc::RaddleAlloc;
+
+const ALLOCATOR_NAME: &str = if cfg!(feature = "raddle-alloc") {
+    "raddle"
+} else if cfg!(feature = "jemalloc") {
     "jemalloc"
 } else if cfg!(feature = "mimalloc") {
     "mimalloc"
@@ -115,6 +122,8 @@ fn main() {
         "{ALLOCATOR_NAME:8} {kind:5} {what} {count:7} alive: {bytes:7.0} bytes each, {new_ns:6.0} ns new, \
          {again_ns:6.0} ns again"
     );
+    #[cfg(feature = "raddle-alloc")]
+    println!("{} heaps", raddle_alloc::statistics().heaps);
     // The destructors of 10^5 storages are no part of this.
     std::process::exit(0);
 }

@@ -10,13 +10,15 @@
 pub(crate) const CLASSES: usize = 44;
 /// The largest size that has a class.
 pub(crate) const CLASS_SIZE_MAX: usize = size_of_class(CLASSES - 1);
-/// The largest size whose class stands in a table.
+/// The largest size whose class stands in a [`Table`].
 pub(crate) const TABLE_MAX: usize = 1024;
 
 const LINEAR: usize = 8;
-static TABLE: [u8; TABLE_MAX / 16 + 1] = table();
+/// The class of each multiple of 16 up to [`TABLE_MAX`].
+pub(crate) type Table = [u8; TABLE_MAX / 16 + 1];
 
-const fn table() -> [u8; TABLE_MAX / 16 + 1] {
+/// What a [`Table`] has.
+pub(crate) const fn table() -> Table {
     let mut table = [0; TABLE_MAX / 16 + 1];
     let mut index = 0;
     // bounded: by the table.
@@ -25,6 +27,12 @@ const fn table() -> [u8; TABLE_MAX / 16 + 1] {
         index += 1;
     }
     table
+}
+
+/// Where in a [`Table`] the class of a size stands.
+#[inline(always)]
+pub(crate) fn index_of(size: usize) -> usize {
+    size.wrapping_add(15) / 16
 }
 
 /// The class that serves a size of at most [`CLASS_SIZE_MAX`].
@@ -38,12 +46,6 @@ pub(crate) const fn class_of(size: usize) -> usize {
     }
     let log = last.ilog2() as usize;
     LINEAR + 4 * (log - 7) + (last >> (log - 2) & 3)
-}
-
-/// As [`class_of`], for at most [`TABLE_MAX`] bytes.
-#[inline(always)]
-pub(crate) fn class_of_small(size: usize) -> usize {
-    usize::from(TABLE[size.wrapping_add(15) / 16])
 }
 
 /// What a block of the class holds.
@@ -75,7 +77,7 @@ mod tests {
                 "{size}"
             );
             if size <= TABLE_MAX {
-                assert_eq!(class_of_small(size), class);
+                assert_eq!(usize::from(table()[index_of(size)]), class);
             }
         }
         assert_eq!(CLASS_SIZE_MAX, 64 << 10);

@@ -9,7 +9,7 @@
 
 use std::ptr;
 
-use crate::arena::slice_of;
+use crate::arena::{self, slice_of};
 use crate::class::{self, CLASS_SIZE_MAX, CLASSES, TABLE_MAX, size_of_class};
 use crate::heap::Heap;
 use crate::large::{self, Fresh};
@@ -19,19 +19,23 @@ use crate::{hardened, orphan, profile, registry, rested, thread};
 /// `size` bytes at a multiple of 16; null if there is no memory. Nought bytes have an address of their own.
 #[inline(always)]
 pub(crate) fn allocate(size: usize) -> *mut u8 {
-    if size <= TABLE_MAX { allocate_class(class::class_of_small(size)) } else { allocate_more(size) }
+    if size > TABLE_MAX {
+        return allocate_more(size);
+    }
+    let block = allocate_cached(size);
+    if block.is_null() { allocate_slowly(class::class_of(size)) } else { block }
 }
 
 #[inline(always)]
 fn allocate_class(class: usize) -> *mut u8 {
-    let block = allocate_cached(class);
-    if block.is_null() { allocate_slowly(class) } else { block }
+    let block = thread::heap().and_then(Heap::work).map_or(ptr::null_mut(), |work| work.pop(class));
+    if block.is_null() { allocate_slowly(class) } else { block.cast() }
 }
 
-/// A block of the thread's cache; null if there is none, or no cache.
+/// A block of at most [`TABLE_MAX`] bytes of the thread's cache; null if there is none, or no cache.
 #[inline(always)]
-fn allocate_cached(class: usize) -> *mut u8 {
-    thread::heap().and_then(Heap::work).map_or(ptr::null_mut(), |work| work.pop(class).cast())
+fn allocate_cached(size: usize) -> *mut u8 {
+    thread::heap().and_then(Heap::work).map_or(ptr::null_mut(), |work| work.pop_small(size).cast())
 }
 
 /// As [`allocate`], for who has to do something where there is no memory: `otherwise` is the way out of the usual path,
@@ -39,7 +43,7 @@ fn allocate_cached(class: usize) -> *mut u8 {
 #[inline(always)]
 pub(crate) fn allocate_or(size: usize, otherwise: impl FnOnce(usize) -> *mut u8) -> *mut u8 {
     if size <= TABLE_MAX {
-        let block = allocate_cached(class::class_of_small(size));
+        let block = allocate_cached(size);
         if !block.is_null() {
             return block;
         }
@@ -148,7 +152,7 @@ pub(crate) unsafe fn free(block: *mut u8) {
     // Hardened, no thread has a heap, and nothing is looked up of a pointer before it has been checked.
     if let Some(work) = thread::heap().and_then(Heap::work) {
         // SAFETY: passed on.
-        let class = usize::from(unsafe { slice_of(block) }.class());
+        let class = usize::from(unsafe { arena::class_of(block) });
         if class < CLASSES {
             // SAFETY: passed on.
             if unsafe { work.put(class, block.cast()) } {

@@ -21,7 +21,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use crate::arena::{self, Arena, page_of};
-use crate::class::{CLASSES, size_of_class};
+use crate::class::{self, CLASSES, size_of_class};
 use crate::page::{Block, Chain, NOBODY, Page, SLICE, next_of};
 use crate::protocol::rest::RestWord;
 use crate::{decay, hardened, profile, system};
@@ -33,6 +33,11 @@ const MEDIUM_SLICES: usize = 8;
 const KEPT_PAGES: u32 = 8;
 /// What a class's cache may hold beyond what it was last filled with.
 const CACHE_BYTES: usize = 32 << 10;
+const CACHED_MOST: u32 = 512;
+/// So many times that it takes of a page at once, rather than to walk through its list to divide it.
+const REFILL_MOST: u32 = 2;
+/// No cache may hold more blocks.
+const ROOM_MOST: u32 = REFILL_MOST * CACHED_MOST + CACHED_MOST / 4;
 
 /// So many slices has a page of the class.
 pub(crate) const fn slices_of_class(class: usize) -> usize {
@@ -42,8 +47,8 @@ pub(crate) const fn slices_of_class(class: usize) -> usize {
 /// How many blocks of the class a cache keeps.
 pub(crate) const fn cached_most(class: usize) -> u32 {
     let most = CACHE_BYTES / size_of_class(class);
-    if most > 512 {
-        512
+    if most > CACHED_MOST as usize {
+        CACHED_MOST
     } else if most < 2 {
         2
     } else {
@@ -52,14 +57,15 @@ pub(crate) const fn cached_most(class: usize) -> u32 {
 }
 
 /// The cache of a class.
+// PERF: two numbers, of which a free changes one and an allocation the other. Of one number each would wait for the
+// other's store (bench/malloc, pair).
 #[repr(C)]
 struct Bin {
     first: Cell<*mut Block>,
-    count: Cell<u32>,
-    /// With more the cache is flushed.
-    limit: Cell<u32>,
-    /// How many pages had been wanted of this class when others were last left some.
-    seen_wanted: Cell<u32>,
+    /// So many blocks were put there.
+    put: Cell<u32>,
+    /// If more are, the cache is flushed: those that were taken, and what the class's cache may hold.
+    put_most: Cell<u32>,
 }
 
 /// The pages of a class that the heap holds.
@@ -118,7 +124,14 @@ pub(crate) struct Heap {
     sample_in: Cell<i64>,
     sample_random: Cell<u32>,
     bins: [Bin; CLASSES],
+    /// The class of each small size.
+    // PERF: here, and not in a static, whose address a preloaded library has to load.
+    table: Cell<class::Table>,
     lists: [List; CLASSES],
+    /// How many blocks each cache may hold.
+    limits: [Cell<u32>; CLASSES],
+    /// How many pages had been wanted of each class when others were last left some.
+    seen_wanted: [Cell<u32>; CLASSES],
     pub(crate) counts: Counts,
 }
 
@@ -149,13 +162,29 @@ impl Heap {
         self.is_busy.load(Ordering::Relaxed)
     }
 
+    /// How many blocks the class's cache has.
+    fn count(&self, class: usize) -> u32 {
+        let Bin { put, put_most, .. } = &self.bins[class];
+        self.limits[class].get().wrapping_sub(put_most.get().wrapping_sub(put.get()))
+    }
+
+    /// The class's cache has so many blocks now. It may have a few more than it was filled with.
+    fn set_count(&self, class: usize, count: u32) {
+        let most = cached_most(class);
+        let limit = most.max(count + most / 4);
+        self.limits[class].set(limit);
+        self.bins[class].put.set(count);
+        self.bins[class].put_most.set(limit);
+    }
+
     fn id(&self) -> usize {
         ptr::from_ref(self).addr()
     }
 
-    /// Says how much each cache may hold. Until then they hold nothing.
+    /// Says how much each cache may hold, and of which class each size is. Until then it has nothing.
     pub(crate) fn set_limits(&self) {
-        self.bins.iter().enumerate().for_each(|(class, bin)| bin.limit.set(cached_most(class)));
+        self.table.set(const { class::table() });
+        (0..CLASSES).for_each(|class| self.set_count(class, 0));
     }
 }
 
@@ -168,12 +197,22 @@ impl HeapWork<'_> {
         if !block.is_null() {
             // SAFETY: the cache's blocks are free, and the heap's.
             bin.first.set(unsafe { next_of(block) });
-            bin.count.set(bin.count.get().wrapping_sub(1));
+            bin.put_most.set(bin.put_most.get().wrapping_add(1));
         }
         block
     }
 
-    /// Puts a block into the cache. True if that has grown too long.
+    /// As [`HeapWork::pop`], of the class of at most [`class::TABLE_MAX`] bytes.
+    #[inline(always)]
+    pub(crate) fn pop_small(&self, size: usize) -> *mut Block {
+        let table = Cell::as_array_of_cells(&self.0.table);
+        let class = usize::from(table[class::index_of(size)].get());
+        // SAFETY: all that such a table has is a class, of zeroes, too.
+        unsafe { std::hint::assert_unchecked(class < CLASSES) };
+        self.pop(class)
+    }
+
+    /// Puts a block into the cache. True if that has grown too long, or goes round.
     ///
     /// # Safety
     /// It is of this class, and nobody uses it.
@@ -183,9 +222,10 @@ impl HeapWork<'_> {
         // SAFETY: passed on.
         unsafe { crate::page::set_next(block, bin.first.get()) };
         bin.first.set(block);
-        let count = bin.count.get().wrapping_add(1);
-        bin.count.set(count);
-        count > bin.limit.get()
+        let put = bin.put.get().wrapping_add(1);
+        bin.put.set(put);
+        // Both numbers go round. Too many were put there, or more were taken than there were: `flush` tells them apart.
+        bin.put_most.get().wrapping_sub(put) > ROOM_MOST
     }
 
     /// How many samples of the profile an allocation of this size is.
@@ -216,7 +256,7 @@ impl HeapWork<'_> {
         let chain = if chain.count > 0 { chain } else { self.take_from_another_page(class, batch) };
         let bin = &self.0.bins[class];
         bin.first.set(chain.first);
-        bin.count.set(chain.count);
+        self.0.set_count(class, chain.count);
         self.pop(class)
     }
 
@@ -226,12 +266,12 @@ impl HeapWork<'_> {
         // bounded: each round gives up a page, or ends; a page whose word refuses has blocks then.
         while let Some(page) = list.first() {
             if !page.has_local()
-                && let Some(chain) = page.take_returned(cached_most(class))
+                && let Some(chain) = page.take_returned(REFILL_MOST * cached_most(class))
             {
                 return chain;
             }
             if page.has_local() {
-                return page.take_local(batch);
+                return page.take_local(REFILL_MOST * cached_most(class), batch);
             }
             if !page.is_carved() {
                 return page.carve(class, batch.min(page.fresh_at_once(class)));
@@ -263,7 +303,7 @@ impl HeapWork<'_> {
 
     fn another_page(&self, class: usize, may_adopt: bool) -> Option<&'static Page> {
         WANTED[class].fetch_add(1, Ordering::Relaxed);
-        let seen = &self.0.bins[class].seen_wanted;
+        let seen = &self.0.seen_wanted[class];
         seen.set(seen.get().wrapping_add(1));
         if may_adopt && let Some(page) = arena::adopt(class) {
             page.set_owner(self.0.id());
@@ -329,12 +369,13 @@ impl HeapWork<'_> {
     pub(crate) extern "C" fn flush(self, class: usize) {
         count(&self.0.counts.flushes, 1);
         let bin = &self.0.bins[class];
-        if bin.count.get() > bin.limit.get() + 1 {
+        let all = self.0.count(class);
+        if all > self.0.limits[class].get() + 1 {
             goes_round(); // more was taken than there was
         }
         let keep = cached_most(class) / 4;
         self.purge_if_due();
-        if keep == 0 || bin.count.get() <= keep {
+        if keep == 0 || all <= keep {
             self.flush_all(class);
             return self.leave_some(class);
         }
@@ -348,7 +389,8 @@ impl HeapWork<'_> {
         let rest = unsafe { next_of(block) };
         // SAFETY: as above.
         unsafe { crate::page::set_next(block, ptr::null_mut()) };
-        let more = bin.count.replace(keep) - keep;
+        let more = all - keep;
+        self.0.set_count(class, keep);
         self.give_all(class, rest, more);
         self.leave_some(class);
     }
@@ -356,7 +398,7 @@ impl HeapWork<'_> {
     /// Leaves pages to others who want some.
     fn leave_some(&self, class: usize) {
         let all = WANTED[class].load(Ordering::Relaxed);
-        let wanted = all.wrapping_sub(self.0.bins[class].seen_wanted.replace(all));
+        let wanted = all.wrapping_sub(self.0.seen_wanted[class].replace(all));
         let list = &self.0.lists[class];
         // bounded: by the heap's pages.
         for _ in 0..wanted.min(list.length.get().saturating_sub(KEPT_PAGES)) {
@@ -369,7 +411,11 @@ impl HeapWork<'_> {
     fn flush_all(&self, class: usize) {
         let bin = &self.0.bins[class];
         let first = bin.first.replace(ptr::null_mut());
-        let all = bin.count.replace(0);
+        if first.is_null() {
+            return; // most classes of a thread that ends
+        }
+        let all = self.0.count(class);
+        self.0.set_count(class, 0);
         self.give_all(class, first, all);
     }
 

@@ -34,7 +34,7 @@ fn take_one(page: &Page, class: usize) -> Option<*mut Block> {
             let (first, next) = page.first_link();
             hardened::check_link(page, first, next);
         }
-        page.take_local(1)
+        page.take_local(0, 1)
     } else if !page.is_carved() {
         page.carve(class, 1)
     } else {

@@ -3,11 +3,11 @@
 //! Never: an arena's bitmaps; a heap's lists, but the links in them.
 //!
 //! A page is one slice of an arena, or eight, with blocks of one class. What is known of it stands in the arena's
-//! header, in three cache lines, by who writes them:
+//! header: its class in a table beside those of other pages, the rest in three cache lines, by who writes them:
 //!
 //! | line | written | read |
 //! |---|---|---|
-//! | facts | when the page is made, and `owner` when somebody becomes its holder | by each free |
+//! | facts | when the page is made, and `owner` when somebody becomes its holder | by who gives blocks back |
 //! | holder's | by the holder alone | by the holder alone |
 //! | word | by who gives blocks back, for many at once | by the holder, when it has none left |
 //!
@@ -88,7 +88,6 @@ impl Chain {
 
 #[repr(C, align(64))]
 struct Facts {
-    class: AtomicU8,
     /// How many slices before this one the page begins.
     back: AtomicU8,
     owner: AtomicUsize,
@@ -139,9 +138,8 @@ pub(crate) struct Page {
 
 impl Page {
     /// Makes it the first slice of a page of `slices` that the caller holds. Its other slices are to be told by
-    /// [`Page::init_inner`].
+    /// [`Page::init_inner`], and the class of all by the arena.
     pub(crate) fn init(&self, class: usize, slices: usize, start: *mut u8, owner: usize) {
-        self.facts.class.store(class as u8, Ordering::Relaxed);
         self.facts.back.store(0, Ordering::Relaxed);
         self.facts.owner.store(owner, Ordering::Relaxed);
         self.facts.slices.store(slices as u32, Ordering::Relaxed);
@@ -154,14 +152,12 @@ impl Page {
     }
 
     /// Makes it a slice of the page that begins `back` slices before.
-    pub(crate) fn init_inner(&self, class: usize, back: usize) {
-        self.facts.class.store(class as u8, Ordering::Relaxed);
+    pub(crate) fn init_inner(&self, back: usize) {
         self.facts.back.store(back as u8, Ordering::Relaxed);
     }
 
-    /// Makes it the first slice of a block of its own.
-    pub(crate) fn init_alone(&self, class: u8, slices: usize) {
-        self.facts.class.store(class, Ordering::Relaxed);
+    /// Makes it the first slice of a run that is a block of its own, or was.
+    pub(crate) fn init_run(&self, slices: usize) {
         self.facts.back.store(0, Ordering::Relaxed);
         self.facts.slices.store(slices as u32, Ordering::Relaxed);
         self.facts.table.store(ptr::null_mut(), Ordering::Relaxed);
@@ -182,11 +178,6 @@ impl Page {
         }
         self.facts.table.store(ptr::null_mut(), Ordering::Relaxed);
         Some(((packed as u32) - 1, (packed >> 32) as u32, self.start().addr()))
-    }
-
-    #[inline(always)]
-    pub(crate) fn class(&self) -> u8 {
-        self.facts.class.load(Ordering::Relaxed)
     }
 
     pub(crate) fn back(&self) -> usize {
@@ -371,9 +362,16 @@ impl Page {
         (first, unsafe { next_of(first) })
     }
 
-    /// Takes up to `most` blocks of the own list; the chain's last link is null.
-    pub(crate) fn take_local(&self, most: u32) -> Chain {
+    /// Takes the own list if it has at most `all_of` blocks, as [`Page::take_returned`] does; else the first `most`.
+    /// The chain's last link is null.
+    pub(crate) fn take_local(&self, all_of: u32, most: u32) -> Chain {
         let first = self.held.local.get();
+        let all = self.held.local_count.get();
+        if all <= all_of {
+            self.held.local.set(ptr::null_mut());
+            self.held.local_count.set(0);
+            return Chain { first, last: ptr::null_mut(), count: all };
+        }
         let (mut last, mut count) = (first, 1);
         // SAFETY: blocks of the own list are free, and the holder's.
         let mut next = unsafe { next_of(last) };

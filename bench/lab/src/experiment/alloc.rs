@@ -38,10 +38,15 @@ const TRIALS: u64 = 5;
 const A_CORE: [u64; 4] = [1, 4, 16, 64];
 const MANY: [&str; 2] = ["exchange", "generations"];
 
+/// What is measured of one call or start, by how many threads, and what a unit of the picture is, in nanoseconds.
+const CALLS: [(&str, u64, f64); 3] = [("pair", 1, 1.0), ("consumer", 2, 1.0), ("start", 1, 1000.0)];
+
 /// With many threads a core it takes at most so much longer than with one: 0.9 of the throughput.
 const LONGER: f64 = 1.0 / 0.9;
 /// A pair takes at most so much of what it takes with others.
 const OF_OTHERS: f64 = 1.15;
+/// The start of a thread takes at most so much of what it takes with the C library's.
+const START: f64 = 1.1;
 /// So much more may be resident than with others.
 const MEMORY: f64 = 1.1;
 
@@ -66,6 +71,8 @@ fn cells(settings: &Settings) -> Vec<Spec> {
             add(params, times / threads * threads, unit, samples);
         };
         timed("pair", 1, 10 * times, "ns", 3);
+        timed("start", 1, times / 200, "ns", 3);
+        timed("consumer", 2, times, "ns", 3);
         for a_core in A_CORE {
             MANY.iter().for_each(|measure| timed(measure, a_core * workers as u64, times, "ns", 1));
             // What a second look finds in memory is the first one's.
@@ -105,6 +112,22 @@ fn claims(run: &Run) -> Vec<Claim> {
         );
         claims.push(Claim::of_series("64 bytes allocated and freed, as a part of a rival's,", *title, ratio));
     }
+    let ratio =
+        Claim::ratio("", timed(run, "alloc", "start", 1), timed(run, "glibc", "start", 1), ("", ""), START);
+    claims.push(Claim::of_series(
+        "a thread's start, first block and end, as a part of a rival's,",
+        "glibc",
+        ratio,
+    ));
+    for (other, title) in &RUNTIMES[1..] {
+        let of = |runtime| timed(run, runtime, "consumer", 2);
+        let ratio = Claim::ratio("", of("alloc"), of(other), ("", ""), 1.0);
+        claims.push(Claim::of_series(
+            "blocks that another thread frees, as a part of a rival's,",
+            *title,
+            ratio,
+        ));
+    }
     let cores = cores(run);
     for measure in MANY {
         for a_core in &A_CORE[1..] {
@@ -140,6 +163,16 @@ fn figures(run: &Run) -> Vec<Figure> {
     let axis = Axis::linear("trials in which others froze");
     let title = format!("Threads stopped in malloc: trials of {TRIALS} that freeze others");
     let mut figures = vec![("freeze", bars(&title, axis, &names, &of_all(&frozen)))];
+    let calls = |runtime: &str| {
+        let one = |(measure, threads, scale): &(&str, u64, f64)| {
+            median(timed(run, runtime, measure, *threads)).unwrap_or(0.0) / scale
+        };
+        CALLS.iter().map(one).collect()
+    };
+    let names = ["64 bytes", "another frees", "a thread (us)"];
+    let title =
+        "A block allocated and freed, by one thread or two; a thread that starts, has a block, and ends";
+    figures.push(("calls", bars(title, Axis::linear("time (ns)"), &names, &of_all(&calls))));
     let lines = |measure: &str| -> Vec<ChartLine> {
         let point = |runtime: &str, a_core: u64| {
             Some((a_core as f64, median(timed(run, runtime, measure, a_core * cores))?))

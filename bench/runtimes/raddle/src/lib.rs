@@ -11,6 +11,10 @@ use raddle::csp::{self, Process, park};
 use raddle::{Builder, Runtime};
 use raddle_measure::Job;
 
+#[cfg(feature = "raddle-alloc")]
+#[global_allocator]
+static ALLOCATOR: raddle_alloc::RaddleAlloc = raddle_alloc::RaddleAlloc;
+
 /// A runtime of `workers` workers, with default settings; or with light processes, if the runner asks for that variant.
 pub fn runtime(workers: usize) -> Result<Runtime, String> {
     builder().workers(workers).build().map_err(|e| e.to_string())

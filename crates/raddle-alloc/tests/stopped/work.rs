@@ -2,9 +2,46 @@
 //! May use: `libc`, `raddle-alloc`, `raddle-syscall`.
 //! Never: the standard library's allocation: a victim that is stopped there holds nothing of ours.
 
-use raddle_alloc::{allocate, free, reallocate};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+/// The program's `malloc` is tried, and not ours: the C library's, or a preloaded one.
+pub(crate) static IS_MALLOC: AtomicBool = AtomicBool::new(false);
+
+fn is_malloc() -> bool {
+    IS_MALLOC.load(Ordering::Relaxed)
+}
+
+fn allocate(size: usize) -> *mut u8 {
+    if is_malloc() {
+        // SAFETY: nothing is asked of who calls it.
+        return unsafe { libc::malloc(size) }.cast();
+    }
+    raddle_alloc::allocate(size)
+}
+
+/// # Safety
+/// As for `free`, and `block` is of [`allocate`].
+unsafe fn free(block: *mut u8) {
+    if is_malloc() {
+        // SAFETY: passed on.
+        unsafe { libc::free(block.cast()) };
+    } else {
+        // SAFETY: passed on.
+        unsafe { raddle_alloc::free(block) };
+    }
+}
+
+/// # Safety
+/// As for [`free`]; it is not null.
+unsafe fn reallocate(block: *mut u8, size: usize) -> *mut u8 {
+    if is_malloc() {
+        // SAFETY: passed on.
+        return unsafe { libc::realloc(block.cast(), size) }.cast();
+    }
+    // SAFETY: passed on.
+    unsafe { raddle_alloc::reallocate(block, size, 16) }
+}
 
 /// Blocks that anybody takes and replaces.
 static SLOTS: [AtomicPtr<u8>; 4096] = [const { AtomicPtr::new(ptr::null_mut()) }; 4096];
@@ -51,7 +88,7 @@ pub(crate) fn operation(random: &mut Random, sizes: Sizes) {
     unsafe { block.wrapping_add(size - 1).write(1) };
     if random.next() & 63 == 0 {
         // SAFETY: as above.
-        block = unsafe { reallocate(block, size * 2, 16) };
+        block = unsafe { reallocate(block, size * 2) };
     }
     let old = SLOTS[random.next() as usize % SLOTS.len()].swap(block, Ordering::AcqRel);
     // SAFETY: who takes it out frees it.

@@ -1,5 +1,5 @@
 //! Owns: the code of a program: its functions, as far as they are made, and the tables by which they find each other.
-//! May use: `blocks`, `convention`, `function`, `pages`, `perf`, `plan`, `routine`, `views`,
+//! May use: `blocks`, `clock`, `convention`, `function`, `pages`, `perf`, `plan`, `routine`, `views`,
 //! `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
 //! `raddle-vm`.
 //! Never: an address in code that is not known when it is made: so nothing must be changed in it afterwards.
@@ -8,6 +8,7 @@
 //! while other OS threads run what there is: an entry is one word, which is written when what it leads to is there.
 
 use crate::blocks::INSTRUCTIONS_MAX;
+use crate::clock::processor_time;
 use crate::convention::signature;
 use crate::function::{Common, ResumePoints, ReturnRecord, Translation};
 use crate::pages::{Pages, show_to_all};
@@ -76,6 +77,8 @@ pub(crate) struct Factory {
     gaps: Vec<Box<[u32]>>,
     pages: Vec<Pages>,
     perf_map: Option<PerfMap>,
+    /// How much processor time the ways took, in microseconds.
+    ways_micros: u64,
 }
 
 /// What the machine has to know of code.
@@ -151,8 +154,11 @@ impl Factory {
             gaps: Vec::new(),
             pages: Vec::new(),
             perf_map: None,
+            ways_micros: 0,
         };
+        let before = processor_time();
         factory.make_ways()?;
+        factory.ways_micros = processor_time().saturating_sub(before);
         Ok(factory)
     }
 
@@ -160,6 +166,11 @@ impl Factory {
     pub(crate) fn name_for_perf(&mut self) -> Result<(), String> {
         self.perf_map = Some(PerfMap::new()?);
         Ok(())
+    }
+
+    /// How much processor time it took to make the ways, in microseconds.
+    pub(crate) fn ways_micros(&self) -> u64 {
+        self.ways_micros
     }
 
     /// What was listed.

@@ -22,7 +22,7 @@
 //!
 //! The models have both readers, and notice if `published` or `found` is relaxed, or the barrier left out.
 
-use crate::prim::{AtomicU32, AtomicUsize, Ordering, found, published};
+use crate::prim::{AtomicBool, AtomicU32, AtomicUsize, Ordering, found, published};
 use alloc::sync::Arc;
 
 /// A word that leads to code. Compiled code loads it plainly.
@@ -70,6 +70,7 @@ pub struct CodeEntry {
 pub struct CodeTable {
     words: Arc<[CodeWord]>,
     numbers: Arc<[AtomicU32]>,
+    has_code: Arc<AtomicBool>,
 }
 
 impl CodeTable {
@@ -78,6 +79,7 @@ impl CodeTable {
         CodeTable {
             words: (0..count).map(|_| CodeWord::new(leave_there)).collect(),
             numbers: (0..count).map(|_| AtomicU32::new(0)).collect(),
+            has_code: Arc::new(AtomicBool::new(false)),
         }
     }
 
@@ -97,6 +99,12 @@ impl CodeTable {
         self.words.get(at).map(CodeWord::get)
     }
 
+    /// Whether no code has been made, as far as is known here; there may be some since a moment.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        !self.has_code.load(Ordering::Relaxed)
+    }
+
     /// Nobody else has the table yet: for all instructions one is to jump there.
     pub fn fill(&self, leave_there: usize) {
         self.words.iter().for_each(|word| word.lead_to(leave_there));
@@ -107,6 +115,7 @@ impl CodeTable {
         for CodeEntry { at, number, .. } in entries.clone() {
             self.numbers[at as usize].store(number, Ordering::Relaxed);
         }
+        self.has_code.store(true, Ordering::Relaxed);
         show_to_all();
         entries.for_each(|CodeEntry { at, code, .. }| self.words[at as usize].lead_to(code));
     }

@@ -260,6 +260,9 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// Variables whose names begin so are of tests, some of which start runtimes.
+const OF_TESTS: &str = "RADDLE_FUZZ_";
+
 /// What a runtime is asked to be. Fields that nobody set are `None` and get their default at the start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
@@ -289,7 +292,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads all `RADDLE_*` variables.
+    /// Reads all `RADDLE_*` variables but those by which the tests of Raddle are told how long to run.
     pub(crate) fn from_env() -> Result<Config, ConfigError> {
         Config::from_vars(std::env::vars_os())
     }
@@ -297,7 +300,8 @@ impl Config {
     pub(crate) fn from_vars(vars: impl Iterator<Item = (OsString, OsString)>) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         for (name, value) in vars {
-            let Some(name) = name.to_str().filter(|n| n.starts_with("RADDLE_")) else { continue };
+            let is_setting = |name: &&str| name.starts_with("RADDLE_") && !name.starts_with(OF_TESTS);
+            let Some(name) = name.to_str().filter(is_setting) else { continue };
             config.set_by_name(name, &value.to_string_lossy())?;
         }
         Ok(config)
@@ -581,6 +585,7 @@ mod tests {
         let said = check(&[("RADDLE_WORKER", "2")]).unwrap_err();
         assert!(said.starts_with("RADDLE_WORKER is no setting; there are RADDLE_WORKERS, "), "{said}");
         assert_eq!(check(&[("OTHER", "2")]).unwrap(), Policy::default());
+        assert_eq!(check(&[("RADDLE_FUZZ_ROUNDS", "2")]).unwrap(), Policy::default());
     }
 
     #[test]

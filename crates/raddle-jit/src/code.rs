@@ -1,5 +1,5 @@
 //! Owns: the code of a program: its functions, as far as they are made, and the tables by which they find each other.
-//! May use: `blocks`, `convention`, `function`, `pages`, `perf`, `plan`, `routine`, `views`,
+//! May use: `blocks`, `clock`, `convention`, `function`, `pages`, `perf`, `plan`, `routine`, `views`,
 //! `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
 //! `raddle-vm`.
 //! Never: an address in code that is not known when it is made: so nothing must be changed in it afterwards.
@@ -8,6 +8,7 @@
 //! while other OS threads run what there is: an entry is one word, which is written when what it leads to is there.
 
 use crate::blocks::INSTRUCTIONS_MAX;
+use crate::clock::processor_time;
 use crate::convention::signature;
 use crate::function::{Common, ResumePoints, ReturnRecord, Translation};
 use crate::pages::{Pages, show_to_all};
@@ -25,10 +26,10 @@ use cranelift_codegen::settings::{self, Configurable as _};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use raddle_bytecode::{Module, Verified};
 use raddle_host::CompileInput;
-use raddle_vm::native::{CodeTable, Enter, HELPERS, Keep, NativeCode, NativeContext, NativeSite};
+use raddle_vm::native::{CodeEntry, CodeTable, CodeWord, Enter, HELPERS, Keep, NativeCode, NativeContext, NativeSite};
 use std::fmt::Write as _;
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Functions begin at multiples of it.
 const ALIGNMENT: usize = 32;
@@ -53,7 +54,6 @@ struct Ways {
 struct CodeTables {
     returns: Box<[ReturnRecord]>,
     codes: CodeTable,
-    indexes: Box<[AtomicU32]>,
     doors: Box<[AtomicUsize]>,
 }
 
@@ -77,6 +77,8 @@ pub(crate) struct Factory {
     gaps: Vec<Box<[u32]>>,
     pages: Vec<Pages>,
     perf_map: Option<PerfMap>,
+    /// How much processor time the ways took, in microseconds.
+    ways_micros: u64,
 }
 
 /// What the machine has to know of code.
@@ -137,7 +139,6 @@ impl Factory {
             tables: CodeTables {
                 returns: input.sites.iter().map(ReturnRecord::of).collect(),
                 codes: CodeTable::new(count, 0),
-                indexes: (0..count).map(|_| AtomicU32::new(0)).collect(),
                 doors: (0..HELPERS).map(|_| AtomicUsize::new(0)).collect(),
             },
             input: input.clone(),
@@ -153,8 +154,11 @@ impl Factory {
             gaps: Vec::new(),
             pages: Vec::new(),
             perf_map: None,
+            ways_micros: 0,
         };
+        let before = processor_time();
         factory.make_ways()?;
+        factory.ways_micros = processor_time().saturating_sub(before);
         Ok(factory)
     }
 
@@ -162,6 +166,11 @@ impl Factory {
     pub(crate) fn name_for_perf(&mut self) -> Result<(), String> {
         self.perf_map = Some(PerfMap::new()?);
         Ok(())
+    }
+
+    /// How much processor time it took to make the ways, in microseconds.
+    pub(crate) fn ways_micros(&self) -> u64 {
+        self.ways_micros
     }
 
     /// What was listed.
@@ -186,22 +195,19 @@ impl Factory {
         }
         let place = self.lay_out()?;
         let compiled = std::mem::take(&mut self.compiled);
-        for Compiled { points, .. } in &compiled {
-            for (index, &at) in points.iter().enumerate() {
-                self.tables.indexes[at as usize].store(index as u32, Ordering::Relaxed);
-            }
-        }
-        show_to_all();
+        let entries = compiled.iter().flat_map(|Compiled { offset, points, .. }| {
+            let entry = move |(number, &at)| CodeEntry { at, number: number as u32, code: place + offset };
+            points.iter().enumerate().map(entry)
+        });
+        self.tables.codes.publish(entries, show_to_all);
         for Compiled { offset, bytes, points } in &compiled {
             if let (Some(map), Some(&first)) = (&mut self.perf_map, points.first()) {
                 map.name((place + offset, *bytes), &self.program, first);
             }
-            points.iter().for_each(|&at| self.tables.codes.set(at as usize, place + offset));
         }
         for (record, site) in self.tables.returns.iter().zip(&self.input.sites) {
             let code = self.tables.codes.get(site.back as usize);
-            // Pairs with the plain load by compiled code, which on x86 acquires; elsewhere `show_to_all` orders both.
-            record.code.store(code.filter(|_| !site.dynamic).unwrap_or(0), Ordering::Release);
+            record.code.lead_to(code.filter(|_| !site.dynamic).unwrap_or(0));
         }
         Ok(())
     }
@@ -288,12 +294,13 @@ impl Factory {
         }
         let place = self.lay_out()?;
         let shared = shared.map(|offset| place + offset);
+        // Nobody else knows of all this yet: whoever runs the program is given it, which orders more.
         self.tables.doors.iter().zip(doors).for_each(|(door, it)| door.store(place + it, Ordering::Relaxed));
         let [enter, leave, leave_there] = [enter, leave, leave_there].map(|offset| place + offset);
         self.ways = Ways { enter, leave, leave_there, shared };
-        (0..self.program.code.len()).for_each(|at| self.tables.codes.set(at, leave_there));
+        self.tables.codes.fill(leave_there);
         for (record, site) in self.tables.returns.iter().zip(&self.input.sites) {
-            record.code.store(if site.dynamic { 0 } else { leave_there }, Ordering::Relaxed);
+            record.code.lead_to(if site.dynamic { 0 } else { leave_there });
         }
         Ok(())
     }
@@ -345,7 +352,7 @@ impl Factory {
                 data: self.input.data,
                 returns: self.tables.returns.as_ptr() as usize,
                 codes: self.tables.codes.place(),
-                indexes: self.tables.indexes.as_ptr() as usize,
+                indexes: self.tables.codes.numbers_place(),
                 doors: self.tables.doors.as_ptr() as usize,
                 process: self.input.process,
                 shared: self.ways.shared,
@@ -364,7 +371,7 @@ impl Factory {
 impl ReturnRecord {
     fn of(site: &NativeSite) -> ReturnRecord {
         ReturnRecord {
-            code: AtomicUsize::new(0),
+            code: CodeWord::new(0),
             base_bytes: site.base_bytes,
             caller_fp_max: site.caller_fp_max,
             cost: site.return_cost,

@@ -1,20 +1,27 @@
 //! Owns: which functions are compiled, and when.
-//! May use: `code`, `pages`, `raddle-bytecode`, `raddle-host`, `raddle-vm`.
+//! May use: `clock`, `code`, `pages`, `raddle-bytecode`, `raddle-host`, `raddle-vm`.
 //! Never: code; a wait for another OS thread that makes some.
 //!
 //! A program begins in the interpreter. Where that is each time when the fuel is used up is a sample of where its time
-//! goes, and the time since the last one is taken for that function's. It is compiled when about as much was lost in it
-//! as compiling takes: then neither can have been wrong by more than a factor of two, however long the program still
-//! runs. The interpreter counts nothing for it.
+//! goes, and the processor time of this OS thread since its last one is taken for that function's. It is compiled when
+//! as much was spent in it as compiling takes: then neither can have been wrong by more than a factor of two, however
+//! long the program still runs. The interpreter counts nothing for it.
+//!
+//! How long compiling takes depends on the machine, by a factor of three and more. So it is measured: before anything
+//! else the ways between the machine and the code are made, which are compiled as all code is. A function takes, by its
+//! instructions, a part of what they took ([`FUNCTION`], [`INSTRUCTION`]). What the processor did for others is not
+//! counted, nor is compiling itself: a pause of the OS thread makes nothing hot. (It had been wall clock, and a cost of 60
+//! microseconds an instruction on every machine: on one where compiling takes 200, a program of 1.4 ms took 12.)
 
+use crate::clock::processor_time;
 use crate::code::Factory;
 use crate::pages::may_come_later;
 use raddle_bytecode::{Function, Verified};
 use raddle_host::CompileInput;
 use raddle_vm::native::{Keep, NativeCode};
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// When functions are compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,10 +36,18 @@ pub enum When {
     Some(u64),
 }
 
-/// What it takes to compile an instruction, in microseconds.
-const COST: u64 = 60;
-/// No more is taken for a function's at once: meanwhile the program may have waited, or run compiled code.
+/// What it takes to compile a function, in hundredths of what the ways took; and each of its instructions.
+const FUNCTION: u64 = 50;
+const INSTRUCTION: u64 = 5;
+/// What the ways took is taken for no less, and no more, in microseconds: once in a while it is measured wrongly.
+const WAYS: std::ops::RangeInclusive<u64> = 500..=20_000;
+/// No more microseconds are taken for a function's at once: meanwhile the OS thread may have run compiled code.
 const SPENT_MAX: u64 = 1000;
+
+thread_local! {
+    /// The processor time of this OS thread, in microseconds, when its last sample was taken, or something was compiled.
+    static LAST: Cell<Option<u64>> = const { Cell::new(None) };
+}
 
 /// The functions of a program, some of which are compiled.
 struct Heat {
@@ -42,21 +57,20 @@ struct Heat {
     long: Box<[u64]>,
     /// Where each begins.
     firsts: Box<[u32]>,
-    begun: Instant,
-    /// When the last sample was taken.
-    last: AtomicU64,
     factory: Mutex<Factory>,
 }
 
 impl Heat {
     fn new(factory: Factory, functions: &[Function], when: When) -> Heat {
-        let long = |count: u32| if matches!(when, When::Some(_)) { 1 } else { u64::from(count) * COST };
+        let ways = factory.ways_micros().clamp(*WAYS.start(), *WAYS.end());
+        let long = |count: u32| match when {
+            When::Some(_) => 1,
+            _ => (FUNCTION + u64::from(count) * INSTRUCTION) * ways / 100,
+        };
         Heat {
             spent: functions.iter().map(|_| AtomicU64::new(0)).collect(),
             long: functions.iter().map(|function| long(function.count)).collect(),
             firsts: functions.iter().map(|function| function.first).collect(),
-            begun: Instant::now(),
-            last: AtomicU64::new(0),
             factory: Mutex::new(factory),
         }
     }
@@ -65,25 +79,28 @@ impl Heat {
         self.firsts.partition_point(|&first| first <= at).checked_sub(1)
     }
 
-    /// So much time was spent in the function of that instruction.
-    fn spend(&self, at: u32, micros: u64) {
-        let Some(number) = self.function_at(at) else { return };
+    /// So much time was spent in the function of that instruction. Gives whether that has become hot.
+    fn spend(&self, at: u32, micros: u64) -> bool {
+        let Some(number) = self.function_at(at) else { return false };
         let spent = self.spent[number].fetch_add(micros, Ordering::Relaxed).saturating_add(micros);
         if spent < self.long[number] {
-            return;
+            return false;
         }
         // Where another one makes code, this one goes on as it is, and comes again.
-        let Ok(mut factory) = self.factory.try_lock() else { return };
+        let Ok(mut factory) = self.factory.try_lock() else { return false };
         // What cannot be compiled is interpreted.
         let _ = factory.make(std::iter::once(number));
+        true
     }
 }
 
 impl Keep for Heat {
     fn sample(&self, at: u32) {
-        let now = self.begun.elapsed().as_micros() as u64;
-        let before = self.last.swap(now, Ordering::Relaxed);
-        self.spend(at, now.saturating_sub(before).clamp(1, SPENT_MAX));
+        let now = processor_time();
+        let before = LAST.replace(Some(now)).unwrap_or(now);
+        if self.spend(at, now.saturating_sub(before).clamp(1, SPENT_MAX)) {
+            LAST.set(Some(processor_time()));
+        }
     }
 }
 
@@ -154,15 +171,16 @@ mod tests {
         let heat = Heat::new(factory, &program.module().functions, When::Hot);
         let made = || (0..4).map(|at| native.codes.get(at) != Some(native.leave_there)).collect::<Vec<_>>();
         assert_eq!(made(), [false; 4], "all is cold");
-        heat.spend(3, 2 * COST - 1);
+        let long = heat.long[1];
+        assert!(!heat.spend(3, long - 1));
         assert_eq!(made(), [false; 4], "that is not long");
-        heat.spend(3, 1);
+        assert!(heat.spend(3, 1));
         assert_eq!(
             made(),
             [false, false, true, false],
             "the second begins with code, and the first has none"
         );
-        heat.spend(1, 2 * COST);
+        assert!(heat.spend(1, heat.long[0]));
         assert_eq!(
             made(),
             [true, true, true, false],

@@ -9,6 +9,7 @@
 //! | module | what |
 //! |---|---|
 //! | `heat` | which functions are compiled, and when |
+//! | `clock` | processor time |
 //! | `code` | the functions of a program together, and the tables by which they find each other |
 //! | `function` | the translation of one |
 //! | `convention` | how code is entered |
@@ -21,6 +22,7 @@
 //! | `operands` | what each instruction reads and writes, and who does it |
 
 mod blocks;
+mod clock;
 mod code;
 mod convention;
 mod function;

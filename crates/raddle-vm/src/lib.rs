@@ -15,7 +15,7 @@
 //! | channels, and the claim of who waits | `comm` |
 //! | instructions on many bytes, in pieces | `block` |
 //! | the machine: its parts put together | `machine` |
-//! | its parts | `heap`, `table`, `queues`, `races`, `native` |
+//! | its parts | `heap`, `table`, `queues`, `races`, `native`, `published` |
 //! | what it needs of whoever decides who runs | `scheduler` |
 //! | memory, the record of one process; why the loop is left | `memory`, `process`, `stop` |
 //! | arithmetic; a lock; atomic words and their orderings | `arith`, `spin`, `atom`, `prim` |
@@ -42,6 +42,9 @@ pub mod native;
 mod par;
 mod prim;
 mod process;
+#[cfg(any(feature = "native", all(loom, test)))]
+#[cfg_attr(not(feature = "native"), allow(dead_code, unreachable_pub, reason = "the models do not need all of it"))]
+mod published;
 #[cfg_attr(not(feature = "large"), path = "queues_few.rs")]
 mod queues;
 pub mod quiet;

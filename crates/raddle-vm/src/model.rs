@@ -1,5 +1,5 @@
 //! Owns: loom's models of the machine's protocols: every interleaving of two or three workers.
-//! May use: `atom`, `comm`, `machine`, `prim`, `process`, `quiet`, `scheduler`, `table`, `loom`,
+//! May use: `atom`, `comm`, `machine`, `prim`, `process`, `published`, `quiet`, `scheduler`, `table`, `loom`,
 //! `raddle-bytecode`.
 //! Never: the interpreter.
 //!
@@ -9,6 +9,7 @@ use crate::atom;
 use crate::comm::{Message, Met};
 use crate::machine::Machine;
 use crate::prim::{AtomicU32, Ordering, ROWS, weakened};
+use crate::published::{CodeEntry, CodeTable};
 use crate::process::{EXTENDED, IN_SLOT, INPUT, OUTPUT, Process, Step};
 use crate::quiet::Visits;
 use crate::scheduler::{Port, Scheduler};
@@ -438,6 +439,73 @@ fn forks() {
     bench.check_waiter(3, step);
 }
 
+/// Code that is made while another runs: the table of codes, and what the code reads beside its number.
+#[derive(Clone)]
+struct NewCode {
+    table: CodeTable,
+    reads: Arc<AtomicU32>,
+}
+
+impl NewCode {
+    const PLACE: usize = 4096;
+
+    fn new() -> NewCode {
+        NewCode { table: CodeTable::new(2, 0), reads: Arc::new(AtomicU32::new(0)) }
+    }
+
+    /// Makes code that has two entries.
+    fn make(&self, show_to_all: impl FnOnce()) {
+        self.reads.store(5, Ordering::Relaxed);
+        let entries = (0..2).map(|at| CodeEntry { at, number: 10 + at, code: NewCode::PLACE });
+        self.table.publish(entries, show_to_all);
+    }
+
+    /// Runs the code if it is there, as whoever finds that in its word.
+    fn run(&self, at: usize, found: usize) {
+        if found == NewCode::PLACE {
+            assert_eq!(self.table.number(at), 10 + at as u32, "the code begins elsewhere");
+            assert_eq!(self.reads.load(Ordering::Relaxed), 5, "the code reads what was not there");
+        }
+    }
+}
+
+/// Who finds code by an acquire, as the machine does, and on x86 compiled code, finds what it reads.
+fn code_found() {
+    let code = NewCode::new();
+    let other = code.clone();
+    let runner = thread::spawn(move || {
+        for at in [1, 0, 1] {
+            other.run(at, other.table.get(at).expect("there are two"));
+        }
+    });
+    code.make(|| ());
+    runner.join().expect("no panic");
+}
+
+/// Who finds it by a plain load does, too, if its maker first has everybody pass a barrier; which here everybody does
+/// by itself, at some moment.
+fn code_shown(shows: bool) {
+    let code = NewCode::new();
+    let (other, asked) = (code.clone(), Arc::new([AtomicU32::new(0), AtomicU32::new(0)]));
+    let theirs = asked.clone();
+    let runner = thread::spawn(move || {
+        let look = || other.run(1, other.table.glance(1));
+        look();
+        while shows && theirs[0].load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        theirs[1].store(1, Ordering::Release);
+        look();
+    });
+    code.make(|| {
+        asked[0].store(1, Ordering::Release);
+        while shows && asked[1].load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+    });
+    runner.join().expect("no panic");
+}
+
 const MODELS: &[(&str, fn())] = &[
     ("rendezvous", rendezvous),
     ("late_value", late_value),
@@ -452,6 +520,8 @@ const MODELS: &[(&str, fn())] = &[
     ("barrier_enroll", barrier_enroll),
     ("barrier_resign", barrier_resign),
     ("forks", forks),
+    ("code_found", code_found),
+    ("code_shown", || code_shown(true)),
 ];
 
 fn explore(model: fn()) {
@@ -473,4 +543,6 @@ fn the_protocols_hold_and_need_every_ordering() {
         weakened::set(usize::MAX);
         assert!(noticed, "no model notices that ordering {row} is weakened");
     }
+    let unshown = catch_unwind(|| explore(|| code_shown(false)));
+    assert!(unshown.is_err(), "no model notices that code is not shown to all");
 }

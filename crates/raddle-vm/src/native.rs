@@ -1,14 +1,13 @@
 //! Owns: what compiled code and the machine know of each other.
-//! May use: `process`, `table`.
+//! May use: `process`, `published`, `table`.
 //! Never: makes code; whoever gives it to the machine vouches for it.
 //!
 //! How the two meet: `interp::compiled`.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::process::ProcessLayout;
+pub use crate::published::{CodeEntry, CodeTable, CodeWord};
 pub use crate::table::{LOCAL, LocalLayout};
 
 /// Of what a process began with these bits are its priority.
@@ -35,36 +34,6 @@ pub struct NativeCode {
     pub codes: CodeTable,
     /// What keeps the code in memory.
     pub keeper: Box<dyn Keep>,
-}
-
-/// Where code begins, by instruction. It may come to have more while others look.
-#[derive(Clone, Debug)]
-pub struct CodeTable(Arc<[AtomicUsize]>);
-
-impl CodeTable {
-    /// So many instructions, all of which are left to `leave_there`.
-    pub fn new(count: usize, leave_there: usize) -> CodeTable {
-        CodeTable((0..count).map(|_| AtomicUsize::new(leave_there)).collect())
-    }
-
-    /// Where the table lies.
-    pub fn place(&self) -> usize {
-        self.0.as_ptr() as usize
-    }
-
-    /// Where to jump.
-    #[inline(always)]
-    pub fn get(&self, at: usize) -> Option<usize> {
-        // Pairs with the Release of `set`: who finds code finds what it reads.
-        self.0.get(at).map(|code| code.load(Ordering::Acquire))
-    }
-
-    /// Code has been made that begins there, and can be executed. Compiled code, which loads plainly, sees of it what
-    /// it jumps to and what that loads by addresses that are in it.
-    pub fn set(&self, at: usize, code: usize) {
-        // Pairs with the Acquire of `get`.
-        self.0[at].store(code, Ordering::Release);
-    }
 }
 
 /// What keeps code in memory, and may make more of it.

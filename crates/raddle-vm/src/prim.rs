@@ -9,6 +9,10 @@
 pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32};
+#[cfg(all(feature = "native", not(loom)))]
+pub(crate) use core::sync::atomic::AtomicUsize;
+#[cfg(all(loom, any(feature = "native", test)))]
+pub(crate) use loom::sync::atomic::AtomicUsize;
 
 pub(crate) use core::sync::atomic::Ordering;
 
@@ -65,6 +69,12 @@ orderings! {
     visited 7 Acquire Relaxed;
     /// A fence: the watcher has looked at all processes. Pairs with `entered`.
     looked_at_all 8 Acquire Relaxed;
+    /// A word leads to code. Pairs with `found`, and with the plain loads of compiled code where each load acquires.
+    #[cfg(any(feature = "native", all(loom, test)))]
+    published 9 Release Relaxed;
+    /// A look at such a word. Pairs with `published`: who finds code finds what it reads.
+    #[cfg(any(feature = "native", all(loom, test)))]
+    found 10 Acquire Relaxed;
 }
 
 /// Which ordering the models weaken.

@@ -1,7 +1,8 @@
 //! Prints what programs take interpreted, as machine code, and if what is hot is compiled while they run, and what it
 //! takes to compile all of them: the shortest of three runs each, on one worker. With `--list`, before the names, which
 //! may be those of files: their bytecode and their code (`--clif`: as Cranelift is given it); with `--c`, the same work
-//! in C (`rivals.c`, compiled by `cc -O2`), with and without the checks that occam makes.
+//! in C (`rivals.c`, compiled by `cc -O2`), with and without the checks that occam makes. With `--spread`, of 40 runs
+//! each, in turn, the shortest, the middle one and the three longest: interpreted, and with what is hot compiled.
 //! `cargo run --release --manifest-path crates/raddle-jit/Cargo.toml --example speed -- NAME...`
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
@@ -100,6 +101,19 @@ fn seconds(rival: &Path, name: &str) -> Option<f64> {
     String::from_utf8(output.stdout).ok()?.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Prints how long runs of a program take that begins in the interpreter, beside runs that stay there.
+fn spread(name: &str, program: &Verified) {
+    let mut rounds: Vec<[f64; 2]> = (0..40)
+        .map(|_| [None, Some(When::Hot)].map(|when| run(program, when).0.as_secs_f64() * 1e3))
+        .collect();
+    for (column, what) in ["interpreted", "from cold"].into_iter().enumerate() {
+        rounds.sort_by(|one, other| one[column].total_cmp(&other[column]));
+        let times: Vec<String> =
+            [0, 20, 37, 38, 39].iter().map(|&at: &usize| format!("{:.3}", rounds[at][column])).collect();
+        println!("{name:14} {what:11} {} ms", times.join(" "));
+    }
+}
+
 /// How long a run takes, and what of it is compiling.
 type Times = (Duration, Duration);
 
@@ -108,6 +122,7 @@ fn main() {
     let mut takes =
         |option: &str| names.first().is_some_and(|it| it == option).then(|| names.remove(0)).is_some();
     let listing = takes("--list").then_some(Listing::Assembly).or(takes("--clif").then_some(Listing::Clif));
+    let spreads = takes("--spread");
     let rivals = takes("--c").then(|| [rival("-DCHECKED"), rival("-DPLAIN")]);
     let all = [
         ("update", include_str!("update.occ")),
@@ -135,6 +150,10 @@ fn main() {
         let program = program(&text);
         if let Some(kind) = listing {
             show(&program, kind);
+            continue;
+        }
+        if spreads {
+            spread(&name, &program);
             continue;
         }
         let round = |_| [None, Some(When::AtOnce), Some(When::Hot)].map(|when| run(&program, when));

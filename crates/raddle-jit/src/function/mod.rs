@@ -30,10 +30,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, MemFlagsData, SigRef, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use raddle_bytecode::{Function, Insn, Module, Op};
-use raddle_vm::native::{Helper, NativeContext, NativeSite, ProcessLayout};
+use raddle_vm::native::{CodeWord, Helper, NativeContext, NativeSite, ProcessLayout};
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
-use std::sync::atomic::AtomicUsize;
 
 /// What all functions of a program have in common.
 pub(crate) struct Common<'m> {
@@ -55,11 +54,10 @@ pub(crate) struct Common<'m> {
 }
 
 /// What a return needs of a call site.
-#[derive(Default)]
 #[repr(C)]
 pub(crate) struct ReturnRecord {
     /// The caller's code, or the way out while there is none; 0 if the interpreter returns there.
-    pub(crate) code: AtomicUsize,
+    pub(crate) code: CodeWord,
     pub(crate) base_bytes: u32,
     pub(crate) caller_fp_max: u32,
     pub(crate) cost: i32,

@@ -51,7 +51,7 @@ pub(super) struct Cpu<'m, L, S, const SHARED: bool> {
     code: *const Insn,
     /// By instruction: where compiled code begins; and what stands there if none does.
     #[cfg(feature = "native")]
-    codes: (*const core::sync::atomic::AtomicUsize, usize),
+    codes: (*const crate::native::CodeWord, usize),
 }
 
 impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, SHARED> {
@@ -136,7 +136,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
             // SAFETY: there is a place for each instruction; see `fetch`.
             let place = unsafe { self.codes.0.add(self.at) };
             // SAFETY: as above. Who goes there looks again, and so nothing is ordered by this.
-            unsafe { &*place }.load(Ordering::Relaxed) != self.codes.1
+            unsafe { &*place }.glance() != self.codes.1
         }
         #[cfg(not(feature = "native"))]
         false

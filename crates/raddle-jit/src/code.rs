@@ -26,7 +26,9 @@ use cranelift_codegen::settings::{self, Configurable as _};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use raddle_bytecode::{Module, Verified};
 use raddle_host::CompileInput;
-use raddle_vm::native::{CodeEntry, CodeTable, CodeWord, Enter, HELPERS, Keep, NativeCode, NativeContext, NativeSite};
+use raddle_vm::native::{
+    CodeEntry, CodeTable, CodeWord, Enter, HELPERS, Keep, NativeCode, NativeContext, NativeSite,
+};
 use std::fmt::Write as _;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -43,7 +43,10 @@ mod par;
 mod prim;
 mod process;
 #[cfg(any(feature = "native", all(loom, test)))]
-#[cfg_attr(not(feature = "native"), allow(dead_code, unreachable_pub, reason = "the models do not need all of it"))]
+#[cfg_attr(
+    not(feature = "native"),
+    allow(dead_code, unreachable_pub, reason = "the models do not need all of it")
+)]
 mod published;
 #[cfg_attr(not(feature = "large"), path = "queues_few.rs")]
 mod queues;

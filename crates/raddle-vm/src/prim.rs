@@ -5,14 +5,14 @@
 //! x86 hides ordering bugs, so an ordering here is a claim that must be able to fail: the models weaken each row and
 //! demand that one of them notices.
 
-#[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32};
-#[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32};
 #[cfg(all(feature = "native", not(loom)))]
 pub(crate) use core::sync::atomic::AtomicUsize;
+#[cfg(not(loom))]
+pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32};
 #[cfg(all(loom, any(feature = "native", test)))]
 pub(crate) use loom::sync::atomic::AtomicUsize;
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32};
 
 pub(crate) use core::sync::atomic::Ordering;
 

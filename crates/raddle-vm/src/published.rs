@@ -1,5 +1,5 @@
 //! Owns: how code that is made while others run is shown to them.
-//! May use: `prim`.
+//! May use: `prim`, `loom`.
 //! Never: makes code, and never a word that leads to code before what that code reads.
 //!
 //! A program's code is found by words, one an instruction, each of which leads to code. There is one maker at a time,

@@ -1,5 +1,5 @@
 //! Owns: `Cpu`, the state of the process that runs, and the operands of its instruction.
-//! May use: `machine`, `process`, `scheduler`, `table`, `loom`, `raddle-bytecode`.
+//! May use: `machine`, `process`, `published`, `scheduler`, `table`, `loom`, `raddle-bytecode`.
 //! Never: a slot that is no operand of the instruction, or no head of its frame.
 //!
 //! The state is the next instruction `at`, the frame `fp` (and where that lies, `frame`), and the fuel left. What a

@@ -154,7 +154,8 @@ fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     let (taken, checksum) = match job.text("app")? {
         "redblack3d" => {
             let (iterations, ranks) = (number("iterations")?, Some([1, 1, net.size()]));
-            let setup = redblack3d::Setup { size, iterations, model, ranks, core: None, by_workers: false };
+            let (shares, core, by_workers) = (redblack3d::Shares::Even, None, false);
+            let setup = redblack3d::Setup { size, iterations, model, ranks, shares, core, by_workers };
             let outcome = redblack3d::run(&net, &setup).map_err(|error| error.to_string())?;
             (outcome.taken, outcome.checksum)
         }

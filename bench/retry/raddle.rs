@@ -19,7 +19,9 @@ use raddle_measure::machine::processor_ns;
 use raddle_measure::stats::percentile;
 use raddle_measure::{Job, Sample, program};
 
-#[global_allocator]
+// With Raddle's allocator nothing is counted: a program has one.
+#[cfg_attr(not(feature = "raddle-alloc"), global_allocator)]
+#[cfg_attr(feature = "raddle-alloc", allow(dead_code, reason = "it is another's then"))]
 static COUNTED: Counted = Counted;
 
 /// Bytes of the heap that are in use, less those of the stacks, which have none of it.
@@ -172,7 +174,8 @@ fn parked(count: u64) -> Result<Sample, String> {
     atomically(|tx| tx.write(&gate.2, true));
     let sum: u64 = members.into_iter().map(joined).sum();
     let woken_ns = start.elapsed().as_nanos() as f64 / count as f64;
-    Ok(Sample::new(to_park_ns + woken_ns, sum).with("heap_bytes", heap).with("idle_percent", used_ns / 1e7))
+    let sample = Sample::new(to_park_ns + woken_ns, sum).with("idle_percent", used_ns / 1e7);
+    Ok(if cfg!(feature = "raddle-alloc") { sample } else { sample.with("heap_bytes", heap) })
 }
 
 /// Returns when all processes wait: nearly no processor time is used.

@@ -473,6 +473,7 @@ const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --manifest-path bench/Cargo.toml",
+            "cargo check --manifest-path bench/Cargo.toml --package bench-raddle",
             // Without the allocators of others, which take longer to build than all of this.
             "cargo check --manifest-path bench/allocators/Cargo.toml --target-dir target/allocators",
         ],

@@ -10,8 +10,8 @@
 //! How long compiling takes depends on the machine, by a factor of three and more. So it is measured: before anything
 //! else the ways between the machine and the code are made, which are compiled as all code is. A function takes, by its
 //! instructions, a part of what they took ([`FUNCTION`], [`INSTRUCTION`]). What the processor did for others is not
-//! counted, nor is compiling itself: a pause of the OS thread makes nothing hot. (It had been wall clock, and a cost of 60
-//! microseconds an instruction on every machine: on one where compiling takes 200, a program of 1.4 ms took 12.)
+//! counted, nor is compiling itself: a pause of the OS thread makes nothing hot. (It had been wall clock, and a cost of
+//! 60 microseconds an instruction on every machine: on one where compiling takes 200, a program of 1.4 ms took 12.)
 
 use crate::clock::processor_time;
 use crate::code::Factory;
@@ -45,7 +45,8 @@ const WAYS: std::ops::RangeInclusive<u64> = 500..=20_000;
 const SPENT_MAX: u64 = 1000;
 
 thread_local! {
-    /// The processor time of this OS thread, in microseconds, when its last sample was taken, or something was compiled.
+    /// The processor time of this OS thread, in microseconds, when its last sample was taken, or something was
+    /// compiled.
     static LAST: Cell<Option<u64>> = const { Cell::new(None) };
 }
 

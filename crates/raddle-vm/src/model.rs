@@ -491,14 +491,18 @@ fn code_shown(shows: bool) {
     let runner = thread::spawn(move || {
         let look = || other.run(1, other.table.glance(1));
         look();
+        // Pairs with the release of who asks.
         while shows && theirs[0].load(Ordering::Acquire) == 0 {
             thread::yield_now();
         }
+        // Pairs with the acquire of who has asked.
         theirs[1].store(1, Ordering::Release);
         look();
     });
     code.make(|| {
+        // Both pair with those of who is asked.
         asked[0].store(1, Ordering::Release);
+        // As above: pairs with its release.
         while shows && asked[1].load(Ordering::Acquire) == 0 {
             thread::yield_now();
         }

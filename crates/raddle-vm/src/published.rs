@@ -10,8 +10,8 @@
 //! - **The machine** loads a word (`found`, an acquire) and jumps there. The word was stored by a release
 //!   (`published`); so all that the maker wrote before it is there.
 //! - **Compiled code** loads a word plainly and jumps there; and there plainly loads a number, or an entry of a table.
-//!   On x86 each load is an acquire, and it is as with the machine. Elsewhere two loads may be done in either order, and
-//!   so may be the fetch of what is jumped to. There the maker's showing is a barrier in every OS thread of this
+//!   On x86 each load is an acquire, and it is as with the machine. Elsewhere two loads may be done in either order,
+//!   and so may be the fetch of what is jumped to. There the maker's showing is a barrier in every OS thread of this
 //!   process (`membarrier`, with a flush of what was fetched), which has come to its end before a word is written. A
 //!   load that finds the new word therefore comes behind its thread's barrier; so does what follows it, however these
 //!   two are ordered, and it sees all that was written before the barrier was asked for. An OS thread that did not run

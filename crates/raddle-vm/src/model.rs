@@ -500,9 +500,9 @@ fn code_shown(shows: bool) {
         look();
     });
     code.make(|| {
-        // Both pair with those of who is asked.
+        // Release pairs with the acquire of who is asked.
         asked[0].store(1, Ordering::Release);
-        // As above: pairs with its release.
+        // Acquire pairs with the release of who was asked.
         while shows && asked[1].load(Ordering::Acquire) == 0 {
             thread::yield_now();
         }

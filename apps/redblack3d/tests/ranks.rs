@@ -105,21 +105,32 @@ fn a_plan_that_differs_on_two_ranks_is_named() {
     });
 }
 
-/// The program in C, and where its library is; built once.
-fn in_c() -> &'static (PathBuf, PathBuf) {
-    static BUILT: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
-    BUILT.get_or_init(|| {
+/// A program in C, and where its library is, which is built once.
+fn in_c(source: &str) -> (PathBuf, PathBuf) {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
         let folder = own_folder("redblack3d-c");
-        let prefix = folder.join("prefix");
-        succeed(xtask(&["install", "--debug", "--prefix"]).arg(&prefix));
-        let (source, binary) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("c"), folder.join("program"));
-        let library = prefix.join("lib");
-        let mut command = Command::new("gcc");
-        command.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(prefix.join("include"));
-        command.arg(source.join("redblack3d.c")).arg("-L").arg(&library).args(["-lraddle", "-lm", "-o"]);
-        succeed(command.arg(&binary));
-        (binary, library)
-    })
+        succeed(xtask(&["install", "--debug", "--prefix"]).arg(folder.join("prefix")));
+        folder
+    });
+    let (prefix, source) = (folder.join("prefix"), Path::new(env!("CARGO_MANIFEST_DIR")).join(source));
+    let (library, binary) = (prefix.join("lib"), folder.join(source.file_stem().expect("a name")));
+    let mut command = Command::new("gcc");
+    command.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(prefix.join("include"));
+    command.arg(source).arg("-L").arg(&library).args(["-lraddle", "-lm", "-o"]);
+    succeed(command.arg(&binary));
+    (binary, library)
+}
+
+#[test]
+fn handles_in_c_that_somebody_is_in_a_call_on_are_busy() {
+    each_mpi(|mpi| {
+        let (binary, library) = in_c("tests/handles.c");
+        let job = Job::of(mpi, 2, &binary, &[]).with("RADDLE_WORKERS", "2");
+        let ended = job.with("LD_LIBRARY_PATH", library.to_str().expect("a path")).run();
+        ended.expect_well();
+        ended.expect("handles in use are refused");
+    });
 }
 
 #[test]
@@ -127,7 +138,7 @@ fn the_program_in_c_has_the_same_result() {
     let (residual, checksum) = alone();
     let told = format!("residual {:016x}, checksum {checksum:016x}", residual.to_bits());
     each_mpi(|mpi| {
-        let (binary, library) = in_c();
+        let (binary, library) = in_c("c/redblack3d.c");
         for (ranks, workers, model, grid) in [
             (1, 1, "shared", None),
             (2, 1, "sync", None),
@@ -138,13 +149,13 @@ fn the_program_in_c_has_the_same_result() {
             (4, 2, "async", Some("2x2x1")),
         ] {
             let line: Vec<&str> = [model, "18x13x11", "5"].into_iter().chain(grid).collect();
-            let job = Job::of(mpi, ranks, binary, &line).with("RADDLE_WORKERS", &workers.to_string());
+            let job = Job::of(mpi, ranks, &binary, &line).with("RADDLE_WORKERS", &workers.to_string());
             let ended = job.with("LD_LIBRARY_PATH", library.to_str().expect("a path")).run();
             ended.expect_well();
             ended.expect(&told);
         }
         // What it cannot do is said by name, with what is known of it.
-        let ended = Job::of(mpi, 2, binary, &["shared", "18x13x11", "5", "3x1x1"])
+        let ended = Job::of(mpi, 2, &binary, &["shared", "18x13x11", "5", "3x1x1"])
             .with("LD_LIBRARY_PATH", library.to_str().expect("a path"))
             .run();
         ended.expect_ill();

@@ -148,7 +148,8 @@ extern "C" fn raddle_halo_create(
             _ => return Err(Fault::Invalid),
         };
         let (net, array) = (get(net)?, get(array)?);
-        // The plan is made without a lock: it waits for the other ranks.
+        // The plan is made without a lock: it waits for the other ranks, and nobody ends the net under it.
+        let _using = net.enter();
         let lent = LentCells { cells: Some(lock(&array.cells).take().ok_or(Fault::Busy)?), home: array };
         let cells = lent.cells.as_ref().ok_or(Fault::Busy)?;
         let plan = net.net().plan_halo_of(cells, reach).map_err(|error| Fault::of_net(&error))?;

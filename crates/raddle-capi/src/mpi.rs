@@ -4,7 +4,7 @@
 
 use crate::fault::{CResult, Fault, entry};
 use crate::handle::{
-    Handle, Object, Users, bytes, copy_for_program, end, expect, get, make, put, put_if, room,
+    Handle, Object, Users, Using, bytes, copy_for_program, end, expect, get, make, put, put_if, room,
 };
 use raddle_mpi::{EmulatedLink, Mode, Net, NetConfig, NetError, OnLate};
 use std::ffi::c_int;
@@ -23,6 +23,11 @@ impl Object for NetObject {
 impl NetObject {
     pub(crate) fn net(&self) -> &Net {
         &self.net
+    }
+
+    /// A call that waits is in it: it is not ended meanwhile.
+    pub(crate) fn enter(&self) -> Using<'_> {
+        self.users.enter()
     }
 }
 
@@ -72,8 +77,16 @@ fn mode(number: c_int, processor: c_int) -> CResult<Mode> {
 /// A call that waits on a net, which is not destroyed meanwhile.
 fn on(net: *const Handle<NetObject>, call: impl FnOnce(&Net) -> Result<(), NetError>) -> CResult {
     let net = get(net)?;
-    let _using = net.users.enter();
+    let _using = net.enter();
     call(&net.net).map_err(|error| Fault::of_net(&error))
+}
+
+/// A copy of what is sent. Its size is looked at first: to copy what MPI takes no message of might end the program.
+fn copied(data: *const u8, size: usize) -> CResult<Vec<u8>> {
+    if c_int::try_from(size).is_err() {
+        return Err(Fault::Invalid.told(format!("a message of {size} bytes: MPI takes less than 2^31")));
+    }
+    bytes(data, size).map(<[u8]>::to_vec)
 }
 
 fn tag(number: c_int) -> CResult<u16> {
@@ -238,7 +251,7 @@ extern "C" fn raddle_net_exchange(
 ) -> c_int {
     entry(|| {
         // What is sent is copied before anything is received: both may be one.
-        let (tag, out, room) = (tag(number)?, bytes(out, out_size)?.to_vec(), room(into, in_size)?);
+        let (tag, out, room) = (tag(number)?, copied(out, out_size)?, room(into, in_size)?);
         on(net, |net| net.exchange(peer, tag, &out, room).map(|came| put_if(done, came)))
     })
 }
@@ -257,11 +270,16 @@ extern "C" fn raddle_net_all_gather(
 ) -> c_int {
     entry(|| {
         let count = get(net)?.net.size().checked_mul(size).ok_or(Fault::Invalid)?;
-        let (data, room) = (bytes(data, size)?.to_vec(), room(all, count)?);
+        let data = bytes(data, size)?;
+        // Refused before anybody waits.
+        room(all, count)?;
+        let mut came = Vec::new();
         on(net, |net| {
-            let came = net.all_gather(&data)?;
-            room.copy_from_slice(&came);
+            came = net.all_gather(data)?;
             Ok(())
-        })
+        })?;
+        // What was sent, which is not looked at any more, may lie there, too.
+        room(all, count)?.copy_from_slice(&came);
+        Ok(())
     })
 }

@@ -34,6 +34,15 @@ impl<T: Element> DistArray<T> {
             )));
         };
         let count = bytes / size_of::<T>();
+        // Zeros from the kernel are not touched before they are used: so they are not written here. What there is no
+        // memory for would end the program.
+        let mut trial = Vec::<T>::new();
+        let is_refused = trial.try_reserve_exact(count).is_err();
+        // Or the compiler would take an allocation away that nobody uses, and say that it was there.
+        drop(std::hint::black_box(trial));
+        if is_refused {
+            return Err(NetError::Misuse(format!("`{name}`: there is no memory for {bytes} bytes")));
+        }
         Ok(DistArray { share, cells: vec![T::default(); count] })
     }
 
@@ -202,6 +211,14 @@ impl<T: Element> DistArray<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 4 PiB, which no address space of today has.
+    #[test]
+    fn an_array_for_which_there_is_no_memory_is_refused() {
+        let cart = Cart::of(0, 1, [1, 1, 1]).expect("a grid");
+        let array = DistArray::<f64>::new("u", &cart, [1 << 20, 1 << 20, 512]);
+        assert!(matches!(array, Err(NetError::Misuse(_))));
+    }
 
     #[test]
     fn an_array_that_no_memory_could_hold_is_refused() {

@@ -40,7 +40,8 @@ impl Cart {
     }
 
     pub(crate) fn of(rank: usize, size: usize, ranks: [usize; 3]) -> Result<Cart, NetError> {
-        if ranks.iter().product::<usize>() != size {
+        // Checked: a product that wraps may be any number.
+        if ranks.iter().try_fold(1_usize, |all, ranks| all.checked_mul(*ranks)) != Some(size) {
             return Err(NetError::Misuse(format!("a grid of {ranks:?} ranks, and there are {size}")));
         }
         let at = Cart::place(rank, ranks);
@@ -200,6 +201,8 @@ mod tests {
             assert_eq!(covered, 17 * 12 / ranks[axis]);
         }
         assert!(matches!(Cart::of(0, 11, ranks), Err(NetError::Misuse(_))));
+        // Their product wraps to 1.
+        assert!(matches!(Cart::of(0, 1, [3, usize::MAX / 3 * 2 + 1, 1]), Err(NetError::Misuse(_))));
     }
 
     #[test]

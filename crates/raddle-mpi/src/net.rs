@@ -284,6 +284,14 @@ impl Net {
 
     /// Rank 0 collects, and answers: so it knows who is late.
     fn gather(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, NetError> {
+        // The answer has what all give. All ranks refuse it: else those that were refused would let the others wait.
+        let answer = bytes.len().checked_mul(self.size()).and_then(|all| all.checked_add(1));
+        if answer.is_none_or(|answer| c_int::try_from(answer).is_err()) {
+            let (each, ranks) = (bytes.len(), self.size());
+            let text =
+                format!("{what}: {each} bytes of {ranks} ranks each: together MPI takes less than 2^31");
+            return Err(NetError::Misuse(text));
+        }
         let number = self.collectives.fetch_add(1, Ordering::Relaxed);
         let tag = c_int::try_from(number % COLLECTIVE_TAGS * 2).expect("below 16000");
         let what = format!("{what} (the {}. collective call)", number + 1);

@@ -219,9 +219,10 @@ pub(crate) fn run<R, S: Stops>(
             // there and back 480 ns without this, 245 with it; a number in two variables 790 and 320.
             (Some(Why::Retry), _) if !has_let_others_run && host::others_are_ready() => {
                 drop(tx);
+                // First: with the token nobody of them could commit.
+                effort.rest();
                 host::let_others_run();
                 has_let_others_run = true;
-                effort.rest();
                 continue;
             }
             (Some(Why::Retry), _) => {

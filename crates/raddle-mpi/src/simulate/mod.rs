@@ -199,7 +199,9 @@ impl Scene {
         for rank in 0..self.ranks {
             longest = longest.max(self.half(rank, grid)?.formula(self, model));
         }
-        Ok(Duration::from_secs_f64(2.0 * longest))
+        Duration::try_from_secs_f64(2.0 * longest).map_err(|_| {
+            SimulationError::Scene("an iteration would take longer than a time can be long".to_owned())
+        })
     }
 
     /// Simulates a model, and says what the formula does of it. The schedules are written to a folder, which is made

@@ -46,7 +46,11 @@ fn what_cannot_be_simulated_is_refused() {
         Scene { bytes_per_second: 0.0, ..Scene::default() },
         Scene { cell_ns: f64::NAN, ..Scene::default() },
         Scene { cells: 1 << 40, ..Scene::default() },
+        // What it would take is no time that can be told.
+        Scene { cell_ns: 1e300, ..Scene::default() },
+        Scene { bytes_per_second: 1e-300, ..Scene::default() },
+        Scene { kernel_ratio: 1e300, ..Scene::default() },
     ] {
-        assert!(scene.formula(SimulatedModel::Shared).is_err(), "{scene:?}");
+        assert!(scene.formula(SimulatedModel::Dedicated).is_err(), "{scene:?}");
     }
 }

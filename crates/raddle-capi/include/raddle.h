@@ -506,7 +506,8 @@ enum { /* who looks after messages that are under way */
 /* Begins MPI: collective, once in a program. deadline_ns is how long anything may take; negative, 30 seconds.
  * late is one of RADDLE_LATE_. emulated_megabits above 0 holds messages back as a link of so many megabits a second
  * would, for ranks on one host: what is measured then is a model's answer. Waits for all ranks to begin.
- * RADDLE_ENOTSUP if there is no MPI, or none that can be used; RADDLE_EINVAL if there is a net, or was one. */
+ * RADDLE_ENOTSUP if there is no MPI, or none that can be used; RADDLE_EINVAL if there is a net, or was one. If it fails
+ * otherwise, MPI has begun, and no other net can begin in this program. */
 int raddle_net_start(int64_t deadline_ns, int late, double emulated_megabits, raddle_net_t **net);
 /* Ends MPI: collective; waits for all ranks to come to their ends. Uses the handle up. RADDLE_EBUSY if somebody is in a
  * call on it. If something was late before, or not all come, it ends the whole job. */

@@ -3,6 +3,8 @@
 //! Never: a time without the word that it is simulated.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -80,6 +82,24 @@ fn microseconds(number: f64, what: &str) -> Result<Duration, Error> {
 struct ScheduleFolder {
     path: PathBuf,
     is_kept: bool,
+}
+
+impl ScheduleFolder {
+    /// One among temporary files that is new and nobody else's: what is written there goes nowhere else by links.
+    fn temporary() -> Result<ScheduleFolder, Error> {
+        let mut number = 0;
+        loop {
+            let name = format!("raddle-simulate-{}-{number}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(ScheduleFolder { path, is_kept: false }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => {
+                    return Err(Error::CannotRun(format!("`{}` cannot be made: {error}", path.display())));
+                }
+            }
+        }
+    }
 }
 
 impl Drop for ScheduleFolder {
@@ -162,11 +182,13 @@ impl Simulate {
         scene: &Scene,
         model: SimulatedModel,
     ) -> Result<raddle_mpi::simulate::SimulatedTime, Error> {
-        let path = match &self.keep {
-            Some(folder) => folder.join(format!("{}-{}", scene.ranks, model.name())),
-            None => std::env::temp_dir().join(format!("raddle-simulate-{}", std::process::id())),
+        let folder = match &self.keep {
+            Some(folder) => {
+                let path = folder.join(format!("{}-{}", scene.ranks, model.name()));
+                ScheduleFolder { path, is_kept: true }
+            }
+            None => ScheduleFolder::temporary()?,
         };
-        let folder = ScheduleFolder { path, is_kept: self.keep.is_some() };
         Ok(scene.simulate(model, &folder.path)?)
     }
 }

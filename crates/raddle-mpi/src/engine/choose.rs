@@ -24,6 +24,13 @@ fn count(set: &libc::cpu_set_t) -> usize {
     usize::try_from(unsafe { libc::CPU_COUNT(set) }).unwrap_or(1)
 }
 
+/// A mode with what it needs to act.
+struct ReadyMode {
+    mode: Mode,
+    poller: Option<Arc<Poller>>,
+    core: Option<i32>,
+}
+
 impl Engine {
     /// From now on these look after what is under way.
     pub(crate) fn set_mode(self: &Arc<Engine>, mode: Mode) -> Result<(), NetError> {
@@ -35,17 +42,25 @@ impl Engine {
             }
             mode => (mode, None),
         };
+        // First: one that cannot be leaves all as it is.
+        let ready = self.prepare(acting)?;
         let choice = self.choices.ask(auto);
-        self.act(acting, choice)
+        self.act(ready, choice);
+        Ok(())
     }
 
-    /// Has that mode act, unless another one was asked for since.
-    fn act(self: &Arc<Engine>, mode: Mode, choice: u32) -> Result<(), NetError> {
+    /// What is needed for that mode to act.
+    fn prepare(self: &Arc<Engine>, mode: Mode) -> Result<ReadyMode, NetError> {
         let poller = match mode {
             Mode::Shared | Mode::Watched => Some(Arc::new(self.poller()?)),
             _ => None,
         };
         let core = if let Mode::Dedicated { core } = mode { Some(processor(core)?) } else { None };
+        Ok(ReadyMode { mode, poller, core })
+    }
+
+    /// Has that mode act, unless another one was asked for since.
+    fn act(&self, ReadyMode { mode, poller, core }: ReadyMode, choice: u32) {
         let former = self.choices.act(&self.state, choice, |state| {
             core.into_iter().for_each(|core| self.core.store(core, Ordering::Relaxed));
             if let Some(poller) = &poller {
@@ -65,14 +80,17 @@ impl Engine {
             drop(former);
             self.ring(0);
         }
-        Ok(())
     }
 
     /// A plan is about to be started: in mode `Auto` that ends an iteration, and may change who looks.
     pub(crate) fn pace(self: &Arc<Engine>, post: &Post) -> Result<(), NetError> {
         let gap = || self.tally.gap_of_late_ns.swap(0, Ordering::Relaxed);
         let next = self.choices.decide(|auto| auto.begins(post.number, self.now(), gap));
-        next.map_or(Ok(()), |(mode, choice)| self.act(mode, choice))
+        if let Some((mode, choice)) = next {
+            let ready = self.prepare(mode)?;
+            self.act(ready, choice);
+        }
+        Ok(())
     }
 
     /// Somebody has waited for a plan.

@@ -43,14 +43,14 @@ impl Engine {
             mode => (mode, None),
         };
         // First: one that cannot be leaves all as it is.
-        let ready = self.prepare(acting)?;
+        let ready = self.ready(acting)?;
         let choice = self.choices.ask(auto);
         self.act(ready, choice);
         Ok(())
     }
 
     /// What is needed for that mode to act.
-    fn prepare(self: &Arc<Engine>, mode: Mode) -> Result<ReadyMode, NetError> {
+    fn ready(self: &Arc<Engine>, mode: Mode) -> Result<ReadyMode, NetError> {
         let poller = match mode {
             Mode::Shared | Mode::Watched => Some(Arc::new(self.poller()?)),
             _ => None,
@@ -87,7 +87,7 @@ impl Engine {
         let gap = || self.tally.gap_of_late_ns.swap(0, Ordering::Relaxed);
         let next = self.choices.decide(|auto| auto.begins(post.number, self.now(), gap));
         if let Some((mode, choice)) = next {
-            let ready = self.prepare(mode)?;
+            let ready = self.ready(mode)?;
             self.act(ready, choice);
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! `raddle-syscall`.
 //! Never: a switch of stacks, or a wait, while the lock is held.
 //!
-//! Any OS thread may poll, one at a time (`MPI_THREAD_SERIALIZED`). Who does depends on the [`Mode`]. Polls that come
+//! Any OS thread may poll, one at a time (`MPI_THREAD_SERIALIZED`). Who does depends on the mode. Polls that come
 //! too soon after one that has found nothing are left out: the gap begins with 200 us, doubles after each poll that
 //! finds nothing, up to 2 ms, and halves when something is done. While somebody waits, nothing is left out.
 

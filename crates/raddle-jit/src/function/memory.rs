@@ -72,7 +72,7 @@ impl Translation<'_, '_> {
                 let address = self.word_at(insn.b);
                 if self.is_in_row(address, count, bytes) {
                     self.check_below(index, count);
-                } else if self.facts.insert(Fact::Element(address, index, bytes)) {
+                } else if self.facts.insert(Fact::Element(address, index, count, bytes)) {
                     self.element((address, count, bytes), index);
                 }
                 let wide = self.ins.ins().uextend(types::I64, address);

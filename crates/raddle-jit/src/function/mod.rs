@@ -69,8 +69,9 @@ pub(crate) struct ReturnRecord {
 enum Fact {
     /// The first is less than the second, without sign.
     Below(Value, Value),
-    /// So much of the element of that number, of an array at that address, may be accessed.
-    Element(Value, Value, u32),
+    /// So much of the element of that number, of an array at that address and of so many, may be accessed: another view
+    /// of the same memory may have fewer.
+    Element(Value, Value, Value, u32),
     /// So many bytes behind that address, so many bytes lie in memory.
     Bytes(Value, u16, u32),
     /// They lie elsewhere than the slots that have views.

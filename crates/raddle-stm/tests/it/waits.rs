@@ -68,8 +68,15 @@ fn os_threads_threads_and_processes_wait_for_each_other() {
 fn who_retries_with_the_token_gives_it_back_before_others_run() {
     runtime(1).run(|| {
         let set = TVar::new(false);
-        let other = set.clone();
-        let writer = csp::spawn(move || other.store(true));
+        let has_token = Arc::new(AtomicUsize::new(0));
+        let (other, has) = (set.clone(), has_token.clone());
+        // There is one token, for which other tests may make this one wait: the writer is not to come then.
+        let writer = csp::spawn(move || {
+            while has.load(Ordering::Relaxed) == 0 {
+                csp::yield_now();
+            }
+            other.store(true);
+        });
         let mut runs = 0;
         atomically(|tx| {
             runs += 1;
@@ -78,6 +85,7 @@ fn who_retries_with_the_token_gives_it_back_before_others_run() {
                 // The second run has the token.
                 tx.irrevocable()?;
             }
+            has_token.store(1, Ordering::Relaxed);
             tx.check(is_set)
         });
         writer.join().unwrap();

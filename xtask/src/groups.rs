@@ -42,7 +42,7 @@ const VALGRIND: Need = Need {
 };
 
 const AARCH64_C: Need = Need {
-    tool: "a C compiler and library for aarch64",
+    tool: "C for aarch64",
     probe: "command -v aarch64-linux-gnu-gcc && test -d /usr/aarch64-linux-gnu",
     packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
     otherwise: "",
@@ -57,7 +57,7 @@ const QEMU: Need = Need {
 
 /// rustup's toolchain has no source of the standard library unless asked for it; Debian's brings its own.
 const RUST_WITH_SOURCE: Need = Need {
-    tool: "Rust with its library's source",
+    tool: "Rust with its source",
     probe: "test -x /usr/bin/cargo && test -d /usr/lib/rustlib/src/rust/library",
     packages: &["rustc-web", "cargo-web", "rust-web-src"],
     otherwise: "",
@@ -214,6 +214,29 @@ macro_rules! asan {
     };
 }
 
+/// A step: these tests of these packages for aarch64, under qemu. qemu-user cannot fork a program with threads: the
+/// child waits for a lock that another thread had. It has a thread of its own, whose rights do not change; limits and
+/// resident sizes of memory are its own, too. Where Debian has the standard library for aarch64, it is not compiled.
+macro_rules! aarch64 {
+    ($what:literal) => {
+        concat!(
+            "std=$(xtask/std-aarch64.sh); \
+                  if test -n \"$std\"; then flags=-L$std build=; else flags= build=-Zbuild-std; fi; \
+                  RUSTFLAGS=$flags STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
+                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+                  TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  /usr/bin/cargo test $build --no-fail-fast --target-dir target/aarch64 \
+                  --target aarch64-unknown-linux-gnu ",
+            $what,
+            " -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
+                  --skip a_fork_among --skip rights_change --skip a_refused --skip no_system_call \
+                  --skip in_the_child"
+        )
+    };
+}
+
 /// Every group, in the order in which they run: the cheap ones that fail most often first; then what takes longest, so
 /// that side by side the threads end at about the same time.
 const GROUPS: &[Group] = &[
@@ -347,8 +370,6 @@ const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --manifest-path examples/rayon/Cargo.toml --target-dir target/rayon",
-            "cargo clippy --manifest-path examples/rayon/Cargo.toml --all-targets --target-dir target/rayon \
-                  -- -D warnings",
         ],
     },
     Group {
@@ -358,8 +379,6 @@ const GROUPS: &[Group] = &[
         // Where `rayon` builds: most of it is the same.
         steps: &[
             "cargo test --no-fail-fast --manifest-path examples/hyper/Cargo.toml --target-dir target/rayon",
-            "cargo clippy --manifest-path examples/hyper/Cargo.toml --all-targets --target-dir target/rayon \
-                  -- -D warnings",
             // The traits that hyper and others ask for are features, which no other group turns on.
             "cargo test --no-fail-fast --package raddle-net --all-features --test it traits_of \
                   --target-dir target/rayon",
@@ -404,41 +423,12 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: "tsan",
-        what: "ThreadSanitizer finds no race in stacks, switch and scheduler, the standard library included",
-        // A standard library that is not instrumented would be full of false races: its fences and futexes would go
-        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings. It
-        // lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own.
-        // The two threads that are never joined, by which the probe of thread-local storage finds its place, are no
-        // leak; and a test that asks what a wrong unlock answers is no error.
-        // Optimised is the part of it that runs on our stacks, or they would be too small for its panics.
-        // A program that ends would wait a second for races of those that still run; many tests are such programs.
-        needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
-        steps: &[tsan!(
-            "--package raddle-context --package raddle-core --package raddle-sync --test it --test stress"
-        )],
-    },
-    Group {
         name: "aarch64",
         what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
-        // qemu-user cannot fork a program with threads: the child waits for a lock that another thread had.
-        // It has a thread of its own, whose rights do not change; limits and resident sizes of memory are its own, too.
-        // Where Debian has the standard library for aarch64, it is not compiled.
-        steps: &["std=$(xtask/std-aarch64.sh); \
-                  if test -n \"$std\"; then flags=-L$std build=; else flags= build=-Zbuild-std; fi; \
-                  RUSTFLAGS=$flags STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
-                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
-                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-                  TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-                  /usr/bin/cargo test $build --no-fail-fast --target-dir target/aarch64 \
-                  --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core \
-                  --package raddle-job --package raddle-thread \
-                  --test it --test stress --test faults \
-                  -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
-                  --skip a_fork_among --skip rights_change --skip a_refused --skip no_system_call \
-                  --skip in_the_child"],
+        steps: &[aarch64!(
+            "--package raddle-context --package raddle-core --test it --test stress --test faults"
+        )],
     },
     Group {
         name: "asan",
@@ -448,8 +438,7 @@ const GROUPS: &[Group] = &[
         // `crates/raddle-core/tests/leaks.rs`. The stress programs are short here: a stack costs the sanitizer a
         // hundred times what it costs us.
         steps: &[asan!(
-            "--package raddle-context --package raddle-protocol --package raddle-core --package raddle-sync \
-             --package raddle-job --package raddle-net --lib --test it --test stress --test faults"
+            "--package raddle-context --package raddle-core --package raddle-net --lib --test it --test faults"
         )],
     },
     Group {
@@ -578,12 +567,38 @@ const LONG_GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "clippy-more",
+        what: "no warning of clippy in the examples that bring libraries of others",
+        needs: &[],
+        steps: &[
+            "cargo clippy --manifest-path examples/rayon/Cargo.toml --all-targets --target-dir target/rayon \
+                  -- -D warnings",
+            "cargo clippy --manifest-path examples/hyper/Cargo.toml --all-targets --target-dir target/rayon \
+                  -- -D warnings",
+        ],
+    },
+    Group {
         name: "release-more",
         what: "the tests of locks, transactions, jobs, threads and the runtime's observers again, optimised",
         needs: &[],
         steps: &["cargo test --no-fail-fast --release --package raddle-explore --package raddle-hang \
                   --package raddle-job --package raddle-recorder --package raddle-stm --package raddle-sync \
                   --package raddle-thread --test it --test stress --test faults"],
+    },
+    Group {
+        name: "tsan",
+        what: "ThreadSanitizer finds no race in stacks, switch and scheduler, the standard library included",
+        // A standard library that is not instrumented would be full of false races: its fences and futexes would go
+        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings. It
+        // lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own.
+        // The two threads that are never joined, by which the probe of thread-local storage finds its place, are no
+        // leak; and a test that asks what a wrong unlock answers is no error.
+        // Optimised is the part of it that runs on our stacks, or they would be too small for its panics.
+        // A program that ends would wait a second for races of those that still run; many tests are such programs.
+        needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
+        steps: &[tsan!(
+            "--package raddle-context --package raddle-core --package raddle-sync --test it --test stress"
+        )],
     },
     Group {
         name: "tsan-more",
@@ -595,11 +610,20 @@ const LONG_GROUPS: &[Group] = &[
     },
     Group {
         name: "asan-more",
-        what: "AddressSanitizer finds nothing in transactions, threads, exploration, hang reports and the recorder",
+        what: "AddressSanitizer finds nothing in locks, jobs, transactions, threads and observers; stress included",
         needs: &[],
         steps: &[asan!(
-            "--package raddle-stm --package raddle-thread --package raddle-explore --package raddle-hang \
-             --package raddle-recorder --lib --test it"
+            "--package raddle-context --package raddle-core --package raddle-protocol --package raddle-sync \
+             --package raddle-job --package raddle-stm --package raddle-thread --package raddle-explore \
+             --package raddle-hang --package raddle-recorder --lib --test it --test stress --test faults"
+        )],
+    },
+    Group {
+        name: "aarch64-more",
+        what: "jobs and threads on aarch64, under qemu",
+        needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
+        steps: &[aarch64!(
+            "--package raddle-job --package raddle-thread --test it --test stress --test faults"
         )],
     },
     Group {
@@ -675,7 +699,9 @@ pub(crate) fn markdown() -> String {
         let _ = writeln!(text, "| `{}` | {} |", group.name, group.what);
     }
     let long: Vec<_> = LONG_GROUPS.iter().map(|group| format!("`{}`", group.name)).collect();
-    let _ = writeln!(text, "\nThese run if they are named, or with `--long`:\n{}.", long.join(", "));
+    let (first, more) = long.split_at(long.len() / 2);
+    let [first, more] = [first, more].map(|names| names.join(", "));
+    let _ = writeln!(text, "\nThese run if they are named, or with `--long`:\n{first},\n{more}.");
     text.push_str(
         "\nSome need more than Rust and a C compiler:\n\n| for | needed | where it is |\n|---|---|---|\n",
     );

@@ -17,7 +17,7 @@ use raddle_core::runtime::Shared;
 use raddle_core::runtime::place::with_runtime;
 use raddle_core::spawn::{goes_on_for, spawn_alone};
 use raddle_core::worker::Worker;
-use raddle_core::worker::jobs::{NewTurns, Order, SpawnedJob};
+use raddle_core::worker::jobs::{JobBody, NewTurns, Order, SpawnedJob};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 /// A turn ends after so many jobs ...
@@ -63,7 +63,7 @@ impl Drop for JobTurn {
         while let Some(SpawnedJob { site, run: job_here }) = job {
             JobTurn::queue(self.0, turns);
             goes_on_for(site);
-            run(job_here);
+            run(|| job_here.call());
             done += 1;
             let lasts_long = || done.is_power_of_two() && here(Worker::now_ns) - began_ns >= LASTS_NS;
             // What the job has forked, and not waited for, is offered to others at the end of its process.
@@ -101,7 +101,7 @@ pub(crate) fn submit(
     };
     match Worker::with_current(of_this).flatten() {
         Some((index, singly)) => {
-            let job = SpawnedJob { site, run: Box::new(f) };
+            let job = SpawnedJob { site, run: JobBody::new(f) };
             JobTurn::queue(index, runtime.lines[index].push(order, job, singly));
         }
         // SAFETY: the closure is `'static`.

@@ -1,5 +1,5 @@
 //! Owns: `Line`: the jobs that one worker has spawned and nobody has begun, and in which order they begin.
-//! May use: nothing.
+//! May use: `body`.
 //! Never: running a job.
 //!
 //! Whoever begins jobs of a line does so in a *turn*, which is queued as a process is. While a line holds jobs one of
@@ -9,6 +9,7 @@
 //!
 //! It uses a mutex of the standard library, for a few instructions.
 
+use super::body::JobBody;
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
@@ -26,7 +27,7 @@ pub struct SpawnedJob {
     /// Where.
     pub site: &'static Location<'static>,
     /// What.
-    pub run: Box<dyn FnOnce() + Send>,
+    pub run: JobBody,
 }
 
 /// What one worker has spawned and nobody has begun.
@@ -180,7 +181,7 @@ mod tests {
         for number in numbers {
             let (order, notes) =
                 (if number % 2 == 0 { Order::YoungestFirst } else { Order::OldestFirst }, notes.clone());
-            let run = Box::new(move || notes.lock().unwrap().push(number));
+            let run = JobBody::new(move || notes.lock().unwrap().push(number));
             turns += line.push(order, SpawnedJob { site: Location::caller(), run }, false).count;
         }
         turns
@@ -188,7 +189,7 @@ mod tests {
 
     fn run_all(line: &Line, notes: &Notes) -> Vec<u32> {
         while let (Some(job), _) = line.take() {
-            (job.run)();
+            job.run.call();
         }
         std::mem::take(&mut notes.lock().unwrap())
     }

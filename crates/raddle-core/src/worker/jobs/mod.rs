@@ -6,6 +6,7 @@
 //! scheduler's. What a fork or a scope is, the crate `raddle-job` says.
 
 mod bag;
+mod body;
 mod chunks;
 mod line;
 mod slab;
@@ -13,6 +14,7 @@ mod waits;
 
 pub(super) use bag::promote_oldest_into;
 pub use bag::{PlaceAct, What, as_act, let_go, promote_oldest};
+pub use body::JobBody;
 pub use chunks::Chunks;
 pub use line::{Line, NewTurns, Order, SpawnedJob};
 pub use slab::{DepotGuard, Slot, Slots, SpareSlot, depot};

@@ -4,7 +4,8 @@
 //!
 //! A job that is spawned goes from a worker's line to whoever begins it. A box of its own would be allocated by one
 //! worker and freed by another, which costs most allocators more than all the rest of a spawn. (PERF: `flat` with
-//! `kind=spawn`: with a box 75 ns a job on one worker, of which 22 in `malloc` and `free`, and 105 on two; 67 and 85 so.)
+//! `kind=spawn`: with a box 75 ns a job on one worker, of which 22 in `malloc` and `free`, and 105 on two; 67 and 85
+//! so.)
 
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};

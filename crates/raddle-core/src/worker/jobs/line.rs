@@ -1,5 +1,5 @@
 //! Owns: `Line`: the jobs that one worker has spawned and nobody has begun, and in which order they begin.
-//! May use: `body`.
+//! May use: nothing.
 //! Never: running a job.
 //!
 //! Whoever begins jobs of a line does so in a *turn*, which is queued as a process is. While a line holds jobs one of

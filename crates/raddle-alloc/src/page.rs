@@ -144,6 +144,8 @@ impl Page {
         self.facts.owner.store(owner, Ordering::Relaxed);
         self.facts.slices.store(slices as u32, Ordering::Relaxed);
         self.facts.start.store(start, Ordering::Relaxed);
+        // A thread that had its heap before the hardened mode was on gives pages back that have one, of other blocks.
+        self.facts.table.store(ptr::null_mut(), Ordering::Relaxed);
         self.held.local.set(ptr::null_mut());
         self.held.local_count.set(0);
         self.held.carved.set(0);

@@ -55,8 +55,10 @@ fn map(size: usize, align: usize) -> Fresh {
         return NONE;
     }
     let lead = lead(align);
-    let bytes = lead + size.next_multiple_of(system::OS_PAGE);
+    let guard = usize::from(hardened::is_on());
+    let bytes = lead + size.next_multiple_of(system::OS_PAGE) + guard * SLICE;
     if align <= ARENA
+        && guard == 0
         && let Some((mapping, have)) = spare::take(bytes)
         && let Some(block) = fitted(mapping, have, bytes, lead)
     {
@@ -67,7 +69,14 @@ fn map(size: usize, align: usize) -> Fresh {
     if mapping.is_null() {
         return NONE;
     }
-    Fresh { block: init(mapping, bytes, lead), zeroed: true }
+    let block = init(mapping, bytes, lead);
+    if guard > 0 {
+        // SAFETY: the end of the mapping is the block's, and nobody uses it.
+        unsafe { system::protect(mapping.wrapping_add(bytes - SLICE), SLICE, false) };
+        // SAFETY: a block was just made there.
+        unsafe { slice_of::<'_>(block) }.set_guard(guard);
+    }
+    Fresh { block, zeroed: true }
 }
 
 /// Makes a mapping that was kept one of `bytes`, or a little more, with a block behind `lead`; what has been written of
@@ -119,7 +128,7 @@ pub(crate) unsafe fn usable(block: *mut u8, slice: &Page) -> usize {
     let header = unsafe { header_of(block) };
     // SAFETY: passed on.
     let (mapping, bytes) = unsafe { arena::mapping_of(header) };
-    mapping.addr() + bytes - block.addr()
+    mapping.addr() + bytes - block.addr() - slice.guard() * SLICE
 }
 
 /// Gives a block without a class back.
@@ -174,12 +183,15 @@ pub(crate) unsafe fn resize(block: *mut u8, slice: &Page, size: usize) -> *mut u
 /// # Safety
 /// As for [`resize`].
 unsafe fn resize_unmarked(block: *mut u8, slice: &Page, size: usize) -> *mut u8 {
+    if slice.guard() > 0 {
+        return ptr::null_mut();
+    }
     if slice.class() == HUGE {
         // SAFETY: passed on.
         return unsafe { resize_mapping(block, size) };
     }
     let (have, want) = (slice.slices(), size.div_ceil(SLICE));
-    if size <= crate::class::CLASS_SIZE_MAX || size > RUN_BYTES_MAX || slice.guard() > 0 {
+    if size <= crate::class::CLASS_SIZE_MAX || size > RUN_BYTES_MAX {
         return ptr::null_mut();
     }
     if want > have && !arena::take_behind(slice, have, want - have) {

@@ -264,6 +264,7 @@ fn the_hardened_mode_notices_misuse_and_nothing_else() {
         ("after", "a block was written to after it had been freed"),
         ("link", "the link in a free block was overwritten"),
         ("beyond", ""),
+        ("beyond a mapping", ""),
     ];
     succeed(preloaded(&program).arg("nothing").env("RADDLE_ALLOC", "hardened=on"));
     for (kind, expected) in told {

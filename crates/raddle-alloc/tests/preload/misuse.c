@@ -39,6 +39,17 @@ int main(int count, char **arguments) {
             assert(!some[0]);
             free(some);
         }
+        for (size_t size = 20 * MEBIBYTE; size < 80 * MEBIBYTE; size += 12 * MEBIBYTE + 1) {
+            char *some = calloc(1, size);
+            assert(!some[size - 1]);
+            some[size - 1] = 1;
+            some = realloc(some, size * 2);
+            assert(some[size - 1] == 1 && malloc_usable_size(some) >= size * 2);
+            some[size * 2 - 1] = 1;
+            some = realloc(some, size);
+            assert(some[size - 1] == 1);
+            free(some);
+        }
     } else if (!strcmp(arguments[1], "twice")) {
         free(block), free(other), free(block);
     } else if (!strcmp(arguments[1], "large twice")) {
@@ -56,6 +67,12 @@ int main(int count, char **arguments) {
         block = realloc(block, 90);
     } else if (!strcmp(arguments[1], "beyond")) {
         large[4 * 65536] = 1;
+    } else if (!strcmp(arguments[1], "beyond a mapping")) {
+        char *volatile mapping = malloc(20 * MEBIBYTE);
+        char *end = mapping + malloc_usable_size(mapping);
+        // Whatever the kernel has put there, or nothing.
+        mmap(end, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        *end = 1;
     } else {
         return foreign(arguments[1], block, large);
     }

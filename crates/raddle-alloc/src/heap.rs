@@ -114,9 +114,11 @@ pub(crate) struct Heap {
     /// Its number among the records, and the link of those that wait.
     pub(crate) number: AtomicU32,
     pub(crate) next: AtomicU32,
-    /// Whose it is while its thread rests, and since when that rests.
+    /// Whether its thread rests, and since when.
     pub(crate) rest: RestWord,
     pub(crate) rests_since_ms: AtomicU64,
+    /// So many rests there were. Who has the heap counts.
+    pub(crate) rests: Cell<u64>,
     tick: Cell<u32>,
     purged_ms: Cell<u64>,
     swept: Cell<u32>,

@@ -16,6 +16,8 @@ use crate::system;
 
 pub(crate) const CHUNK: usize = 32;
 const CHUNKS: usize = 1 << 15;
+/// A record's number has no more bits.
+pub(crate) const NUMBER_BITS: u32 = (CHUNK * CHUNKS).ilog2();
 const CHUNK_BYTES: usize = (CHUNK * size_of::<Heap>()).next_multiple_of(system::OS_PAGE);
 
 pub(crate) static ALL: [AtomicPtr<Heap>; CHUNKS] = [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS];
@@ -58,7 +60,7 @@ pub(crate) fn give(heap: &Heap) {
 }
 
 /// The record, if its chunk is there.
-fn heap(record: u32) -> Option<&'static Heap> {
+pub(crate) fn heap(record: u32) -> Option<&'static Heap> {
     let chunk = ALL[record as usize / CHUNK].load(Ordering::Acquire); // pairs with `made`
     let heap = chunk.wrapping_add(record as usize % CHUNK);
     // SAFETY: records of a chunk that is published stay.

@@ -5,11 +5,11 @@
 //! | word | the heap is | who may change it |
 //! |---|---|---|
 //! | 0 | its thread's, or who has taken it | its thread, by `rests` |
-//! | t | nobody's for now: thread t rests | thread t by `wakes`, anybody by `claim`: one exchange decides |
+//! | n | nobody's for now: its thread rests, the heap's n-th rest | that thread by `wakes`, anybody by `claim`: one wins |
 //!
-//! A record that was claimed is given to some other thread later, which may rest, too. So the word has the thread, and
-//! not only that one rests: who wakes finds its own name or has lost the heap, and takes another one. A name is that of
-//! a live thread; while it rests nobody else has the same.
+//! A record that was claimed is given to some other thread later, which may rest, too. So the word has which rest it
+//! is, and not only that one rests: who wakes finds the number that it has kept, or has lost the heap, and takes
+//! another one. Not the thread's number: a forked child's is another one.
 
 use crate::mistake::{Mistake, made};
 use crate::prim::{AtomicU64, Ordering, const_fn};
@@ -26,20 +26,20 @@ impl RestWord {
         }
     }
 
-    /// The heap's thread lets others have it. `thread` is not 0.
-    pub(crate) fn rests(&self, thread: u64) {
+    /// The heap's thread lets others have it. `rest` is not 0, and none of this heap that went before.
+    pub(crate) fn rests(&self, rest: u64) {
         // pairs with `claim`: who has it sees what its thread did there
         let order = if made(Mistake::RestsRelaxed) { Ordering::Relaxed } else { Ordering::Release };
-        self.0.store(thread, order);
+        self.0.store(rest, order);
     }
 
     /// The thread has its heap again, unless somebody has claimed it.
-    pub(crate) fn wakes(&self, thread: u64) -> bool {
+    pub(crate) fn wakes(&self, rest: u64) -> bool {
         if made(Mistake::WakesBlindly) {
             return self.0.swap(0, Ordering::Relaxed) != 0;
         }
         // Nobody else has written there, or somebody has, and this fails.
-        self.0.compare_exchange(thread, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.0.compare_exchange(rest, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Whether a claim may succeed.

@@ -7,7 +7,7 @@
 //! | heap | anything | has a heap |
 //! | 0 | `FRESH` | has never allocated |
 //! | 0 | heap | has a heap which only the slow paths find: each allocation is counted for the profile |
-//! | 0 | heap and `RESTS` | has a heap that others may take: its next allocation or free asks whether one has |
+//! | 0 | a rest of a heap, and `RESTS` | has one that others may take: its next allocation or free asks if one has |
 //! | 0 | `CHANGES` | is about to have one, or to leave it: a signal handler that comes in between does without |
 //! | 0 | `ENDED` | has left it: what its last destructors allocate and free goes without one |
 //!
@@ -16,8 +16,7 @@
 //!
 //! **Who runs contexts with storage of their own carries the words along** when it changes the storage
 //! ([`words_of_worker`]), so that the heap stays with the OS thread: the first one alone, if there is a heap. A
-//! third word is 1 in such storage, where the end of a context is no thread's: no key is set there, and OS threads are
-//! told by the kernel's number, not by an address.
+//! third word is 1 in such storage, where the end of a context is no thread's: no key is set there.
 //!
 //! It is unsafe because it makes a reference of a word, and calls the C library.
 
@@ -41,8 +40,11 @@ const CHANGES: usize = 1;
 const ENDED: usize = 3;
 /// What [`current_state`] says of a thread whose first word is a heap.
 const HAS: usize = 2;
-/// Heaps lie at multiples of more.
+/// Heaps lie at multiples of more. Above it stand the heap's number, and which of its rests it is: that comes round
+/// after 2^43, within one rest of a thread.
 const RESTS: usize = 1;
+const RESTS_SHIFT: u32 = registry::NUMBER_BITS + 1;
+const RESTS_MOST: u64 = u64::MAX >> RESTS_SHIFT;
 
 /// The key whose destructor tells of a thread's end, and one; 0 before it is made.
 static KEY: AtomicU32 = AtomicU32::new(0);
@@ -83,14 +85,12 @@ pub(crate) fn rest() {
     words::set::<HEAP>(0);
     drop(work);
     heap.rests_since_ms.store(system::now_ms(), Ordering::Relaxed);
+    let number = heap.number.load(Ordering::Relaxed) as usize;
+    let rest = heap.rests.get() % RESTS_MOST + 1;
+    heap.rests.set(rest);
     registry::rests();
-    heap.rest.rests(name());
-    words::set::<STATE>(ptr::from_ref(heap).expose_provenance() | RESTS);
-}
-
-/// What distinguishes the OS thread from all that live: not where its words are, since these are carried.
-fn name() -> u64 {
-    raddle_syscall::thread_number() as u64
+    heap.rest.rests(rest);
+    words::set::<STATE>((rest as usize) << RESTS_SHIFT | number << 1 | RESTS);
 }
 
 /// The thread has its heap again; `None` if it does not rest, or another has taken the heap: then it has none.
@@ -100,9 +100,8 @@ fn wake() -> Option<&'static Heap> {
         return None;
     }
     words::set::<STATE>(CHANGES);
-    // SAFETY: the address of a heap; heaps stay.
-    let heap = unsafe { ptr::with_exposed_provenance::<Heap>(state - RESTS).as_ref() };
-    let heap = heap.filter(|heap| heap.rest.wakes(name()));
+    let (rest, number) = (state >> RESTS_SHIFT, state >> 1 & ((1 << registry::NUMBER_BITS) - 1));
+    let heap = registry::heap(number as u32).filter(|heap| heap.rest.wakes(rest as u64));
     match heap {
         Some(heap) => {
             registry::wakes();

@@ -70,6 +70,17 @@ fn each_operator_new_of_cpp_has_its_delete_and_its_exception() {
 }
 
 #[test]
+fn a_library_in_cpp_that_a_program_in_c_opens_has_its_exceptions_too() {
+    let (program, plugin) = (compiled("opens.c"), folder().join("alloc-plugin.so"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/plugin.cpp");
+    let with = ["-std=c++17", "-shared", "-fPIC", "-fno-builtin", "-Wall", "-o"];
+    succeed(Command::new("c++").args(with).arg(&plugin).arg(source));
+    for kind in ["throws", "nothrow", "aligned"] {
+        succeed(preloaded(&program).arg(&plugin).arg(kind));
+    }
+}
+
+#[test]
 fn a_program_with_threads_in_malloc_forks_and_the_children_allocate() {
     check("fork.c");
 }

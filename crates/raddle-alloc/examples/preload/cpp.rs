@@ -10,15 +10,35 @@
 use raddle_alloc as alloc;
 use std::ffi::{CStr, c_void};
 
-/// The next function of this name, behind ours.
+/// C++ libraries. A program that is no C++'s opens a library that is: the C++ library which that one has brought along
+/// is not among those that are searched for the next function.
+const LIBRARIES: [&CStr; 3] = [c"libstdc++.so.6", c"libc++abi.so.1", c"libc++.so.1"];
+
+/// The next function of this name, behind ours; null if there is none.
 fn next(name: &CStr) -> *mut c_void {
     // SAFETY: it reads the name.
-    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    if next.is_null() {
-        // SAFETY: no preconditions. There is no C++ library that could throw.
-        unsafe { libc::abort() };
+    let mut next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    // bounded: by the array.
+    for library in LIBRARIES {
+        if next.is_null() {
+            // SAFETY: it reads the name, and loads nothing. What it finds is not closed: it is about to be called.
+            let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+            if !handle.is_null() {
+                // SAFETY: it reads the name.
+                next = unsafe { libc::dlsym(handle, name.as_ptr()) };
+            }
+        }
     }
     next
+}
+
+/// There is no C++ library that could throw.
+fn give_up() -> ! {
+    let text = "raddle-alloc: no memory for operator new, and no C++ library whose operator would throw\n";
+    // SAFETY: it reads the text.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+    // SAFETY: no preconditions.
+    unsafe { libc::abort() }
 }
 
 macro_rules! operators_new {
@@ -36,13 +56,19 @@ macro_rules! operators_new {
                 Ok(name) => name,
                 Err(_) => c"",
             };
+            let next = next(NAME);
+            if next.is_null() {
+                return operators_new!(@none $($nothrow)?);
+            }
             // SAFETY: a function of this name has this type.
-            let next: Next = unsafe { std::mem::transmute(next(NAME)) };
+            let next: Next = unsafe { std::mem::transmute(next) };
             next($size $(, $align)? $(, $nothrow)?)
         }
     )*};
     (@block $size:ident) => { alloc::allocate($size) };
     (@block $size:ident, $align:ident) => { alloc::allocate_aligned($size, $align) };
+    (@none) => { give_up() };
+    (@none $nothrow:ident) => { std::ptr::null_mut() };
     (@usize $any:ident) => { usize };
     (@pointer $any:ident) => { *const c_void };
 }

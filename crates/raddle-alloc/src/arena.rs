@@ -471,6 +471,7 @@ pub(crate) fn census() -> Census {
 }
 
 impl Arena {
+    /// Also of a header that was copied from another process: nothing here goes by the address of a page.
     pub(crate) fn count_into(&self, census: &mut Census) {
         let is_set = |words: &[AtomicU64; WORDS], index: usize| {
             words[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
@@ -487,17 +488,17 @@ impl Arena {
                 continue;
             }
             let page = &self.pages[index];
-            let class = usize::from(page.class());
+            let class = self.classes[index].load(Ordering::Relaxed);
             let slices = page.slices().max(1);
             let inner = (index + 1)..(index + slices).min(SLICES);
             census.dirty_slices += inner.filter(|inner| is_set(&self.dirty, *inner)).count();
             index += slices;
             let (used, room) = page.used();
             // Of a slice that was just taken nothing is known yet.
-            if class < CLASSES && page.back() == 0 && room > 0 {
-                let all = &mut census.classes[class];
+            if usize::from(class) < CLASSES && page.back() == 0 && room > 0 {
+                let all = &mut census.classes[usize::from(class)];
                 *all = (all.0 + 1, all.1 + used as usize, all.2 + room as usize);
-            } else if page.class() == page::LARGE {
+            } else if class == page::LARGE {
                 census.large_bytes += page.slices() * SLICE;
             }
         }
@@ -523,4 +524,24 @@ pub(crate) unsafe fn mapping_of(header: *mut Arena) -> (*mut u8, usize) {
     // SAFETY: passed on.
     let header = unsafe { &*header };
     (header.mapping.load(Ordering::Relaxed), header.mapping_bytes.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_copy_of_a_header_counts_what_the_header_does() {
+    /// Of a class that no other test here has.
+    const BYTES: usize = 50_000;
+    let block = crate::face::allocate(BYTES);
+    // SAFETY: a block begins there, so its arena has a header.
+    let header = unsafe { header_of(block) };
+    let mut copy = Box::<Arena>::new_uninit();
+    // SAFETY: both are headers, of numbers and addresses, and do not overlap.
+    unsafe { ptr::copy_nonoverlapping(header, copy.as_mut_ptr(), 1) };
+    let mut census = Census::new(0);
+    // SAFETY: it was just written.
+    unsafe { copy.assume_init() }.count_into(&mut census);
+    let (pages, blocks, room) = census.classes[crate::class::class_of(BYTES)];
+    assert_eq!((pages, room), (1, 9));
+    assert!((1..=room).contains(&blocks), "{blocks}");
+    // SAFETY: ours.
+    unsafe { crate::face::free(block) };
 }

@@ -245,7 +245,10 @@ fn the_figures_of_another_process_are_read_from_outside() {
     match figures {
         Ok(figures) => {
             assert_eq!((figures.heaps, figures.arena_bytes), (1, 32 << 20));
-            assert!(figures.classes.iter().map(|class| class.blocks).sum::<usize>() > 0);
+            let used = figures.classes.iter().filter(|class| class.blocks > 0);
+            assert!(used.clone().count() > 3, "cat has blocks of some sizes: {figures}");
+            let bytes: usize = used.map(|class| class.blocks * class.block_bytes).sum();
+            assert!((1..=figures.touched_bytes).contains(&bytes), "{figures}");
             assert!(figures.to_string().starts_with("{\"mapped_bytes\": "));
         }
         Err(error) if error.kind() == ErrorKind::PermissionDenied => eprintln!("nobody may look: {error}"),

@@ -90,8 +90,11 @@ const SETTINGS: [Setting; 7] = [
     },
     Setting {
         name: "profile_interval",
-        allowed: "profile_interval=BYTES from one sample to the next on average, as in `64K`; not 0",
-        set: |value| bytes(value).filter(|bytes| *bytes > 0).map(profile::set_interval).is_some(),
+        allowed: "profile_interval=BYTES from one sample to the next on average, as in `64K`; not 0, nor above 128T",
+        set: |value| {
+            let interval = bytes(value).filter(|bytes| (1..=profile::INTERVAL_MAX).contains(bytes));
+            interval.map(profile::set_interval).is_some()
+        },
     },
 ];
 
@@ -160,7 +163,15 @@ mod tests {
         assert_eq!(configure("decay=1000,stats=off,huge_pages=default"), Ok(()));
         assert_eq!(configure(""), Ok(()));
         assert_eq!(configure("speed=11"), Err(UnknownOption { part: "speed=11", allowed: ALL }));
-        for wrong in ["decay=x", "limit=4X", "limit=", "limit=99999999T", "huge_pages=1", "stats"] {
+        for wrong in [
+            "decay=x",
+            "limit=4X",
+            "limit=",
+            "limit=99999999T",
+            "huge_pages=1",
+            "stats",
+            "profile_interval=129T",
+        ] {
             let refused = configure(wrong).unwrap_err();
             assert_eq!(refused.part, wrong);
             assert!(refused.allowed.starts_with(wrong.split('=').next().unwrap()));

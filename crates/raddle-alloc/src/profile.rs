@@ -48,6 +48,9 @@ pub(crate) fn interval() -> usize {
     INTERVAL.load(Ordering::Relaxed)
 }
 
+/// No block is longer.
+pub(crate) const INTERVAL_MAX: usize = 1 << 47;
+
 pub(crate) fn set_interval(bytes: usize) {
     INTERVAL.store(bytes, Ordering::Relaxed);
 }
@@ -137,10 +140,7 @@ fn stands_for(size: usize, samples: u32) -> (u64, u64) {
 /// Counts `size` bytes down; how many samples the allocation is. `left` and `random` are the heap's.
 pub(crate) fn count_down(left: i64, random: u32, size: usize) -> (i64, u32, u32) {
     let interval = interval().max(1);
-    let next = |random: u32| {
-        let random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        ((interval / 2) as i64 + ((u64::from(random) * interval as u64) >> 32) as i64, random)
-    };
+    let next = |random| next_sample(random, interval);
     let (mut left, mut random) = if random == 0 { next(size as u32 | 1) } else { (left, random) };
     if size / 64 > interval {
         return (left, random, u32::try_from(size / interval).unwrap_or(u32::MAX));
@@ -153,6 +153,13 @@ pub(crate) fn count_down(left: i64, random: u32, size: usize) -> (i64, u32, u32)
         (left, random, samples) = (left + more.max(1), after | 1, samples + 1);
     }
     (left, random, samples)
+}
+
+/// So many bytes until the next sample: from half of an interval to one and a half; and the next random number.
+fn next_sample(random: u32, interval: usize) -> (i64, u32) {
+    let random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    let part = (u128::from(random) * interval as u128) >> 32;
+    ((interval / 2) as i64 + part as i64, random)
 }
 
 /// Writes the profile to the file of the option; false if it is off, or the file cannot be written.
@@ -193,6 +200,19 @@ fn text(sites: &[AllocationSite], file: &mut FileText) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals_of_many_gigabytes_are_as_long_as_they_are_called() {
+        for interval in [1 << 10, 8 << 30, INTERVAL_MAX] {
+            let (mut random, mut all) = (1, 0.0);
+            for _ in 0..10_000 {
+                let left;
+                (left, random) = next_sample(random, interval);
+                all += left as f64;
+            }
+            assert!((all / 1e4 / interval as f64 - 1.0).abs() < 0.05, "{interval}: {all}");
+        }
+    }
 
     #[test]
     fn samples_stand_for_the_bytes_that_were_counted() {

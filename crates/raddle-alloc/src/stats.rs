@@ -149,10 +149,14 @@ pub fn tell() {
     standard.flush();
 }
 
-/// As [`tell`], if the option `stats` asks for it; and writes the profile, if that is on.
+/// As [`tell`], if the option `stats` asks for it; and writes the profile, if that is on, or says that it cannot.
 pub fn report() {
     if options::reports() {
         tell();
     }
-    let _if_it_is_on = profile::write();
+    if profile::is_on() && !profile::write() {
+        let mut standard = Standard::new();
+        let _always = writeln!(standard, "raddle-alloc: the heap profile could not be written to its file");
+        standard.flush();
+    }
 }

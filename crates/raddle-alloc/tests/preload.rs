@@ -232,6 +232,15 @@ fn a_heap_profile_has_what_is_in_use_by_who_allocated_it() {
 }
 
 #[test]
+fn a_profile_that_cannot_be_written_is_told() {
+    let file = folder().join("no such folder/heap.txt");
+    let mut command = preloaded(Path::new("true"));
+    let output = succeed(command.env("RADDLE_ALLOC", format!("profile={}", file.display())));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("the heap profile could not be written"), "{text}");
+}
+
+#[test]
 fn the_figures_of_another_process_are_read_from_outside() {
     let mut command = Command::new("cat");
     command.env("LD_PRELOAD", library()).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -195,6 +195,18 @@ pub(crate) unsafe fn set_storage(base: usize) {
     unsafe { asm!("bl {change}", change = sym change_storage, in("x2") base, clobber_abi("C")) };
 }
 
+/// As [`set_storage`]; carries nothing: for a handler with all signals blocked that goes back before it returns. It may
+/// have interrupted a switch whose words are on their way to this very storage.
+///
+/// # Safety
+/// As for [`set_storage`].
+#[cfg(target_env = "gnu")]
+#[inline(always)]
+pub(crate) unsafe fn set_storage_alone(base: usize) {
+    // SAFETY: the caller vouches for the base.
+    unsafe { asm!("msr tpidr_el0, {}", in(reg) base, options(nostack, preserves_flags)) };
+}
+
 /// From now on words are carried: those whose distances stand in the list.
 #[cfg(target_env = "gnu")]
 pub(crate) fn begin_carrying(_has_two: bool) {

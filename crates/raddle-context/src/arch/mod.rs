@@ -18,7 +18,7 @@ pub(crate) use machine::{NOTE, NOTE_MARK, NOTE_MARK_BYTES, switch_here_noting};
 #[cfg(not(raddle_tsan))]
 pub(crate) use machine::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
 #[cfg(target_env = "gnu")]
-pub(crate) use machine::{begin_carrying, prepare_storage, set_storage};
+pub(crate) use machine::{begin_carrying, prepare_storage, set_storage, set_storage_alone};
 
 /// The general registers of x86-64 (and its return address, 16) and aarch64 have numbers of DWARF's below this.
 #[cfg(not(raddle_tsan))]

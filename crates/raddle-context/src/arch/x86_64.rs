@@ -258,6 +258,22 @@ pub(crate) unsafe fn set_storage(base: usize) {
     }
 }
 
+/// As [`set_storage`]; carries nothing: for a handler with all signals blocked that goes back before it returns. It may
+/// have interrupted a switch whose words are on their way to this very storage.
+///
+/// # Safety
+/// As for [`set_storage`].
+#[inline(always)]
+pub(crate) unsafe fn set_storage_alone(base: usize) {
+    if matches!(WAY.load(Ordering::Relaxed), 0 | CARRYING) {
+        // SAFETY: passed on to the caller.
+        let _always = unsafe { raddle_syscall::call(libc::SYS_arch_prctl, [ARCH_SET_FS, base]) };
+    } else {
+        // SAFETY: the kernel allows it; passed on to the caller.
+        unsafe { asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags)) };
+    }
+}
+
 /// From now on words are carried, of one keeper or of two, whose distances stand in the list.
 pub(crate) fn begin_carrying(has_two: bool) {
     let way = match (may_write_fs_base(), has_two) {

@@ -54,6 +54,16 @@ pub(crate) unsafe fn set_storage(base: usize) {
     }
 }
 
+/// As [`set_storage`].
+///
+/// # Safety
+/// As for [`set_storage`].
+#[inline(always)]
+pub(crate) unsafe fn set_storage_alone(base: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe { set_storage(base) };
+}
+
 /// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed; unless `storage` is 0, with the
 /// thread-local storage there.
 ///

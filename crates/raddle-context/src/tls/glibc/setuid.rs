@@ -9,9 +9,10 @@
 //! the OS thread's own mark would stay: for ever, if it is that context that calls.
 //!
 //! So our handler runs before glibc's: it switches to the OS thread's own storage, and back to the context's
-//! afterwards. Meanwhile all signals are blocked, so that no other handler sees the wrong storage. The marks in
-//! descriptors of ours do no harm: the kernel does not know their numbers, and glibc takes that for a thread that has
-//! ended.
+//! afterwards. Meanwhile all signals are blocked, so that no other handler sees the wrong storage. What is carried with
+//! an OS thread (`arch/carried.rs`) is not: glibc's handler allocates nothing, and a switch that was interrupted may
+//! have put it into the OS thread's storage already. The marks in descriptors of ours do no harm: the kernel does not
+//! know their numbers, and glibc takes that for a thread that has ended.
 //!
 //! If a context makes the call, the signal makes its OS thread do so, too; then the context repeats it. The second call
 //! sets the same ids again: it changes nothing, and fails if the first one failed.
@@ -84,12 +85,12 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
     let own = if facts::known().is_some_and(|f| f.is_ours(storage)) { host::storage_of_this() } else { None };
     if let Some(own) = own {
         // SAFETY: this OS thread's own storage; nothing between here and the way back has looked for a variable.
-        unsafe { machine::set_thread_pointer(own) };
+        unsafe { machine::set_thread_pointer_alone(own) };
     }
     // SAFETY: the kernel's arguments, passed on.
     unsafe { behind(signal, info, context) };
     if own.is_some() {
         // SAFETY: what was interrupted goes on with it.
-        unsafe { machine::set_thread_pointer(storage) };
+        unsafe { machine::set_thread_pointer_alone(storage) };
     }
 }

@@ -38,6 +38,16 @@ pub(super) unsafe fn set_thread_pointer(base: usize) {
     unsafe { arch::set_storage(base) };
 }
 
+/// As [`set_thread_pointer`], for a moment in which no other handler comes: what is carried stays where it is.
+///
+/// # Safety
+/// As for [`set_thread_pointer`].
+#[inline(always)]
+pub(super) unsafe fn set_thread_pointer_alone(base: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe { arch::set_storage_alone(base) };
+}
+
 /// Reads a number that glibc or the kernel may write at any time. In assembly, since ThreadSanitizer takes some
 /// accesses of glibc to its descriptors for writes.
 ///

@@ -5,7 +5,7 @@
 //! | word | the heap is | who may change it |
 //! |---|---|---|
 //! | 0 | its thread's, or who has taken it | its thread, by `rests` |
-//! | n | nobody's for now: its thread rests, the heap's n-th rest | that thread by `wakes`, anybody by `claim`: one wins |
+//! | n | nobody's for now: the heap's n-th rest | that thread by `wakes`, anybody by `claim`: one has it |
 //!
 //! A record that was claimed is given to some other thread later, which may rest, too. So the word has which rest it
 //! is, and not only that one rests: who wakes finds the number that it has kept, or has lost the heap, and takes

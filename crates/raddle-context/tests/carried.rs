@@ -61,8 +61,10 @@ fn body(carrier: &Carrier) {
     // SAFETY: the OS thread's storage, of which nobody makes use now.
     unsafe { place.write_volatile([0, 77]) };
     let before = words_at(carrier.home);
+    // SAFETY: no preconditions.
+    let group = unsafe { libc::getgid() };
     // SAFETY: it changes nothing.
-    assert_eq!(unsafe { libc::setgid(libc::getgid()) }, 0);
+    assert_eq!(unsafe { libc::setgid(group) }, 0);
     let after = words_at(carrier.home);
     carrier.seen.set([words_at(thread_pointer()), before, after]);
     // SAFETY: no variables of its own are used any more.
@@ -90,8 +92,10 @@ fn the_signal_of_setuid_carries_no_words() {
     let empty = || UnsafeCell::new(Context::empty());
     let seen = Cell::new([[9; 2]; 3]);
     let carrier = Box::new(Carrier { own: empty(), resumer: empty(), home: tls::base(), stack, seen });
-    // SAFETY: nobody else knows of it yet, and the stack is its own.
-    unsafe { (*carrier.own.get()).prime(&carrier.stack, entry) };
+    // SAFETY: nobody else knows of it yet.
+    let own = unsafe { &mut *carrier.own.get() };
+    // SAFETY: the stack is its own.
+    unsafe { own.prime(&carrier.stack, entry) };
     WORDS.with(|words| words[1].set(5));
     // SAFETY: it is primed, and has this storage.
     unsafe { transfer_with(carrier.resumer.get(), carrier.own.get(), storage.base()) };

@@ -2,6 +2,7 @@
 //! May use: `report`, `anyhow`.
 //! Never: a list of symbols; a bound on time.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -26,7 +27,7 @@ pub(crate) struct AllocArgs {
     step: Option<usize>,
     /// Instead stop threads at random instructions, so often (T2 of docs/ALLOC.md)
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "1000")]
-    park: Option<usize>,
+    park: Option<NonZeroUsize>,
     /// What `--park` tries in place of Raddle's: `malloc`, the C library's, or a library that is preloaded
     #[arg(long, value_name = "malloc|LIBRARY", requires = "park")]
     of: Option<String>,
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &AllocArgs) -> anyhow::Result<ExitCode> {
     if args.step.is_some() || args.park.is_some() {
         // What is not asked for is left out: a step beyond any script, no trial.
         let step = ("RADDLE_ALLOC_STEP", args.step.unwrap_or(usize::MAX));
-        let park = ("RADDLE_ALLOC_TRIALS", args.park.unwrap_or(0));
+        let park = ("RADDLE_ALLOC_TRIALS", args.park.map_or(0, NonZeroUsize::get));
         trial("stopped", &[step, park], None)?;
     }
     if let Some(milliards) = args.random {

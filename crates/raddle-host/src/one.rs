@@ -123,11 +123,12 @@ pub(crate) fn run(program: Verified, options: &RunOptions, world: Arc<dyn World>
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (stats, memory_max) = (local.stats(), machine.memory_max());
     let (memory_left, memory_bytes) = (machine.memory_in_use(), machine.memory_bytes());
+    let checks = crate::outcome::checks(&machine);
     if outside.world.holds_memory() {
         std::mem::forget(machine);
     }
     let result = result.map(drop);
-    RunOutcome { result, report, stats, memory_max, memory_left, memory_bytes, workers: 1 }
+    RunOutcome { result, report, stats, memory_max, memory_left, memory_bytes, checks, workers: 1 }
 }
 
 /// The report of a failure.

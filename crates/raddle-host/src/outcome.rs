@@ -3,7 +3,7 @@
 //! Never: running one.
 
 use raddle_bytecode::Trap;
-use raddle_vm::{Fault, Stats, solo::Failure};
+use raddle_vm::{Fault, Machine, Stats, solo::Failure};
 
 /// How a program has ended.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct RunOutcome {
     /// The most that it could have had: less than [`RunOptions::memory_bytes`](crate::RunOptions::memory_bytes) where
     /// the system had not so much.
     pub memory_bytes: u32,
+    /// If machine code was made: how many checks are in it, and how many were left out because they cannot fail.
+    pub checks: Option<(u64, u64)>,
     /// How many OS threads ran it; 1 if it never had work for several.
     pub workers: usize,
 }
@@ -35,7 +37,19 @@ impl RunOutcome {
             memory_max: 0,
             memory_left: 0,
             memory_bytes: 0,
+            checks: None,
             workers: 0,
         }
+    }
+}
+
+/// The checks in a machine's compiled code.
+pub(crate) fn checks<L: Default>(machine: &Machine<L>) -> Option<(u64, u64)> {
+    #[cfg(feature = "native")]
+    return machine.native_checks().map(|checks| (checks.made, checks.left_out));
+    #[cfg(not(feature = "native"))]
+    {
+        let _ = machine;
+        None
     }
 }

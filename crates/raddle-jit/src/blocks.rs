@@ -19,6 +19,8 @@ pub(crate) struct BasicBlock {
     pub(crate) behind: u32,
     /// Blocks that compiled code may go on with, by number.
     pub(crate) next: Vec<usize>,
+    /// Blocks from which it may come here.
+    pub(crate) from: Vec<usize>,
     /// A process may be resumed here.
     pub(crate) is_resume: bool,
     /// If a jump comes back here, the last instruction from which one does.
@@ -99,17 +101,40 @@ impl Blocks {
             let behind = firsts.get(number + 1).copied().unwrap_or(behind);
             let next = followers(code, behind, &by_first);
             let (is_resume, looped_from) = (place.resumes, place.looped_from);
-            BasicBlock { first, behind, next, is_resume, looped_from, is_live: false }
+            BasicBlock { first, behind, next, from: Vec::new(), is_resume, looped_from, is_live: false }
         };
         let all: Vec<BasicBlock> = firsts.iter().enumerate().map(block).collect();
         let mut blocks = Blocks { all, by_first };
         blocks.find_live();
+        for number in 0..blocks.all.len() {
+            for next in blocks.all[number].next.clone() {
+                blocks.all[next].from.push(number);
+            }
+        }
         blocks
     }
 
     /// The block that begins at that instruction.
     pub(crate) fn at(&self, first: u32) -> usize {
         self.by_first[&first]
+    }
+
+    /// Whether the jump at the end of one block to the other is to the test of a loop from outside: then that is made
+    /// once more there, and the loop has one way into it, by its head.
+    pub(crate) fn is_first_test(&self, code: &[Insn], from: usize, to: usize) -> bool {
+        const MOST: u32 = 4;
+        let (jump, test) = (self.all[from].behind - 1, &self.all[to]);
+        let (back, insn) = (test.behind - 1, code[test.behind as usize - 1]);
+        let is_test = matches!(insn.op, Op::Jz | Op::Jnz | Op::Jeq | Op::Jne | Op::Jlt | Op::Jle)
+            || matches!(insn.op, Op::JeqI | Op::JneI | Op::JltI | Op::JgeI);
+        let is_short = test.behind - test.first <= MOST && !test.is_resume && test.looped_from.is_none();
+        code[jump as usize].op == Op::Jump
+            && target(jump, code[jump as usize]) == test.first
+            && is_test
+            && is_short
+            && target(back, insn) > jump
+            && target(back, insn) <= back
+            && code[test.first as usize..back as usize].iter().all(|&it| how(it) == Doer::Inline)
     }
 
     fn find_live(&mut self) {

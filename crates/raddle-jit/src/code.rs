@@ -27,7 +27,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use raddle_bytecode::{Module, Verified};
 use raddle_host::CompileInput;
 use raddle_vm::native::{
-    CodeEntry, CodeTable, CodeWord, Enter, HELPERS, Keep, NativeCode, NativeContext, NativeSite,
+    CodeChecks, CodeEntry, CodeTable, CodeWord, Enter, HELPERS, Keep, NativeCode, NativeContext, NativeSite,
 };
 use std::fmt::Write as _;
 use std::mem::offset_of;
@@ -81,6 +81,7 @@ pub(crate) struct Factory {
     perf_map: Option<PerfMap>,
     /// How much processor time the ways took, in microseconds.
     ways_micros: u64,
+    checks: CodeChecks,
 }
 
 /// What the machine has to know of code.
@@ -111,7 +112,7 @@ pub enum Listing {
 /// The target of this machine.
 fn target() -> Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
-    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    let verify = if cfg!(any(debug_assertions, feature = "mistakes")) { "true" } else { "false" };
     for (name, value) in [
         ("opt_level", "speed"),
         ("is_pic", "false"),
@@ -157,6 +158,7 @@ impl Factory {
             pages: Vec::new(),
             perf_map: None,
             ways_micros: 0,
+            checks: CodeChecks::default(),
         };
         let before = processor_time();
         factory.make_ways()?;
@@ -173,6 +175,11 @@ impl Factory {
     /// How much processor time it took to make the ways, in microseconds.
     pub(crate) fn ways_micros(&self) -> u64 {
         self.ways_micros
+    }
+
+    /// Of what was made so far.
+    pub(crate) fn checks(&self) -> CodeChecks {
+        self.checks
     }
 
     /// What was listed.
@@ -360,8 +367,10 @@ impl Factory {
                 shared: self.ways.shared,
             };
             let ins = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-            let (ins, points) = Translation::run(ins, &common, &function, (&plan, &piece));
+            let (ins, points, checks) = Translation::run(ins, &common, &function, (&plan, &piece));
             ins.finalize(config);
+            self.checks.made += checks.made;
+            self.checks.left_out += checks.left_out;
             let title = format!("{}, from instructions {points:?}", self.program.string(function.name));
             let offset = self.add(&title)?;
             self.compiled.push(Compiled { offset, bytes: self.code.len() - offset, points });

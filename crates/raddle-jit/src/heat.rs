@@ -18,7 +18,7 @@ use crate::code::Factory;
 use crate::pages::may_come_later;
 use raddle_bytecode::{Function, Verified};
 use raddle_host::CompileInput;
-use raddle_vm::native::{Keep, NativeCode};
+use raddle_vm::native::{CodeChecks, Keep, NativeCode};
 use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,6 +102,10 @@ impl Keep for Heat {
         if self.spend(at, now.saturating_sub(before).clamp(1, SPENT_MAX)) {
             LAST.set(Some(processor_time()));
         }
+    }
+
+    fn checks(&self) -> CodeChecks {
+        self.factory.lock().map(|factory| factory.checks()).unwrap_or_default()
     }
 }
 

@@ -19,6 +19,7 @@
 //! | `blocks` | where blocks begin, and where a process may be resumed |
 //! | `pages` | memory that holds code |
 //! | `perf` | names of code, for `perf` |
+//! | `mistakes` | what tests must find |
 //! | `operands` | what each instruction reads and writes, and who does it |
 
 mod blocks;
@@ -27,6 +28,7 @@ mod code;
 mod convention;
 mod function;
 mod heat;
+mod mistakes;
 mod operands;
 mod pages;
 mod perf;

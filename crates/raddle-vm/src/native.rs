@@ -41,6 +41,20 @@ pub trait Keep: Send + Sync {
     /// The fuel is used up, and who ran is at that instruction, of which there is no code: what is often there is worth
     /// compiling.
     fn sample(&self, _at: u32) {}
+
+    /// How many checks there are in the code that was made, and how many were left out.
+    fn checks(&self) -> CodeChecks {
+        CodeChecks::default()
+    }
+}
+
+/// Checks in compiled code: places, each once, however often they are come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CodeChecks {
+    /// That are made.
+    pub made: u64,
+    /// That were left out because they cannot fail.
+    pub left_out: u64,
 }
 
 /// What a helper is called with: the context, the frame, the instruction. It gives 0, or where to jump.

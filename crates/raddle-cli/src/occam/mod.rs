@@ -432,14 +432,17 @@ fn less_memory(outcome: &raddle_host::RunOutcome, asked: u32) -> Option<String> 
 
 fn counted(outcome: &raddle_host::RunOutcome, took: std::time::Duration) -> String {
     let stats = outcome.stats;
+    let checks = outcome.checks.filter(|&(made, left_out)| made + left_out > 0);
+    let checks = checks.map(|(made, left_out)| format!("; machine code: {made} checks, {left_out} left out"));
     format!(
-        "{:.3} s, workers: {}; {} processes, {} messages, {} dispatches, {} KiB of memory at most",
+        "{:.3} s, workers: {}; {} processes, {} messages, {} dispatches, {} KiB of memory at most{}",
         took.as_secs_f64(),
         outcome.workers,
         stats.processes,
         stats.messages,
         stats.dispatches,
-        outcome.memory_max.div_ceil(1024)
+        outcome.memory_max.div_ceil(1024),
+        checks.unwrap_or_default()
     )
 }
 

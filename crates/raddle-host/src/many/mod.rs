@@ -357,8 +357,10 @@ pub(crate) fn run(
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (memory_max, memory_left) = (machine.memory_max(), machine.memory_in_use());
     let memory_bytes = machine.memory_bytes();
+    let checks = crate::outcome::checks(&machine);
     give_back(machine, &*world);
-    Ok(RunOutcome { result, report, stats: local.stats(), memory_max, memory_left, memory_bytes, workers })
+    let stats = local.stats();
+    Ok(RunOutcome { result, report, stats, memory_max, memory_left, memory_bytes, checks, workers })
 }
 
 /// Gives back the machine, unless a foreign routine may use its memory.

@@ -3,6 +3,7 @@
 //! `raddle-vm`.
 //! Never: a way on with what a helper may have changed still held.
 
+use super::loops::Counter;
 use super::{Common, ReturnRecord, Translation};
 use crate::blocks::target;
 use crate::convention::SLOT;
@@ -147,7 +148,21 @@ impl Translation<'_, '_> {
             self.spend(-insn.distance(), to);
         }
         let block = self.blocks.at(to);
-        self.enter_block(block, to <= self.at);
+        if self.piece.has[block] && self.blocks.is_first_test(&self.common.module.code, self.number, block) {
+            return self.test_first(block);
+        }
+        self.enter_block(block, to <= self.at && !self.tests_first);
+    }
+
+    /// The test of a loop is made here, too, and leads into it as from outside.
+    fn test_first(&mut self, block: usize) {
+        let (at, block) = (self.at, &self.blocks.all[block]);
+        self.tests_first = true;
+        for at in block.first..block.behind {
+            self.at = at;
+            self.translate(self.common.module.code[at as usize]);
+        }
+        (self.tests_first, self.at) = (false, at);
     }
 
     fn jump_if(&mut self, condition: Value, insn: Insn) {
@@ -187,7 +202,41 @@ impl Translation<'_, '_> {
         self.ins.ins().icmp(relation, left, right)
     }
 
+    /// The end of a turn of a loop that only counts: while the limit is not reached nothing else need be looked at.
+    fn repeat_counting(&mut self, insn: Insn, counter: Counter) {
+        let to = target(self.at, insn);
+        let head = self.blocks.at(to);
+        let [index, _, fuel] = counter.inside;
+        let next = self.ins.ins().iadd_imm_s(index, 1);
+        self.set_word(insn.a, next);
+        let left = self.ins.ins().isub(counter.sum, next);
+        self.set_word(insn.b, left);
+        let limit = self.ins.use_var(counter.limit);
+        let goes_on = self.ins.ins().icmp(IntCC::NotEqual, next, limit);
+        let (back, looks) = (self.ins.create_block(), self.ins.create_block());
+        self.ins.ins().brif(goes_on, back, &[], looks, &[]);
+        let (held, late) = (self.held.clone(), self.late.clone());
+        self.begin_block(back);
+        let fuel_left = self.ins.ins().iadd_imm_s(fuel, i64::from(-counter.cost));
+        self.ins.def_var(self.fuel, fuel_left);
+        self.enter_block(head, true);
+        (self.held, self.late) = (held.clone(), late.clone());
+        self.begin_block(looks);
+        let condition = self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThan, left, 0);
+        let next_block = self.blocks.at(self.at + 1);
+        let (falls, again) = (self.way_to(next_block), self.ins.create_block());
+        self.ins.ins().brif(condition, again, &[], falls, &[]);
+        self.begin_block(again);
+        self.spend(counter.cost, to);
+        self.enter_block(head, false);
+        (self.held, self.late) = (held, late);
+    }
+
     fn repeat(&mut self, insn: Insn) {
+        // In such a loop it is the only jump back.
+        if let Some(counter) = self.counter_here().filter(|_| target(self.at, insn) <= self.at) {
+            return self.repeat_counting(insn, counter);
+        }
         let index = self.word_at(insn.a);
         let next = if insn.op == Op::Repeat {
             self.ins.ins().iadd_imm_s(index, 1)

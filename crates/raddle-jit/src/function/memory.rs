@@ -6,8 +6,11 @@
 //! and what is held is forgotten. An array is compared as a whole, which need not be done in a loop that does not
 //! change it; only one that does not lie in memory and elsewhere than this frame is looked at by element.
 
+use super::claims::Bound;
+use super::ranges::Range;
 use super::{CHECKED, Fact, Translation};
 use crate::convention::SLOT;
+use crate::mistakes::{Mistake, makes};
 use crate::operands::ValueClass;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, InstructionData, Opcode, Type, Value, types};
@@ -58,6 +61,10 @@ impl Translation<'_, '_> {
                 let address = self.word_at(insn.b);
                 let wide = self.ins.ins().uextend(types::I64, address);
                 let place = self.ins.ins().iadd_imm_s(wide, i64::from(insn.c));
+                if self.rows.get(&address).is_some_and(|&size| u32::from(insn.c) + bytes <= size) {
+                    self.checks.left_out += 2;
+                    return self.ins.ins().iadd(self.base, place);
+                }
                 if self.facts.insert(Fact::Bytes(address, insn.c, bytes)) {
                     self.within(place, bytes);
                 }
@@ -72,7 +79,13 @@ impl Translation<'_, '_> {
                 let address = self.word_at(insn.b);
                 if self.is_in_row(address, count, bytes) {
                     self.check_below(index, count);
-                } else if self.facts.insert(Fact::Element(address, index, count, bytes)) {
+                } else if self.facts.insert(Fact::Element(
+                    address,
+                    index,
+                    self.told_apart(address, count),
+                    bytes,
+                )) && !self.is_proved_below(index, Bound::Plain(address, count, i64::from(bytes)))
+                {
                     self.element((address, count, bytes), index);
                 }
                 let wide = self.ins.ins().uextend(types::I64, address);
@@ -84,10 +97,17 @@ impl Translation<'_, '_> {
         }
     }
 
+    /// By what the fact about an element is told from that about one of another view of the array.
+    fn told_apart(&self, address: Value, count: Value) -> Value {
+        if makes(Mistake::OtherCount) { address } else { count }
+    }
+
     /// One comparison for three: the subscript is less than the count if the array lies in memory and elsewhere than
     /// the slots that have views, and else than 0. That number is the same as long as the array is. Otherwise the
     /// element is looked at.
     fn element(&mut self, (address, count, bytes): (Value, Value, u32), index: Value) {
+        // However many places look at it.
+        let made = self.checks.made + 1;
         let shift = i64::from(bytes.trailing_zeros());
         let wide = self.ins.ins().uextend(types::I64, address);
         let plain_count = self.plain_count((address, count), i64::from(bytes));
@@ -112,10 +132,11 @@ impl Translation<'_, '_> {
         self.exit = exit;
         self.ins.ins().jump(further, &[]);
         self.begin_block(further);
+        self.checks.made = made;
     }
 
     /// How many elements an array has if it lies in memory and elsewhere than the slots that have views; else 0.
-    fn plain_count(&mut self, (address, count): (Value, Value), bytes: i64) -> Value {
+    pub(super) fn plain_count(&mut self, (address, count): (Value, Value), bytes: i64) -> Value {
         let wide = self.ins.ins().uextend(types::I64, address);
         let wide_count = self.ins.ins().uextend(types::I64, count);
         let size = self.ins.ins().imul_imm_s(wide_count, bytes);
@@ -158,7 +179,7 @@ impl Translation<'_, '_> {
     }
 
     /// The constant that a value is.
-    fn constant_of(&self, value: Value) -> Option<i32> {
+    pub(super) fn constant_of(&self, value: Value) -> Option<i32> {
         let dfg = &self.ins.func.dfg;
         match dfg.insts[dfg.value_def(value).inst()?] {
             InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as i32),
@@ -168,7 +189,7 @@ impl Translation<'_, '_> {
 
     /// A subscript: leaves unless it is less than the count.
     pub(super) fn check_below(&mut self, index: Value, count: Value) {
-        if self.facts.insert(Fact::Below(index, count)) {
+        if !self.is_below(index, count) {
             let outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, count);
             self.leave_if(outside);
         }
@@ -185,10 +206,12 @@ impl Translation<'_, '_> {
         match width {
             Width::Byte => {
                 let value = self.ins.ins().uload8(types::I32, CHECKED, at, 0);
+                self.note_range(value, Range::BYTE);
                 self.set_word(slot, value);
             }
             Width::Half => {
                 let value = self.ins.ins().sload16(types::I32, CHECKED, at, 0);
+                self.note_range(value, Range::HALF);
                 self.set_word(slot, value);
             }
             Width::Word | Width::Long => {
@@ -286,9 +309,14 @@ impl Translation<'_, '_> {
     /// The address of an element that is an array itself, where all lies in memory and elsewhere than the slots that
     /// have views: then so do its elements.
     fn row(&mut self, slot: u16, (address, count, size): (Value, Value, u32), index: Value) {
-        let plain_count = self.plain_count((address, count), i64::from(size));
-        let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
-        self.leave_unless(is_below);
+        let fact = Fact::Element(address, index, self.told_apart(address, count), size);
+        if self.facts.insert(fact)
+            && !self.is_proved_below(index, Bound::Plain(address, count, i64::from(size)))
+        {
+            let plain_count = self.plain_count((address, count), i64::from(size));
+            let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
+            self.leave_unless(is_below);
+        }
         // Within memory, and so no more than 32 bits.
         let offset = self.ins.ins().imul_imm_s(index, i64::from(size));
         let value = self.ins.ins().iadd(address, offset);

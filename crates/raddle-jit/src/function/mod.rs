@@ -12,16 +12,25 @@
 //! | here | blocks, slots and the ways out |
 //! | `word`, `long`, `real` | arithmetic |
 //! | `memory` | bytes in memory |
+//! | `shape` | which loops are simple |
+//! | `loops` | what is known in a loop |
+//! | `claims` | what is compared before a loop |
+//! | `ranges` | between which numbers a value lies |
 //! | `flow` | jumps, calls, helpers |
 
+mod claims;
 mod flow;
 mod long;
+mod loops;
 mod memory;
+mod ranges;
 mod real;
+mod shape;
 mod word;
 
 use crate::blocks::Blocks;
 use crate::convention::{SLOT, signature};
+use crate::mistakes::{Mistake, makes};
 use crate::operands::{Doer, Operand, ValueClass, how, is_short};
 use crate::plan::{FunctionPlan, Piece};
 use crate::routine::SharedCode;
@@ -30,9 +39,12 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, MemFlagsData, SigRef, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use raddle_bytecode::{Function, Insn, Module, Op};
-use raddle_vm::native::{CodeWord, Helper, NativeContext, NativeSite, ProcessLayout};
+use raddle_vm::native::{CodeChecks, CodeWord, Helper, NativeContext, NativeSite, ProcessLayout};
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
+
+use ranges::Range;
+use shape::Loop;
 
 /// What all functions of a program have in common.
 pub(crate) struct Common<'m> {
@@ -104,10 +116,26 @@ pub(crate) struct Translation<'f, 'm> {
     late: ViewSet,
     /// Where the instruction leaves to the interpreter, with what was late when that was made.
     exit: Option<Block>,
-    /// What has been compared in this block, and holds.
+    /// What has been compared on each way here, and holds.
     facts: HashSet<Fact>,
-    /// Addresses in this block at which so many bytes lie in memory and elsewhere than the slots that have views.
+    /// Addresses at which so many bytes lie in memory and elsewhere than the slots that have views.
     rows: HashMap<Value, u32>,
+    /// What has been shown at the end of each block that is translated.
+    shown: Vec<Option<(HashSet<Fact>, HashMap<Value, u32>)>>,
+    /// The loops that are entered by their heads alone, and the innermost of them that each block is in.
+    loops: Vec<Loop>,
+    innermost: Vec<Option<usize>>,
+    /// The one of this block, and whether each turn comes here.
+    here: Option<(usize, bool)>,
+    /// Values that are the index of a loop that only counts, and so much more.
+    linear: HashMap<Value, (usize, i64)>,
+    /// Between which numbers values lie.
+    ranges: HashMap<Value, Range>,
+    checks: CodeChecks,
+    /// The block that is translated.
+    number: usize,
+    /// What is translated is the test of a loop that is made before it.
+    tests_first: bool,
     at: u32,
     /// Whether the code of the block has ended.
     ended: bool,
@@ -136,7 +164,7 @@ impl<'f, 'm> Translation<'f, 'm> {
         common: &'f Common<'m>,
         function: &'f Function,
         (plan, piece): (&'f FunctionPlan, &'f Piece),
-    ) -> (FunctionBuilder<'f>, ResumePoints) {
+    ) -> (FunctionBuilder<'f>, ResumePoints, CodeChecks) {
         let FunctionPlan { blocks, views, .. } = plan;
         let entry = ins.create_block();
         ins.append_block_params_for_function_params(entry);
@@ -144,22 +172,16 @@ impl<'f, 'm> Translation<'f, 'm> {
         let [context, frame, fuel_left, at] = *ins.block_params(entry) else {
             unreachable!("four parameters")
         };
-        let base =
-            ins.ins().load(types::I64, SLOT.with_readonly(), context, offset_of!(NativeContext, base) as i32);
-        let offset = ins.ins().isub(frame, base);
-        let fp = ins.ins().ireduce(types::I32, offset);
+        let (base, fp) = place_of_frame(&mut ins, context, frame);
         let fuel = ins.declare_var(types::I32);
         ins.def_var(fuel, fuel_left);
         let variables =
             views.all.iter().map(|view| ins.declare_var(type_of(view.is_wide, view.is_real))).collect();
         let (entries, before_loops) = entries(&mut ins, blocks, piece);
         let code_signature = ins.import_signature(signature());
-        let [slow, dry] = [0; 2].map(|_| {
-            let block = ins.create_block();
-            ins.set_cold_block(block);
-            block
-        });
+        let [slow, dry] = [0; 2].map(|_| cold_block(&mut ins));
         let [held, late] = [0; 2].map(|_| ViewSet::none(views.all.len()));
+        let (loops, innermost) = shape::of(plan, piece, &common.module.code);
         let mut this = Translation {
             ins,
             common,
@@ -178,6 +200,15 @@ impl<'f, 'm> Translation<'f, 'm> {
             exit: None,
             facts: HashSet::new(),
             rows: HashMap::new(),
+            shown: blocks.all.iter().map(|_| None).collect(),
+            loops,
+            innermost,
+            here: None,
+            linear: HashMap::new(),
+            ranges: HashMap::new(),
+            checks: CodeChecks::default(),
+            number: 0,
+            tests_first: false,
             ended: false,
             context,
             frame,
@@ -191,9 +222,10 @@ impl<'f, 'm> Translation<'f, 'm> {
         let resumes = this.dispatch(at);
         this.translate_blocks();
         this.enter_loops();
+        this.make_claims();
         this.ways_out();
         this.ins.seal_all_blocks();
-        (this.ins, resumes)
+        (this.ins, resumes, this.checks)
     }
 
     /// From the entry to the resume points.
@@ -260,7 +292,7 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     fn enter_loops(&mut self) {
         for number in 0..self.entries.len() {
-            if let Some(before) = self.before_loops[number] {
+            if let Some(before) = self.before_loops[number].filter(|_| !self.is_known_head(number)) {
                 self.ins.switch_to_block(before);
                 self.ins.ins().jump(self.entries[number], &[]);
             }
@@ -301,11 +333,11 @@ impl<'f, 'm> Translation<'f, 'm> {
             if !self.piece.has[number] {
                 continue;
             }
-            self.ins.switch_to_block(self.entries[number]);
+            self.number = number;
+            self.meet_facts(number);
+            self.begin_in_loop(number);
             self.held = self.plan.held_at[number].clone();
             self.late = self.plan.late_at[number].clone();
-            self.facts.clear();
-            self.rows.clear();
             self.ended = false;
             let (first, behind) = (self.blocks.all[number].first, self.blocks.all[number].behind);
             for at in first..behind {
@@ -316,6 +348,37 @@ impl<'f, 'm> Translation<'f, 'm> {
                 let next = self.blocks.at(behind);
                 self.enter_block(next, false);
             }
+            self.shown[number] = Some((self.facts.clone(), self.rows.clone()));
+        }
+    }
+
+    fn ways_to(&self, number: usize) -> impl Iterator<Item = usize> {
+        self.blocks.all[number].from.iter().copied().filter(|&from| self.piece.has[from])
+    }
+
+    /// What has been shown on all ways to that block, if all of them are translated, and none is to come. At the head
+    /// of a loop nothing is: so what is shown of a value was shown since it was made.
+    fn meet_facts(&mut self, number: usize) {
+        self.facts.clear();
+        self.rows.clear();
+        let mut ways: Vec<usize> = self.ways_to(number).collect();
+        let is_entered = self.piece.entries.contains(&number) || self.before_loops[number].is_some();
+        if is_entered || ways.iter().any(|&from| from >= number) {
+            return;
+        }
+        self.ins.seal_block(self.entries[number]);
+        // Where the test of a loop is made before it, too, that is one more way from it.
+        for test in ways.clone() {
+            let code = &self.common.module.code;
+            ways.extend(self.ways_to(test).filter(|&from| self.blocks.is_first_test(code, from, test)));
+        }
+        let mut shown = ways.iter().filter_map(|&from| self.shown[from].as_ref());
+        if let Some((facts, rows)) = shown.next() {
+            (self.facts, self.rows) = (facts.clone(), rows.clone());
+        }
+        for (facts, rows) in shown.filter(|_| !makes(Mistake::OneWay)) {
+            self.facts.retain(|fact| facts.contains(fact));
+            self.rows.retain(|address, size| rows.get(address) == Some(size));
         }
     }
 
@@ -433,6 +496,7 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     /// Has the interpreter do the instruction if the condition holds, and go on from there.
     fn leave_if(&mut self, condition: Value) {
+        self.checks.made += 1;
         let (exit, late) = self.exit();
         let further = self.ins.create_block();
         self.ins.ins().brif(condition, exit, &[], further, &[]);
@@ -441,6 +505,7 @@ impl<'f, 'm> Translation<'f, 'm> {
     }
 
     fn leave_unless(&mut self, condition: Value) {
+        self.checks.made += 1;
         let (exit, late) = self.exit();
         let further = self.ins.create_block();
         self.ins.ins().brif(condition, further, &[], exit, &[]);
@@ -477,6 +542,20 @@ impl<'f, 'm> Translation<'f, 'm> {
         let condition = self.ins.ins().icmp_imm_s(relation, left, right);
         self.leave_if(condition);
     }
+}
+
+/// Where address 0 lies, and the address of the frame.
+fn place_of_frame(ins: &mut FunctionBuilder<'_>, context: Value, frame: Value) -> (Value, Value) {
+    let flags = SLOT.with_readonly();
+    let base = ins.ins().load(types::I64, flags, context, offset_of!(NativeContext, base) as i32);
+    let offset = ins.ins().isub(frame, base);
+    (base, ins.ins().ireduce(types::I32, offset))
+}
+
+fn cold_block(ins: &mut FunctionBuilder<'_>) -> Block {
+    let block = ins.create_block();
+    ins.set_cold_block(block);
+    block
 }
 
 /// For each block of the piece where it begins, and where who does not jump back comes into a loop.

@@ -3,6 +3,7 @@
 //! Never: a trap; what goes wrong leaves to the interpreter.
 
 use super::Translation;
+use super::ranges::Range;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types};
 use raddle_bytecode::{Insn, Op};
@@ -19,40 +20,42 @@ impl Translation<'_, '_> {
         let value = match insn.op {
             Op::Add | Op::Sub | Op::Mul => {
                 let (left, right) = (self.word_at(insn.b), self.word_at(insn.c));
-                self.checked(insn.op, left, right)
+                self.checked_word(insn.op, left, right)
             }
             Op::AddI => {
                 let left = self.word_at(insn.b);
                 let sum = self.ins.ins().iadd_imm_s(left, half);
-                // A comparison and a jump are one instruction of the processor; an addition's flag is fetched first.
-                let wraps = if half >= 0 { IntCC::SignedLessThan } else { IntCC::SignedGreaterThan };
-                let overflows = self.ins.ins().icmp(wraps, sum, left);
-                self.leave_if(overflows);
+                let range = Range::of(Op::Add, self.range(left), Range::new(half, half));
+                if !self.is_proved(range, Range::WORD) && !self.is_proved_to_fit(left, half as i32) {
+                    // A comparison and a jump are one instruction of the processor; an addition's flag is fetched
+                    // first.
+                    let wraps = if half >= 0 { IntCC::SignedLessThan } else { IntCC::SignedGreaterThan };
+                    let overflows = self.ins.ins().icmp(wraps, sum, left);
+                    self.leave_if(overflows);
+                }
+                self.note_sum(sum, left, half);
+                self.note_range(sum, range);
                 sum
             }
             Op::MulI => {
                 let left = self.word_at(insn.b);
                 let right = self.ins.ins().iconst(types::I32, half);
-                self.checked(Op::Mul, left, right)
+                self.checked_word(Op::Mul, left, right)
             }
             Op::Neg => {
                 let right = self.word_at(insn.b);
                 let zero = self.ins.ins().iconst(types::I32, 0);
-                self.checked(Op::Sub, zero, right)
+                self.checked_word(Op::Sub, zero, right)
             }
             Op::Div | Op::Rem => {
                 let (left, right) = (self.word_at(insn.b), self.word_at(insn.c));
-                // Neither 0 nor -1.
-                let one_more = self.ins.ins().iadd_imm_s(right, 1);
-                self.leave_if_word(IntCC::UnsignedLessThanOrEqual, one_more, 1);
-                match insn.op {
-                    Op::Div => self.ins.ins().sdiv(left, right),
-                    _ => self.ins.ins().srem(left, right),
-                }
+                self.quotient(insn.op, left, right)
             }
             Op::Shl | Op::Shr => {
                 let (value, places) = (self.word_at(insn.b), self.word_at(insn.c));
-                self.leave_if_word(IntCC::UnsignedGreaterThan, places, 32);
+                if !self.is_proved_within(places, Range::new(0, 32)) {
+                    self.leave_if_word(IntCC::UnsignedGreaterThan, places, 32);
+                }
                 let wide = self.ins.ins().uextend(types::I64, value);
                 let shifted = match insn.op {
                     Op::Shl => self.ins.ins().ishl(wide, places),
@@ -64,6 +67,49 @@ impl Translation<'_, '_> {
         };
         self.set_word(insn.a, value);
         true
+    }
+
+    /// The quotient or the remainder; leaves where what divides is 0 or -1.
+    fn quotient(&mut self, op: Op, left: Value, right: Value) -> Value {
+        let (dividend, divisor) = (self.range(left), self.range(right));
+        let is_proved = !divisor.has(0) && !divisor.has(-1);
+        self.checks.left_out += u64::from(is_proved);
+        if !is_proved {
+            let one_more = self.ins.ins().iadd_imm_s(right, 1);
+            self.leave_if_word(IntCC::UnsignedLessThanOrEqual, one_more, 1);
+        }
+        let has_no_signs = dividend.low >= 0 && divisor.low > 0;
+        let value = match (op, has_no_signs) {
+            (Op::Div, true) => self.ins.ins().udiv(left, right),
+            (Op::Div, false) => self.ins.ins().sdiv(left, right),
+            (_, true) => self.ins.ins().urem(left, right),
+            (_, false) => self.ins.ins().srem(left, right),
+        };
+        let range = match op {
+            // What divides is 1 or more, or -2 or less.
+            Op::Div => {
+                Range::new(dividend.low.min(-dividend.high).min(0), dividend.high.max(-dividend.low).max(0))
+            }
+            _ => Range::of_remainder(dividend, divisor),
+        };
+        self.note_range(value, range);
+        value
+    }
+
+    /// `left` op `right` of words, which leaves where it does not fit.
+    fn checked_word(&mut self, op: Op, left: Value, right: Value) -> Value {
+        let range = Range::of(op, self.range(left), self.range(right));
+        let value = if self.is_proved(range, Range::WORD) {
+            match op {
+                Op::Add => self.ins.ins().iadd(left, right),
+                Op::Sub => self.ins.ins().isub(left, right),
+                _ => self.ins.ins().imul(left, right),
+            }
+        } else {
+            self.checked(op, left, right)
+        };
+        self.note_range(value, range);
+        value
     }
 
     /// `left` op `right`, which leaves where it does not fit.
@@ -100,7 +146,7 @@ impl Translation<'_, '_> {
                     Op::Plus => self.ins.ins().iadd(left, right),
                     Op::Minus => self.ins.ins().isub(left, right),
                     Op::Times => self.ins.ins().imul(left, right),
-                    Op::And => self.ins.ins().band(left, right),
+                    Op::And => self.and(left, right),
                     Op::Or => self.ins.ins().bor(left, right),
                     _ => self.ins.ins().bxor(left, right),
                 }
@@ -113,15 +159,40 @@ impl Translation<'_, '_> {
         true
     }
 
+    fn and(&mut self, left: Value, right: Value) -> Value {
+        let (one, other) = (self.range(left), self.range(right));
+        let value = self.ins.ins().band(left, right);
+        // Of two numbers without a sign it is no more than the lesser one, and of one, than that.
+        let highs = [one, other].into_iter().filter(|range| range.low >= 0).map(|range| range.high);
+        if let Some(high) = highs.min() {
+            self.note_range(value, Range::new(0, high));
+        }
+        value
+    }
+
     fn word_of_one(&mut self, insn: Insn) -> Value {
         let half = i64::from(insn.c as i16);
         let value = self.word_at(insn.b);
         match insn.op {
-            Op::PlusI => self.ins.ins().iadd_imm_s(value, half),
-            Op::AndI => self.ins.ins().band_imm_s(value, half),
+            Op::PlusI => {
+                let sum = self.ins.ins().iadd_imm_s(value, half);
+                self.note_sum(sum, value, half);
+                sum
+            }
+            Op::AndI => {
+                let result = self.ins.ins().band_imm_s(value, half);
+                if half >= 0 {
+                    self.note_range(result, Range::new(0, half));
+                }
+                result
+            }
             Op::Not => self.ins.ins().bnot(value),
             Op::NotBool => self.ins.ins().bxor_imm_s(value, 1),
-            Op::WrapB => self.ins.ins().band_imm_s(value, 0xff),
+            Op::WrapB => {
+                let result = self.ins.ins().band_imm_s(value, 0xff);
+                self.note_range(result, Range::BYTE);
+                result
+            }
             _ => self.narrow_half(value),
         }
     }
@@ -154,7 +225,16 @@ impl Translation<'_, '_> {
                 self.ins.ins().icmp(relation, left, right)
             }
         };
-        self.ins.ins().uextend(types::I32, bit)
+        let word = self.ins.ins().uextend(types::I32, bit);
+        self.note_range(word, Range::BIT);
+        word
+    }
+
+    /// Leaves unless it is a number from 0 to that one.
+    fn leave_unless_within(&mut self, value: Value, most: i64) {
+        if !self.is_proved_within(value, Range::new(0, most)) {
+            self.leave_if_word(IntCC::UnsignedGreaterThan, value, most);
+        }
     }
 
     /// Checks of values.
@@ -164,12 +244,14 @@ impl Translation<'_, '_> {
                 let value = self.word_at(insn.b);
                 match insn.op {
                     Op::ChkH => {
-                        let narrow = self.narrow_half(value);
-                        let differs = self.ins.ins().icmp(IntCC::NotEqual, narrow, value);
-                        self.leave_if(differs);
+                        if !self.is_proved_within(value, Range::HALF) {
+                            let narrow = self.narrow_half(value);
+                            let differs = self.ins.ins().icmp(IntCC::NotEqual, narrow, value);
+                            self.leave_if(differs);
+                        }
                     }
-                    Op::ChkB => self.leave_if_word(IntCC::UnsignedGreaterThan, value, 255),
-                    _ => self.leave_if_word(IntCC::UnsignedGreaterThan, value, 1),
+                    Op::ChkB => self.leave_unless_within(value, 255),
+                    _ => self.leave_unless_within(value, 1),
                 }
                 self.set_word(insn.a, value);
             }
@@ -181,8 +263,8 @@ impl Translation<'_, '_> {
             Op::ChkShift | Op::ChkCount => {
                 let value = self.word_at(insn.a);
                 if insn.op == Op::ChkShift {
-                    self.leave_if_word(IntCC::UnsignedGreaterThan, value, i64::from(insn.imm() as u32));
-                } else {
+                    self.leave_unless_within(value, i64::from(insn.imm() as u32));
+                } else if !self.is_proved_within(value, Range::new(0, Range::WORD.high)) {
                     self.leave_if_word(IntCC::SignedLessThan, value, 0);
                 }
             }

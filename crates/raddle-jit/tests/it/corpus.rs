@@ -42,15 +42,43 @@ impl World for CapturedScreen {
 
 /// Runs a program as compiled code; how it ended, and what it wrote.
 fn ran(program: &Verified, typed: &str, workers: usize, at_once: bool) -> (RunOutcome, String) {
-    let keys = Mutex::new(typed.as_bytes().to_vec().into_iter());
-    let world = Arc::new(CapturedScreen { screen: Mutex::default(), keys });
     let when =
         if at_once { When::Some(workers as u64 + program.module().code.len() as u64) } else { When::AtOnce };
-    let compiler = Some(Arc::new(Compiler { when, perf_map: false }) as _);
+    ran_by(program, typed, (workers, at_once), Some(Compiler { when, perf_map: false }))
+}
+
+/// The same by that compiler, or by the interpreter.
+fn ran_by(
+    program: &Verified,
+    typed: &str,
+    (workers, at_once): (usize, bool),
+    compiler: Option<Compiler>,
+) -> (RunOutcome, String) {
+    let keys = Mutex::new(typed.as_bytes().to_vec().into_iter());
+    let world = Arc::new(CapturedScreen { screen: Mutex::default(), keys });
+    let compiler = compiler.map(|it| Arc::new(it) as _);
     let options = RunOptions { workers, at_once, compiler, memory_bytes: 64 << 20, ..RunOptions::default() };
     let outcome = raddle_host::run(program.clone(), options, Arc::clone(&world) as Arc<dyn World>).unwrap();
     let text = String::from_utf8_lossy(&world.screen.lock().unwrap()).into_owned();
     (outcome, text)
+}
+
+/// Runs a program of which nothing depends on who is faster on one worker and on two, interpreted and compiled: what it
+/// writes, how it ends, and how many messages pass must not differ.
+pub(crate) fn on_workers(program: &Verified, name: &str) {
+    let seen = |workers, when: Option<When>| {
+        let compiler = when.map(|when| Compiler { when, perf_map: false });
+        let (outcome, text) = ran_by(program, "", (workers, workers > 1), compiler);
+        let report = outcome.report.map(|it| it.to_string());
+        // Where it is stopped by an error the others have gone as far as they had.
+        let messages = outcome.result.is_ok().then_some(outcome.stats.messages);
+        (text, outcome.result.is_ok(), report, messages)
+    };
+    let interpreted = seen(1, None);
+    for (workers, when) in [(1, When::AtOnce), (2, When::AtOnce), (2, When::Some(1))] {
+        let native = seen(workers, Some(when));
+        assert_eq!(interpreted, native, "{name}\non {workers} workers, {when:?}");
+    }
 }
 
 /// What a program writes as compiled code, and what ended it if it failed.

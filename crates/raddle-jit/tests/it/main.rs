@@ -1,9 +1,13 @@
 //! Compiled code against the interpreter: the same programs, and nothing may differ.
 #![allow(clippy::print_stderr, reason = "the watchdog's last words, and counts")]
 
+mod arrays;
 mod corpus;
 mod generated;
 mod hostile;
+mod loops;
+#[cfg(feature = "mistakes")]
+mod planted;
 #[path = "../../../raddle-vm/tests/support/random.rs"]
 mod random;
 mod support;

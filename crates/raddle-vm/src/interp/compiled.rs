@@ -16,7 +16,7 @@
 
 use super::cpu::Cpu;
 use crate::machine::{Fault, Machine};
-use crate::native::{HELPERS, HelperFunction, NativeCode, NativeContext, NativeSite, ProcessLayout};
+use crate::native::{CodeChecks, HELPERS, HelperFunction, NativeCode, NativeContext, NativeSite, ProcessLayout};
 use crate::prim::AtomicU32;
 use crate::process::{INPUT, OUTPUT, Process};
 use crate::scheduler::Scheduler;
@@ -52,6 +52,11 @@ impl<L: Default> Machine<L> {
             return_cost: site.return_cost,
         };
         self.sites.iter().map(site).collect()
+    }
+
+    /// The checks in its compiled code, if there is a compiler.
+    pub fn native_checks(&self) -> Option<CodeChecks> {
+        self.native.as_ref().map(|code| code.keeper.checks())
     }
 
     /// From now on its processes run this code where there is some.

@@ -1,0 +1,229 @@
+//! Owns: what is compared each time a loop is entered, so that it need not be in the loop.
+//! May use: `convention`, `loops`, `mistakes`, `cranelift-codegen`.
+//! Never: a way into a loop that relies on what does not hold.
+
+use super::Translation;
+use super::loops::{Counter, KnownLoop};
+use crate::convention::SLOT;
+use crate::mistakes::{Mistake, makes};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, InstBuilder as _, InstructionData, Value, ValueDef, types};
+
+/// What a subscript is to be less than.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bound {
+    /// That number, without sign.
+    Number(i32),
+    /// A count.
+    Count(Value),
+    /// The count of an array, by address and count, if all of it, of elements of so many bytes, lies in memory and
+    /// elsewhere than the slots that have views.
+    Plain(Value, Value, i64),
+}
+
+/// What the variable that a loop tests is less than.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Limit {
+    Number(i32),
+    Value(Value),
+}
+
+/// What is compared before a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Guard {
+    /// That value is less, without sign, which in the loop stays the same.
+    Below(Value, Bound),
+    /// That number is less, without sign.
+    Number(i32, Bound),
+    /// That value is no more, without sign.
+    NoMore(Value, Bound),
+    /// That value is no less than 0, and less than the limit, with sign.
+    Begins(Value, Limit),
+    /// That value is no less than 0, with sign.
+    NotNegative(Value),
+    /// The index and so much more is less, without sign, as long as the limit is not reached.
+    Linear(i64, Bound),
+    /// The index and so much more is a number of 32 bits, as long as the limit is not reached.
+    Fits(i32),
+    /// The index is from that number up to that one, as long as the limit is not reached.
+    Within(i32, i32),
+}
+
+/// What is being compared before a loop.
+#[derive(Clone, Copy)]
+struct Claims {
+    first_inside: u32,
+    /// If the loop only counts: where its index begins, and how many turns may be made before it is looked again.
+    turns: Option<(Value, Value)>,
+    /// Whether all else holds.
+    holds: Option<Value>,
+}
+
+impl Translation<'_, '_> {
+    /// What has to be compared each time a loop is entered, now that it is known.
+    pub(super) fn make_claims(&mut self) {
+        for which in 0..self.loops.len() {
+            let Some(known) = self.loops[which].known.take() else { continue };
+            let KnownLoop { claims: block, first_inside, counter, guards, .. } = known;
+            self.ins.switch_to_block(block);
+            let turns = counter.map(|counter| (counter.entered[0], self.turns(counter)));
+            let mut claims = Claims { first_inside, turns, holds: None };
+            guards.into_iter().for_each(|guard| self.claim(&mut claims, guard));
+            if let (Some(counter), Some((first, turns))) = (counter, claims.turns) {
+                let limit = self.ins.ins().iadd(first, turns);
+                self.ins.def_var(counter.limit, limit);
+                let some = self.ins.ins().icmp_imm_s(IntCC::NotEqual, turns, 0);
+                self.claim_that(&mut claims, some);
+            }
+            self.enter_if(claims.holds, self.loops[which].head);
+        }
+    }
+
+    fn claim(&mut self, claims: &mut Claims, guard: Guard) {
+        match (guard, claims.turns) {
+            (Guard::Below(index, bound), _) => {
+                let index = self.made_here(index, claims.first_inside);
+                let bound = self.bound_here(bound, claims.first_inside);
+                let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, bound);
+                self.claim_that(claims, is_below);
+            }
+            (Guard::Number(number, bound), _) => {
+                let bound = self.bound_here(bound, claims.first_inside);
+                let is_above =
+                    self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, bound, i64::from(number));
+                self.claim_that(claims, is_above);
+            }
+            (Guard::NoMore(value, bound), _) => {
+                let value = self.made_here(value, claims.first_inside);
+                let bound = self.bound_here(bound, claims.first_inside);
+                let is_no_more = self.ins.ins().icmp(IntCC::UnsignedLessThanOrEqual, value, bound);
+                self.claim_that(claims, is_no_more);
+            }
+            (Guard::Begins(value, limit), _) => {
+                let is_less = match limit {
+                    Limit::Number(number) => {
+                        self.ins.ins().icmp_imm_s(IntCC::SignedLessThan, value, i64::from(number))
+                    }
+                    Limit::Value(limit) => self.ins.ins().icmp(IntCC::SignedLessThan, value, limit),
+                };
+                self.claim_that(claims, is_less);
+                self.claim_that_not_negative(claims, value);
+            }
+            (Guard::NotNegative(value), _) => self.claim_that_not_negative(claims, value),
+            (Guard::Linear(offset, bound), Some((first, _))) => {
+                let bound = self.bound_here(bound, claims.first_inside);
+                let offset = if makes(Mistake::Offset) { 0 } else { offset };
+                let first = self.ins.ins().iadd_imm_s(first, i64::from(offset as i32));
+                let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, first, bound);
+                let room = self.ins.ins().isub(bound, first);
+                self.no_more_turns(claims, room, is_below);
+            }
+            (Guard::Fits(more), Some((first, _))) => {
+                let more_up = if makes(Mistake::Edge) { 0 } else { more.max(0) };
+                let highest = i64::from(i32::MAX) - i64::from(more_up) - 1;
+                let lowest = i64::from(i32::MIN) - i64::from(more.min(0));
+                self.stay_within(claims, first, (lowest, highest));
+            }
+            (Guard::Within(from, to), Some((first, _))) => {
+                self.stay_within(claims, first, (i64::from(from), i64::from(to)));
+            }
+            _ => unreachable!("only a loop that counts has such"),
+        }
+    }
+
+    fn claim_that(&mut self, claims: &mut Claims, condition: Value) {
+        claims.holds = Some(match claims.holds {
+            Some(holds) => self.ins.ins().band(holds, condition),
+            None => condition,
+        });
+    }
+
+    fn claim_that_not_negative(&mut self, claims: &mut Claims, value: Value) {
+        let is_not = self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, value, 0);
+        self.claim_that(claims, is_not);
+    }
+
+    /// As many turns as the count and the fuel allow for certain, and one at least: after it, it is looked again.
+    fn turns(&mut self, counter: Counter) -> Value {
+        let [_, count, fuel] = counter.entered;
+        let one = self.ins.ins().iconst(types::I32, 1);
+        let count = if makes(Mistake::Sign) { count } else { self.ins.ins().smax(count, one) };
+        // The cost is no more than two to the power of this.
+        let bits = 32 - (counter.cost.max(1) as u32 - 1).leading_zeros();
+        let burnt = self.ins.ins().sshr_imm_s(fuel, i64::from(bits));
+        let burnt = self.ins.ins().smax(burnt, one);
+        if makes(Mistake::Fuel) { count } else { self.ins.ins().umin(count, burnt) }
+    }
+
+    /// No more turns than there is room for, and none if there is not.
+    fn no_more_turns(&mut self, claims: &mut Claims, room: Value, is_room: Value) {
+        let Some((_, turns)) = &mut claims.turns else { return };
+        let zero = self.ins.ins().iconst(types::I32, 0);
+        let room = self.ins.ins().select(is_room, room, zero);
+        *turns = self.ins.ins().umin(*turns, room);
+    }
+
+    /// The index begins no lower, and no turn is made with a higher one.
+    fn stay_within(&mut self, claims: &mut Claims, first: Value, (lowest, highest): (i64, i64)) {
+        let is_low = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, first, highest);
+        let is_high = self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, first, lowest);
+        let behind = self.ins.ins().iconst(types::I32, i64::from((highest + 1) as u32));
+        let room = self.ins.ins().isub(behind, first);
+        let is_within = self.ins.ins().band(is_low, is_high);
+        self.no_more_turns(claims, room, is_within);
+    }
+
+    fn bound_here(&mut self, bound: Bound, first_inside: u32) -> Value {
+        match bound {
+            Bound::Number(number) => self.ins.ins().iconst(types::I32, i64::from(number as u32)),
+            Bound::Count(count) => self.made_here(count, first_inside),
+            Bound::Plain(address, count, bytes) => {
+                let [address, count] = [address, count].map(|it| self.made_here(it, first_inside));
+                self.plain_count((address, count), bytes)
+            }
+        }
+    }
+
+    /// The same value, made here.
+    fn made_here(&mut self, value: Value, first_inside: u32) -> Value {
+        let value = self.ins.func.dfg.resolve_aliases(value);
+        if value.as_u32() < first_inside {
+            return value;
+        }
+        let ValueDef::Result(inst, _) = self.ins.func.dfg.value_def(value) else {
+            unreachable!("it is made of values from outside")
+        };
+        let data = self.ins.func.dfg.insts[inst];
+        let args = self.ins.func.dfg.inst_args(inst).to_vec();
+        let args: Vec<Value> = args.into_iter().map(|arg| self.made_here(arg, first_inside)).collect();
+        let ty = self.ins.func.dfg.value_type(value);
+        let (made, dfg) = match (data, &args[..]) {
+            (InstructionData::UnaryImm { opcode, imm }, []) => self.ins.ins().UnaryImm(opcode, ty, imm),
+            (InstructionData::Unary { opcode, .. }, &[one]) => self.ins.ins().Unary(opcode, ty, one),
+            (InstructionData::Binary { opcode, .. }, &[one, other]) => {
+                self.ins.ins().Binary(opcode, ty, one, other)
+            }
+            _ => unreachable!("it can be made anywhere"),
+        };
+        dfg.first_result(made)
+    }
+
+    /// Into the loop, if that holds. If not, the interpreter does the instruction at its head, and goes on from there.
+    fn enter_if(&mut self, holds: Option<Value>, head: usize) {
+        let Some(holds) = holds else {
+            self.ins.ins().jump(self.entries[head], &[]);
+            return;
+        };
+        let fails = self.ins.create_block();
+        self.ins.set_cold_block(fails);
+        self.ins.ins().brif(holds, self.entries[head], &[], fails, &[]);
+        self.begin_block(fails);
+        let late: Vec<usize> = self.plan.late_at[head].all_of().collect();
+        for view in late {
+            let value = self.ins.use_var(self.variables[view]);
+            self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));
+        }
+        let at = self.ins.ins().iconst(types::I32, i64::from(self.blocks.all[head].first));
+        self.ins.ins().jump(self.slow, &[BlockArg::Value(at)]);
+    }
+}

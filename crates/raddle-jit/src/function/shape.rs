@@ -1,0 +1,253 @@
+//! Owns: which loops are simple, and what of them stays the same: what their instructions say.
+//! May use: `blocks`, `loops`, `mistakes`, `operands`, `plan`, `views`, `raddle-bytecode`.
+//! Never: code.
+
+use super::loops::KnownLoop;
+use crate::blocks::{BasicBlock, Blocks, target};
+use crate::mistakes::{Mistake, makes};
+use crate::operands::{Doer, Kills, ValueClass, how, kills, operands};
+use crate::plan::{FunctionPlan, Piece};
+use crate::views::ViewSet;
+use raddle_bytecode::{Insn, Op};
+
+/// A loop that is entered by its head alone.
+#[derive(Debug)]
+pub(super) struct Loop {
+    /// Its head, by number of the block.
+    pub(super) head: usize,
+    pub(super) parent: Option<usize>,
+    /// The views that registers hold in all of it, and that nothing in it changes.
+    pub(super) constants: Vec<usize>,
+    /// Which of its blocks each way from the head back to it passes, from the head on.
+    pub(super) certain: Vec<bool>,
+    /// Views of the index and of the count, and what a jump back costs, of a loop that only counts.
+    pub(super) counts: Option<(usize, usize, i32)>,
+    /// From where to where its index seems to go.
+    pub(super) seems: Option<(i32, i32)>,
+    /// What it tests, if it goes on while a variable is less than something.
+    pub(super) tests: Option<Test>,
+    pub(super) known: Option<KnownLoop>,
+}
+
+/// A loop goes on while that view is less, with sign, and otherwise only adds to it what is not negative.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    pub(super) index: usize,
+    pub(super) than: Than,
+    /// The view that is added, if it is no constant.
+    pub(super) step: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Than {
+    Number(i32),
+    /// A view that is held and stays the same.
+    View(usize),
+}
+
+fn members<'b>(
+    blocks: &'b Blocks,
+    piece: &'b Piece,
+    (head, last): (usize, usize),
+) -> impl Iterator<Item = usize> + 'b {
+    (head..=last).filter(|&number| piece.has[number] && blocks.all[number].is_live)
+}
+
+fn instructions<'c>(block: &BasicBlock, code: &'c [Insn]) -> &'c [Insn] {
+    &code[block.first as usize..block.behind as usize]
+}
+
+/// The loops of a piece that are entered by their heads alone, and for each block the innermost one that it is in.
+pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop>, Vec<Option<usize>>) {
+    let blocks = &plan.blocks;
+    let mut loops: Vec<Loop> = Vec::new();
+    let mut innermost = vec![None; blocks.all.len()];
+    for (head, block) in blocks.all.iter().enumerate() {
+        let Some(from) = block.looped_from.filter(|_| piece.has[head]) else { continue };
+        let last = blocks.all.partition_point(|block| block.first <= from) - 1;
+        let range = (head, last);
+        let is_inside = |&number: &usize| (head..=last).contains(&number);
+        let is_broken_into = (head + 1..=last).any(|member| {
+            piece.entries.contains(&member)
+                || blocks.all[member].from.iter().any(|&from| {
+                    piece.has[from] && !is_inside(&from) && !blocks.is_first_test(code, from, member)
+                })
+        });
+        if is_broken_into || !piece.has[last] {
+            continue;
+        }
+        let number = loops.len();
+        let parent = innermost[head];
+        let constants = constants(plan, piece, range, code);
+        let certain = (head..=last).map(|number| is_certain(blocks, piece, range, number)).collect();
+        let counts = counts(plan, piece, range, code);
+        members(blocks, piece, range).for_each(|member| innermost[member] = Some(number));
+        let tests = tests(plan, piece, range, code, &constants);
+        let seems = counts.and_then(|_| seems(&code[..block.first as usize], code[from as usize]));
+        loops.push(Loop { head, parent, constants, certain, counts, seems, tests, known: None });
+    }
+    (loops, innermost)
+}
+
+/// The views that are held wherever one is in the loop, and that no instruction there writes or loses.
+fn constants(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[Insn]) -> Vec<usize> {
+    let mut set = plan.held_at[range.0].clone();
+    for member in members(&plan.blocks, piece, range) {
+        set.meet(&plan.held_at[member]);
+        for &insn in instructions(&plan.blocks.all[member], code) {
+            plan.views.lose(kills(insn), &mut set);
+            if makes(Mistake::Written) {
+                continue;
+            }
+            forget_written(plan, insn, &mut set);
+        }
+    }
+    set.all_of().filter(|&view| !plan.views.all[view].is_open).collect()
+}
+
+/// Whether each way from the head to the last block passes that one. It is no matter of safety: a guard for what comes
+/// seldom would leave to the interpreter too often.
+fn is_certain(blocks: &Blocks, piece: &Piece, (head, last): (usize, usize), number: usize) -> bool {
+    const MOST: usize = 64;
+    if number == head || number == last || last - head > MOST {
+        return number == head || number == last;
+    }
+    let mut seen = vec![false; last - head + 1];
+    let mut found = vec![head];
+    while let Some(member) = found.pop() {
+        if member == last {
+            return false;
+        }
+        if member != number && !std::mem::replace(&mut seen[member - head], true) {
+            let inside = |next: &&usize| (head..=last).contains(*next) && piece.has[**next];
+            found.extend(blocks.all[member].next.iter().filter(inside));
+        }
+    }
+    true
+}
+
+/// Whether it changes registers and memory alone, for no fuel, and goes on forwards.
+fn is_plain(at: u32, insn: Insn) -> bool {
+    match how(insn) {
+        Doer::Inline => {
+            !matches!(insn.op, Op::CopyI | Op::Zero | Op::FnF | Op::FnD) && kills(insn) == Kills::Nothing
+        }
+        Doer::Jump => insn.op == Op::Switch || target(at, insn) > at,
+        _ => false,
+    }
+}
+
+/// Views of index and count, and the cost of a jump back, of a loop that nothing but its `repeat` counts, and in which
+/// no fuel is used.
+fn counts(
+    plan: &FunctionPlan,
+    piece: &Piece,
+    range: (usize, usize),
+    code: &[Insn],
+) -> Option<(usize, usize, i32)> {
+    let (head, last) = range;
+    let blocks = &plan.blocks.all;
+    let at = blocks[last].behind - 1;
+    let repeat = code[at as usize];
+    let is_one_slot = repeat.a == repeat.b && !makes(Mistake::OneSlot);
+    if repeat.op != Op::Repeat || is_one_slot || target(at, repeat) != blocks[head].first {
+        return None;
+    }
+    let view = |slot| plan.views.at((slot, ValueClass::Word));
+    let (index, count) = (view(repeat.a), view(repeat.b));
+    let mut set = plan.held_at[head].clone();
+    for member in members(&plan.blocks, piece, range) {
+        set.meet(&plan.held_at[member]);
+        for at in (blocks[member].first..blocks[member].behind).filter(|&it| it != at) {
+            let insn = code[at as usize];
+            if !is_plain(at, insn) {
+                return None;
+            }
+            forget_written(plan, insn, &mut set);
+        }
+    }
+    let is_word =
+        |view: usize| set.has(view) && !plan.views.all[view].is_open && !plan.views.all[view].is_real;
+    (is_word(index) && is_word(count)).then_some((index, count, -repeat.distance()))
+}
+
+/// The test with which a loop ends, if that is its only way back: a variable that registers hold in all of it, and to
+/// which one addition alone, which is checked, adds what is not negative or stays the same.
+fn tests(
+    plan: &FunctionPlan,
+    piece: &Piece,
+    range: (usize, usize),
+    code: &[Insn],
+    constants: &[usize],
+) -> Option<Test> {
+    let (head, last) = range;
+    let blocks = &plan.blocks.all;
+    let test = code[blocks[last].behind as usize - 1];
+    let view = |slot| plan.views.at((slot, ValueClass::Word));
+    let is_constant = |slot| Some(view(slot)).filter(|view| constants.contains(view));
+    let before_test = instructions(&blocks[last], code).iter().rev().nth(1);
+    let than = match test.op {
+        Op::JltI => Than::Number(i32::from(test.b as i16)),
+        Op::Jlt => match (is_constant(test.b), before_test) {
+            (Some(view), _) => Than::View(view),
+            (None, Some(set)) if set.op == Op::Ldi && set.a == test.b && set.a != test.a => {
+                Than::Number(set.imm())
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let comes_back = |from: &&usize| (head..=last).contains(*from) && piece.has[**from];
+    if blocks[head].from.iter().filter(comes_back).count() != 1 || !is_kept(plan, test.a) {
+        return None;
+    }
+    let mut step = None;
+    let index = view(test.a);
+    for member in members(&plan.blocks, piece, range) {
+        if !plan.held_at[member].has(index) {
+            return None;
+        }
+        for &insn in instructions(&blocks[member], code) {
+            let mut set = ViewSet::none(plan.views.all.len());
+            set.add(index);
+            plan.views.lose(kills(insn), &mut set);
+            forget_written(plan, insn, &mut set);
+            if set.has(index) {
+                continue;
+            }
+            let added = match insn.op {
+                Op::AddI if insn.a == test.a && insn.b == test.a && insn.c as i16 >= 0 => None,
+                Op::Add if insn.a == test.a && insn.b == test.a => Some(is_constant(insn.c)?),
+                Op::Add if insn.a == test.a && insn.c == test.a => Some(is_constant(insn.b)?),
+                _ => return None,
+            };
+            if step.replace(added).is_some() {
+                return None;
+            }
+        }
+    }
+    Some(Test { index, than, step: step? })
+}
+
+/// Whether a slot's word is no part of an array, nor used as a real.
+fn is_kept(plan: &FunctionPlan, slot: u16) -> bool {
+    let view = plan.views.all[plan.views.at((slot, ValueClass::Word))];
+    !view.is_open && !view.is_real
+}
+
+/// What an instruction writes is taken out.
+fn forget_written(plan: &FunctionPlan, insn: Insn, set: &mut ViewSet) {
+    operands(insn)
+        .writes()
+        .for_each(|(slot, class)| plan.views.forget(set, slot, 1 + u32::from(class.is_wide())));
+}
+
+/// From where to where the index of a `repeat` goes, behind that code, if that seems to set it to a constant, and the
+/// count too. It is a guess: what comes of it is compared.
+fn seems(before: &[Insn], repeat: Insn) -> Option<(i32, i32)> {
+    let near = || before.iter().rev().take(6).take_while(|it| how(**it) == Doer::Inline || it.op == Op::Jz);
+    let set = |slot: u16| near().find(|it| it.op == Op::Ldi && it.a == slot).map(|it| it.imm());
+    let (from, count) = (set(repeat.a)?, set(repeat.b)?);
+    let to = from.checked_add(count - 1).filter(|&to| count > 0 && to < i32::MAX)?;
+    Some((from, to))
+}

@@ -1,0 +1,40 @@
+//! Owns: mistakes of the analysis that are made on purpose, so that it can be seen that the tests find them.
+//! May use: nothing.
+//! Never: one of them in a build without the feature `mistakes`.
+
+/// A mistake, by the number that `RADDLE_FUZZ_MISTAKE` has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mistake {
+    /// What is added to the index is not seen where the loop is entered.
+    Offset = 1,
+    /// What a loop writes is taken for what does not change in it.
+    Written,
+    /// A count below 1 is taken for one without a sign.
+    Sign,
+    /// One slot may be index and count.
+    OneSlot,
+    /// An element of one view of an array is taken for one of another.
+    OtherCount,
+    /// Where the index seems to go is not compared.
+    Guess,
+    /// What was shown on one of two ways is taken for shown on both.
+    OneWay,
+    /// The index may be added to beyond the largest number.
+    Edge,
+    /// The fuel is not looked at.
+    Fuel,
+    /// The step of a loop with a test may be negative.
+    Step,
+}
+
+/// Whether it is made.
+#[cfg(feature = "mistakes")]
+pub(crate) fn makes(mistake: Mistake) -> bool {
+    std::env::var("RADDLE_FUZZ_MISTAKE").is_ok_and(|number| number.parse() == Ok(mistake as u32))
+}
+
+/// Whether it is made.
+#[cfg(not(feature = "mistakes"))]
+pub(crate) const fn makes(_: Mistake) -> bool {
+    false
+}

@@ -349,6 +349,24 @@ impl Net {
         }
     }
 
+    /// All ranks are at their end, and nothing is under way.
+    fn come_to_the_end(&self) -> Result<(), NetError> {
+        let is_used = self.engine.close_channels();
+        let all = self.gather("the end of the net", &[u8::from(is_used)])?;
+        if all.contains(&1) {
+            // Nobody says anything any more: what was said is heard out.
+            let sent = self.engine.frames_sent(self.size());
+            let bytes: Vec<u8> = sent.iter().flat_map(|count| count.to_le_bytes()).collect();
+            let all = self.gather("the end of channels", &bytes)?;
+            let own = 8 * self.rank();
+            let rows = all.chunks_exact(8 * self.size());
+            let of: Vec<u64> =
+                rows.map(|row| u64::from_le_bytes(row[own..own + 8].try_into().expect("8 bytes"))).collect();
+            self.engine.hear_out(&of, self.deadline)?;
+        }
+        self.engine.drain(self.deadline)
+    }
+
     /// All ranks know that one has given up: rank 0, which ends the job, waits for the others to have put away what
     /// they have; they wait for that.
     fn meet_at_the_end(&self) {
@@ -392,6 +410,14 @@ pub(crate) fn fill(post: &Post, index: usize, room: &mut [u8]) -> Result<usize, 
     Ok(size)
 }
 
+/// Looks at what has come.
+pub(crate) fn came<R>(post: &Post, index: usize, look: impl FnOnce(&[u8]) -> R) -> Result<R, NetError> {
+    let size = post.sizes()?[index];
+    // SAFETY: the message is done, or there would be no sizes.
+    let bytes = unsafe { post.transfers[index].buffer.bytes() };
+    Ok(look(&bytes[..size.min(bytes.len())]))
+}
+
 impl Drop for Net {
     fn drop(&mut self) {
         if self.engine.is_broken.load(Ordering::Relaxed) {
@@ -399,9 +425,7 @@ impl Drop for Net {
         } else if std::thread::panicking() {
             self.engine.is_broken.store(true, Ordering::Relaxed);
             self.say("a panic ends the job");
-        } else if let Err(error) =
-            self.gather("the end of the net", &[]).and_then(|_| self.engine.drain(self.deadline))
-        {
+        } else if let Err(error) = self.come_to_the_end() {
             self.engine.is_broken.store(true, Ordering::Relaxed);
             self.say(&format!("{error}; the job ends"));
         }

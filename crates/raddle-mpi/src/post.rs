@@ -74,6 +74,11 @@ impl Buffer {
         self.memory.base.wrapping_add(self.start)
     }
 
+    /// Whether no other buffer is of the same memory.
+    fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.memory) == 1
+    }
+
     /// For MPI: where it is, and how long.
     pub(crate) fn room(&self) -> (*mut u8, c_int) {
         (self.base(), c_int::try_from(self.bytes).expect("the size was looked at when the post was made"))
@@ -177,9 +182,18 @@ impl Transfer {
     /// A plain message out, with what it carries.
     pub(crate) fn out(address: Address, bytes: &[u8]) -> Result<Transfer, NetError> {
         let transfer = Transfer::new(Direction::Out, address, bytes.len(), String::new())?;
-        // SAFETY: it is new.
-        unsafe { transfer.buffer.bytes_mut() }.copy_from_slice(bytes);
-        Ok(transfer)
+        Ok(transfer.filled(|to| to.copy_from_slice(bytes)))
+    }
+
+    /// The same, whose memory, which nobody else has yet, is filled.
+    ///
+    /// # Panics
+    /// If somebody else has it.
+    pub(crate) fn filled(self, fill: impl FnOnce(&mut [u8])) -> Transfer {
+        assert!(self.buffer.is_alone(), "the memory of a new message");
+        // SAFETY: nobody else has it: it is no part of another buffer, and in no post.
+        fill(unsafe { self.buffer.bytes_mut() });
+        self
     }
 
     /// A plain message in.

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RADDLE_SHIM_VERSION 2
+#define RADDLE_SHIM_VERSION 3
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "a request fits 64 bits");
 
-/* Messages of the program; what ranks tell each other; faces of plans. */
-static MPI_Comm spaces[3] = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
+/* Messages of the program; what ranks tell each other; faces of plans; channels. */
+#define SPACES 4
+static MPI_Comm spaces[SPACES] = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
 
 static MPI_Request request_of(const uint64_t *word) {
     MPI_Request request;
@@ -57,7 +58,7 @@ int raddle_mpi_init(int *serialized) {
 /* After `raddle_mpi_init`. */
 int raddle_mpi_open(int *rank, int *size, int *tag_max) {
     int code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int space = 0; space < 3 && code == MPI_SUCCESS; space++) {
+    for (int space = 0; space < SPACES && code == MPI_SUCCESS; space++) {
         code = MPI_Comm_dup(MPI_COMM_WORLD, &spaces[space]);
         if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(spaces[space], MPI_ERRORS_RETURN);
     }
@@ -70,7 +71,7 @@ int raddle_mpi_open(int *rank, int *size, int *tag_max) {
 }
 
 int raddle_mpi_finalize(void) {
-    for (int space = 0; space < 3; space++)
+    for (int space = 0; space < SPACES; space++)
         if (spaces[space] != MPI_COMM_NULL) MPI_Comm_free(&spaces[space]);
     return MPI_Finalize();
 }
@@ -136,6 +137,15 @@ int raddle_mpi_probe(int peer, int space, int *found, int *tag, int *bytes) {
     int code = MPI_Iprobe(peer, MPI_ANY_TAG, spaces[space], found, &status);
     if (code != MPI_SUCCESS || !*found) return code;
     *tag = status.MPI_TAG;
+    return MPI_Get_count(&status, MPI_BYTE, bytes);
+}
+
+/* Whether a message of whomever with that tag is here, whose it is, and how long. */
+int raddle_mpi_probe_any(int tag, int space, int *found, int *whose, int *bytes) {
+    MPI_Status status;
+    int code = MPI_Iprobe(MPI_ANY_SOURCE, tag, spaces[space], found, &status);
+    if (code != MPI_SUCCESS || !*found) return code;
+    *whose = status.MPI_SOURCE;
     return MPI_Get_count(&status, MPI_BYTE, bytes);
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What this crate was written for; `src/shim.c` has the same number.
-const VERSION: c_int = 2;
+const VERSION: c_int = 3;
 
 type Text = unsafe extern "C" fn(*mut c_char, c_int) -> c_int;
 type Plain = unsafe extern "C" fn() -> c_int;
@@ -51,6 +51,7 @@ functions! {
     free: unsafe extern "C" fn(*mut u64) -> c_int = c"raddle_mpi_free";
     test: unsafe extern "C" fn(*mut u64, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_test";
     probe: unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_probe";
+    probe_any: unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_probe_any";
     told: unsafe extern "C" fn(c_int, c_int, *mut c_char, c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_told";
     error: unsafe extern "C" fn(c_int, *mut c_char, c_int, *mut c_char, c_int) = c"raddle_mpi_error";
 }
@@ -60,7 +61,8 @@ functions! {
 pub(crate) struct Address {
     pub(crate) peer: c_int,
     pub(crate) tag: c_int,
-    /// 0 for the program's messages, 1 for what ranks tell each other, 2 for the faces of plans.
+    /// 0 for the program's messages, 1 for what ranks tell each other, 2 for the faces of plans, 3 for
+    /// channels.
     pub(crate) space: c_int,
 }
 
@@ -258,6 +260,16 @@ impl Shim {
         // What MPI refuses here nobody has asked for.
         let bytes = usize::try_from(bytes).ok().filter(|_| code == 0)?;
         Some((whose, String::from_utf8_lossy(text.get(..bytes)?).into_owned()))
+    }
+
+    /// Whose message with that tag is here, if one is, and of how many bytes.
+    pub(crate) fn probe_any(&self, tag: c_int, space: c_int) -> Result<Option<(usize, usize)>, MpiRefusal> {
+        let (mut found, mut whose, mut bytes) = (0, 0, 0);
+        // SAFETY: MPI is initialised; three numbers are written.
+        let code = unsafe { (self.probe_any)(tag, space, &raw mut found, &raw mut whose, &raw mut bytes) };
+        self.check(code)?;
+        let number = |it| usize::try_from(it).unwrap_or(0);
+        Ok((found != 0).then(|| (number(whose), number(bytes))))
     }
 
     /// Tag and size of a message of `peer` that nobody has asked for.

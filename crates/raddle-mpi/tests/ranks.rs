@@ -6,6 +6,8 @@
 //! `TEST_MPI`, without which nothing is done: `mpirun` is not everywhere.
 #![allow(clippy::print_stdout, reason = "a rank talks to the test that has started it")]
 
+#[path = "cases/channels.rs"]
+mod channels;
 #[path = "cases/late.rs"]
 mod late;
 #[path = "cases/plans.rs"]
@@ -64,6 +66,14 @@ fn as_a_rank() {
         "asked" => late::asked(),
         "orphans" => late::orphans(),
         "huge" => late::huge(),
+        "channels" => channels::pairs(),
+        "channel ring" => channels::ring(),
+        "channel choice" => channels::choice(),
+        "channel missing" => channels::missing(),
+        "channel ends" => channels::gone("ends"),
+        "channel leaves" => channels::gone("leaves"),
+        "channel -KILL" => channels::gone("-KILL"),
+        "channel -STOP" => channels::gone("-STOP"),
         other => panic!("no case {other}"),
     });
 }
@@ -159,9 +169,15 @@ fn signalled(signal: &str) {
         net.set_deadline(BRIEF);
         println!("rank 0: {}", net.receive(1, 6, &mut [0; 8]).expect_err("it does not come"));
     } else {
-        let sent = Command::new("kill").args([signal, &std::process::id().to_string()]).status();
-        println!("{sent:?} {:?}", net.receive(0, 2, &mut []));
+        signalled_by(signal);
+        println!("{:?}", net.receive(0, 2, &mut []));
     }
+}
+
+/// The caller's rank gets a signal.
+fn signalled_by(signal: &str) {
+    let sent = Command::new("kill").args([signal, &std::process::id().to_string()]).status();
+    println!("{sent:?}");
 }
 
 fn leaves() {

@@ -20,20 +20,10 @@ impl Engine {
             return Err(NetError::Over);
         }
         let now = self.now();
-        if !post.begin(now) {
+        let before = state.pending;
+        if !self.begin_all(&mut state, post, now, &mut refused) {
             let text = format!("{} is still under way: its exchange was leaked", post.what);
             return Err(NetError::Misuse(text));
-        }
-        if state.pending == 0 {
-            self.last_ns.store(now, Ordering::Relaxed);
-            if let Some(pipes) = &mut state.pipes {
-                pipes.begin(now);
-            }
-        }
-        let before = state.pending;
-        state.pending += post.transfers.len();
-        for index in (0..post.transfers.len()).filter(|index| post.transfers[*index].after.is_none()) {
-            self.begin(&mut state, post, index, &mut refused);
         }
         state.pending -= refused.len();
         self.outstanding.store(state.pending, Ordering::Relaxed);
@@ -50,6 +40,35 @@ impl Engine {
             self.ring(0);
         }
         Ok(())
+    }
+
+    /// Under the lock: all of it is under way; false if it already was. Who is refused is still counted.
+    pub(super) fn begin_all(
+        &self,
+        state: &mut Underway,
+        post: &Arc<Post>,
+        now: u64,
+        refused: &mut Finished,
+    ) -> bool {
+        if !post.begin(now) {
+            return false;
+        }
+        if state.pending == 0 {
+            self.wake_clocks(state, now);
+        }
+        state.pending += post.transfers.len();
+        for index in (0..post.transfers.len()).filter(|index| post.transfers[*index].after.is_none()) {
+            self.begin(state, post, index, refused);
+        }
+        true
+    }
+
+    /// Under the lock: nothing was under way before.
+    pub(super) fn wake_clocks(&self, state: &mut Underway, now: u64) {
+        self.last_ns.store(now, Ordering::Relaxed);
+        if let Some(pipes) = &mut state.pipes {
+            pipes.begin(now);
+        }
     }
 
     /// Under the lock: a message is under way, or it and all that wait for it are refused.

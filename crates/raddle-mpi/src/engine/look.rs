@@ -22,7 +22,7 @@ impl Engine {
             Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
             Err(TryLockError::WouldBlock) => return false,
         };
-        if state.is_over || state.active.is_empty() {
+        if state.is_over || state.active.is_empty() && !state.channels.is_open() {
             return false;
         }
         let began = self.now();
@@ -52,14 +52,18 @@ impl Engine {
             self.follow(&mut state, &entry.post, entry.index, &told, &mut finished);
             finished.push((entry.post, entry.index, told));
         }
+        let heard = self.hear_channels(&mut state, began, &mut finished);
         state.pending -= finished.len();
         self.outstanding.store(state.pending, Ordering::Relaxed);
+        let ended = self.count_channels(&mut state);
         let poller = state.poller.clone();
         let hears = self.hear(&mut state, began);
         let overdue =
             if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began, hears) };
-        self.note_poll(began, finished.len(), is_keeper);
+        let found = finished.len() + heard.count;
+        self.note_poll(began, found, is_keeper);
         drop(state);
+        heard.ring();
         // They say themselves what is late.
         overdue.iter().for_each(|post| post.wake());
         let (count, now) = (finished.len(), self.now());
@@ -69,7 +73,8 @@ impl Engine {
         if let Some(poller) = poller {
             poller.end(count);
         }
-        count != 0
+        ended.end();
+        found != 0
     }
 
     /// Under the lock: what came of a message, if it is done.

@@ -1,5 +1,5 @@
 //! Owns: the proxy: what is under way, the lock under which MPI is called, and who looks after it.
-//! May use: `auto`, `choice`, `gate`, `late`, `link`, `post`, `shim`, `traced`, `raddle-core`,
+//! May use: `auto`, `channel`, `choice`, `gate`, `late`, `link`, `post`, `shim`, `traced`, `raddle-core`,
 //! `raddle-syscall`.
 //! Never: a switch of stacks, or a wait, while the lock is held.
 //!
@@ -8,12 +8,16 @@
 //! finds nothing, up to 2 ms, and halves when something is done. While somebody waits, nothing is left out.
 
 mod begin;
+mod channels;
 mod choose;
 mod give_up;
 mod look;
 mod wait;
 
+pub(crate) use channels::{AtDeadline, WaitsAtEnd};
+
 use crate::auto::Auto;
+use crate::channel::ChannelTable;
 use crate::choice::Choices;
 use crate::gate::lock;
 use crate::late::OnLate;
@@ -63,7 +67,7 @@ struct ActiveRequest {
 #[derive(Default)]
 struct Underway {
     active: Vec<ActiveRequest>,
-    /// Those that are active, and those that wait for one of them.
+    /// Those that are active, and those that wait for one of them; what channels have under way.
     pending: usize,
     poller: Option<Arc<Poller>>,
     pipes: Option<Pipes>,
@@ -73,6 +77,8 @@ struct Underway {
     orphans: Vec<Arc<Post>>,
     /// When it was last asked whether another rank has given up.
     heard_ns: u64,
+    /// The ends of channels, which count in `pending`, too.
+    channels: ChannelTable,
     is_over: bool,
 }
 

@@ -1,0 +1,107 @@
+//! Owns: `RemoteSender`.
+//! May use: `end`, `frame`, `message`, `refusal`, `engine`, `net`, `post`.
+//! Never: a send that goes on, without a buffer, before its message was taken.
+
+use super::end::{ChannelEnd, EndFailure};
+use super::frame::RIDE_BYTES;
+use super::message::RemoteMessage;
+use super::protocol::EndIsGone;
+use super::refusal::RemoteSendError;
+use super::table::EndState;
+use crate::engine::AtDeadline;
+use crate::error::NetError;
+use crate::post::{Post, Transfer};
+use crate::shim::Direction;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The sending end of a channel between ranks. Made by [`Net::sender`](crate::Net::sender). Dropping it closes the
+/// channel: what was sent before is still received.
+///
+/// A send parks the caller, a process or an OS thread, and never its worker. In a task it panics if it has to wait.
+pub struct RemoteSender<T> {
+    end: ChannelEnd,
+    messages: PhantomData<fn(T)>,
+}
+
+impl<T: RemoteMessage> RemoteSender<T> {
+    pub(super) fn new(end: ChannelEnd) -> RemoteSender<T> {
+        RemoteSender { end, messages: PhantomData }
+    }
+
+    /// Sends a message: goes on when the receiver has taken it, or if the channel has a buffer, when there is a place.
+    ///
+    /// # Errors
+    /// The message, if the receiver is gone; and with it [`NetError::Disagree`] if the other end is for other messages,
+    /// [`NetError::Late`] if it is not there, or takes none in time.
+    pub fn send(&mut self, message: T) -> Result<(), RemoteSendError<T>> {
+        match self.send_bytes(&message) {
+            Ok(()) => Ok(()),
+            Err(EndFailure::Gone) => Err(RemoteSendError::Disconnected(message)),
+            Err(EndFailure::Net(error)) => Err(RemoteSendError::Failed(message, error)),
+        }
+    }
+
+    /// From now on, what is not taken after so long is late; at first that is as the net has it.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.end.deadline = deadline;
+    }
+
+    fn send_bytes(&self, message: &T) -> Result<(), EndFailure> {
+        let (end, bytes) = (&self.end, message.size());
+        let is_rendezvous = self
+            .wait("a send on", |sending| sending.room().map(|room| room.map(|()| sending.is_rendezvous())))?;
+        let kept = if bytes > RIDE_BYTES { Some(Arc::new(self.large(message)?)) } else { None };
+        let offer = end.engine.with_channels(|channels, shim, _| {
+            channels.offer(shim, end.number, (bytes, kept.clone()), |to| {
+                if kept.is_none() {
+                    message.put(to);
+                }
+            })
+        })?;
+        if is_rendezvous {
+            self.wait("a send on", |sending| sending.is_taken(offer))?;
+            if let Some(post) = kept {
+                end.engine.wait(&post, end.deadline)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A message whose bytes go when it was taken.
+    fn large(&self, message: &T) -> Result<Post, NetError> {
+        let number = self.end.number;
+        let address = self.end.engine.with_channels(|channels, _, _| channels.data_address(number))?;
+        let address = address.ok_or(NetError::Over)?;
+        let label = format!("channel `{}`", self.end.name);
+        let transfer = Transfer::new(Direction::Out, address, message.size(), label)?;
+        let transfer = transfer.filled(|to| message.put(to));
+        Ok(Post::new(format!("a send on channel `{}`", self.end.name), vec![transfer], false))
+    }
+
+    fn wait<R>(
+        &self,
+        what: &str,
+        mut answer: impl FnMut(&super::protocol::SendingEnd<Arc<Post>>) -> Option<Result<R, EndIsGone>>,
+    ) -> Result<R, EndFailure> {
+        let (end, number) = (&self.end, self.end.number);
+        let found = end.wait(what, (end.deadline, AtDeadline::IsLate), |channels, _| {
+            let record = channels.end(number);
+            match record.map(|record| (&record.state, record.theirs)) {
+                Some((EndState::Sending(_), None)) => None,
+                Some((EndState::Sending(sending), Some(_))) => answer(sending),
+                _ => Some(Err(EndIsGone)),
+            }
+        })?;
+        Ok(found.expect("who is late has an error")?)
+    }
+}
+
+impl<T> fmt::Debug for RemoteSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ChannelEnd { name, peer, .. } = &self.end;
+        f.debug_struct("RemoteSender").field("name", name).field("to", peer).finish_non_exhaustive()
+    }
+}

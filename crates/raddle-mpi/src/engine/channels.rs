@@ -1,0 +1,234 @@
+//! Owns: channels as the engine sees them: looks at what ends say, what of that is under way, and waits at ends.
+//! May use: `channel`, `error`, `gate`, `shim`, `raddle-core`.
+//! Never: a worker that waits; only who waits is parked.
+//!
+//! Who waits at an end looks itself at first, and lets others run between two looks: an answer of another rank takes
+//! microseconds, and an idle worker would look only every 20. Then it is parked as all others are.
+
+use super::{DEDICATED, Engine, Finished, GAP_MIN_NS, Underway, WATCHED};
+use crate::channel::{ChannelTable, EndBell, Heard};
+use crate::error::{Late, NetError};
+use crate::gate::lock;
+use crate::shim::Shim;
+use raddle_core::door::futex::{self, WaitOptions, WaitOutcome};
+use raddle_core::door::poller::Poller;
+use raddle_core::wait::park::yield_now;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// For so long one who waits looks itself, if so few do.
+const LOOKS_FOR: Duration = Duration::from_micros(100);
+const LOOKERS: usize = 8;
+/// As in other waits: a look of one's own after so long, whoever else is to look.
+const DISTRUST: Duration = Duration::from_millis(100);
+
+/// What counts no more at a poller, which must be told without the lock.
+#[must_use = "the poller is to be told"]
+pub(super) struct EndedCount(Option<(Arc<Poller>, usize)>);
+
+impl EndedCount {
+    pub(super) fn end(self) {
+        if let Some((poller, count)) = self.0 {
+            poller.end(count);
+        }
+    }
+}
+
+/// What a wait does when the time is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtDeadline {
+    /// Something is late.
+    IsLate,
+    /// It goes on without an answer.
+    GoesOn,
+}
+
+/// One who waits at an end, or listens, as long as it does.
+pub(crate) struct WaitsAtEnd {
+    engine: Arc<Engine>,
+    /// Whether nobody is parked who would look in mode `Inline`.
+    is_awaited: bool,
+}
+
+impl WaitsAtEnd {
+    pub(crate) fn begin(engine: &Arc<Engine>, is_awaited: bool) -> Result<WaitsAtEnd, NetError> {
+        engine.with_channels(|channels, _, _| channels.waits += 1)?;
+        let count = if is_awaited { &engine.awaited } else { &engine.waiting };
+        count.fetch_add(1, Ordering::Relaxed);
+        if is_awaited {
+            engine.ring(0);
+        }
+        Ok(WaitsAtEnd { engine: engine.clone(), is_awaited })
+    }
+}
+
+impl Drop for WaitsAtEnd {
+    fn drop(&mut self) {
+        let count = if self.is_awaited { &self.engine.awaited } else { &self.engine.waiting };
+        count.fetch_sub(1, Ordering::Relaxed);
+        let mut state = lock(&self.engine.state);
+        state.channels.waits -= 1;
+        let ended = if state.is_over { EndedCount(None) } else { self.engine.count_channels(&mut state) };
+        drop(state);
+        ended.end();
+    }
+}
+
+impl Engine {
+    /// Does something at an end.
+    pub(crate) fn with_channels<R>(
+        &self,
+        act: impl FnOnce(&mut ChannelTable, &Shim, &mut Heard) -> R,
+    ) -> Result<R, NetError> {
+        let mut state = lock(&self.state);
+        if state.is_over || state.channels.is_closing {
+            return Err(NetError::Over);
+        }
+        if let Some(error) = &state.channels.broken {
+            return Err(error.clone());
+        }
+        let mut heard = Heard::default();
+        let (before, done) = (state.channels.counted, act(&mut state.channels, &self.shim, &mut heard));
+        let ended = self.count_channels(&mut state);
+        let is_more = state.channels.counted > before;
+        drop(state);
+        heard.ring();
+        ended.end();
+        if is_more && matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED) {
+            self.ring(0);
+        }
+        Ok(done)
+    }
+
+    /// Under the lock: what channels have under way counts as all else that is.
+    pub(super) fn count_channels(&self, state: &mut Underway) -> EndedCount {
+        let (had, now) = (state.channels.counted, state.channels.under_way());
+        if now == had {
+            return EndedCount(None);
+        }
+        if state.pending == 0 {
+            self.wake_clocks(state, self.now());
+        }
+        state.channels.counted = now;
+        state.pending = state.pending + now - had;
+        self.outstanding.store(state.pending, Ordering::Relaxed);
+        let poller = state.poller.clone();
+        if now < had {
+            return EndedCount(poller.map(|poller| (poller, had - now)));
+        }
+        self.gap_ns.store(GAP_MIN_NS, Ordering::Relaxed);
+        self.next_ns.store(self.now() + GAP_MIN_NS, Ordering::Relaxed);
+        poller.into_iter().for_each(|poller| poller.begin(now - had));
+        EndedCount(None)
+    }
+
+    /// Under the lock: hears what ends say; messages that were taken begin.
+    pub(super) fn hear_channels(&self, state: &mut Underway, now: u64, finished: &mut Finished) -> Heard {
+        let mut heard = state.channels.look(&self.shim);
+        for post in std::mem::take(&mut heard.launches) {
+            let before = state.pending;
+            let _begun = self.begin_all(state, &post, now, finished);
+            if let Some(poller) = &state.poller {
+                poller.begin(state.pending - before);
+            }
+        }
+        heard
+    }
+
+    /// Waits at an end until `answer` has one; parks the caller. None if the time is over and that is no fault.
+    pub(crate) fn wait_at<R>(
+        self: &Arc<Engine>,
+        bell: &EndBell,
+        (mut deadline, then): (Duration, AtDeadline),
+        mut answer: impl FnMut(&mut ChannelTable, &Shim) -> Option<R>,
+        late: impl Fn(&ChannelTable, Duration) -> Late,
+    ) -> Result<Option<R>, NetError> {
+        let mut ask = || self.with_channels(|channels, shim, _| answer(channels, shim));
+        if let Some(found) = ask()? {
+            return Ok(Some(found));
+        }
+        let (began, mut pauses) = (Instant::now(), 20);
+        let _waits = WaitsAtEnd::begin(self, false)?;
+        loop {
+            let waited = began.elapsed();
+            let is_inline = self.mode.load(Ordering::Relaxed) == 0;
+            let looks = waited < LOOKS_FOR && self.waiting.load(Ordering::Relaxed) <= LOOKERS;
+            // Acquire pairs with the release in `EndBell::ring`.
+            let seen = bell.word.load(Ordering::Acquire);
+            if is_inline || looks {
+                self.poll();
+            }
+            if let Some(found) = ask()? {
+                return Ok(Some(found));
+            }
+            if let Some(error) = self.given_up() {
+                return Err(error);
+            }
+            if waited >= deadline {
+                if then == AtDeadline::GoesOn {
+                    return Ok(None);
+                }
+                let late = late(&lock(&self.state).channels, waited);
+                match self.give_up(&late) {
+                    Some(more) => deadline = waited.saturating_add(more),
+                    None => return Err(NetError::Late(late)),
+                }
+            }
+            if looks {
+                yield_now();
+                continue;
+            }
+            pauses = (pauses + 1).min(100);
+            let pause = if is_inline { Duration::from_micros(pauses) } else { DISTRUST };
+            let until = Some(Instant::now() + pause.min(deadline - waited));
+            let ended = futex::wait(&bell.word, seen, &WaitOptions { until, ..WaitOptions::default() });
+            if !is_inline && ended == WaitOutcome::TimedOut {
+                self.poll();
+            }
+        }
+    }
+
+    /// All ends of this rank are closed, so that others who wait at theirs hear it; whether there were any.
+    pub(crate) fn close_channels(&self) -> bool {
+        let mut state = lock(&self.state);
+        if !state.is_over {
+            state.channels.close_all(&self.shim);
+            let ended = self.count_channels(&mut state);
+            let is_used = state.channels.is_used();
+            drop(state);
+            ended.end();
+            return is_used;
+        }
+        false
+    }
+
+    /// How many frames have gone to each rank.
+    pub(crate) fn frames_sent(&self, ranks: usize) -> Vec<u64> {
+        lock(&self.state).channels.sent(ranks)
+    }
+
+    /// Waits until so many frames have come of each rank: MPI is not to end while any is on its way.
+    pub(crate) fn hear_out(&self, of: &[u64], deadline: Duration) -> Result<(), NetError> {
+        let (began, nobody) = (Instant::now(), AtomicU32::new(0));
+        loop {
+            self.poll();
+            let state = lock(&self.state);
+            if state.channels.has_heard_all(of) {
+                return Ok(());
+            }
+            if let Some(error) = &state.channels.broken {
+                return Err(error.clone());
+            }
+            drop(state);
+            let waited = began.elapsed();
+            if waited >= deadline {
+                let pending = vec!["what ends of channels have said has not come".to_owned()];
+                let what = "the end of channels".to_owned();
+                return Err(NetError::Late(Late { what, waited, pending, strays: Vec::new() }));
+            }
+            let until = Some(Instant::now() + Duration::from_micros(50));
+            futex::wait(&nobody, 0, &WaitOptions { until, ..WaitOptions::default() });
+        }
+    }
+}

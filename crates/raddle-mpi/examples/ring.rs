@@ -1,4 +1,4 @@
-//! Owns: a ring of ranks around which a message goes: channels between processes of different ranks, and what a hop costs.
+//! Owns: a ring of ranks around which a message goes by channels, and what a round costs.
 //! May use: `raddle`, `raddle-mpi`.
 //! Never: more than a channel in each direction between two ranks.
 //!

@@ -13,6 +13,7 @@ const VERSION: c_int = 3;
 
 type Text = unsafe extern "C" fn(*mut c_char, c_int) -> c_int;
 type Plain = unsafe extern "C" fn() -> c_int;
+type Probe = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int;
 type Post = unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int, c_int, *mut u64) -> c_int;
 
 /// Declares the table of functions, and how it is filled from a library.
@@ -50,8 +51,8 @@ functions! {
     start: unsafe extern "C" fn(*mut u64) -> c_int = c"raddle_mpi_start";
     free: unsafe extern "C" fn(*mut u64) -> c_int = c"raddle_mpi_free";
     test: unsafe extern "C" fn(*mut u64, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_test";
-    probe: unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_probe";
-    probe_any: unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_probe_any";
+    probe: Probe = c"raddle_mpi_probe";
+    probe_any: Probe = c"raddle_mpi_probe_any";
     told: unsafe extern "C" fn(c_int, c_int, *mut c_char, c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_told";
     error: unsafe extern "C" fn(c_int, *mut c_char, c_int, *mut c_char, c_int) = c"raddle_mpi_error";
 }

@@ -5,8 +5,8 @@
 use crate::error::NetError;
 use std::fmt;
 
-/// Before the bytes that ride along: what is said, to which end, and of how many bytes.
-pub(crate) const HEAD_BYTES: usize = 16;
+/// Before the bytes that ride along: what is said, to which end, and of how many bytes; and a `Take` besides.
+pub(crate) const HEAD_BYTES: usize = 24;
 /// So many bytes of a message ride along with the offer.
 pub(crate) const RIDE_BYTES: usize = 8192;
 /// A channel's name, and that of its type.
@@ -31,17 +31,22 @@ pub(crate) struct FrameHead {
     pub(crate) end: u32,
     /// Of the message, or of what rides along.
     pub(crate) bytes: u64,
+    /// The end whose message was taken before this was said.
+    pub(crate) also_taken: Option<u32>,
 }
 
 impl FrameHead {
     pub(crate) fn new(kind: FrameKind, end: u32, bytes: usize) -> FrameHead {
-        FrameHead { kind, end, bytes: bytes as u64 }
+        FrameHead { kind, end, bytes: bytes as u64, also_taken: None }
     }
 
     pub(crate) fn write(self, to: &mut [u8]) {
         to[..4].copy_from_slice(&[self.kind as u8, 0, 0, 0]);
         to[4..8].copy_from_slice(&self.end.to_le_bytes());
-        to[8..HEAD_BYTES].copy_from_slice(&self.bytes.to_le_bytes());
+        to[8..16].copy_from_slice(&self.bytes.to_le_bytes());
+        // No end has the last number: there are not so many.
+        let taken = self.also_taken.unwrap_or(u32::MAX);
+        to[16..HEAD_BYTES].copy_from_slice(&u64::from(taken).to_le_bytes());
     }
 
     /// What stands there, and what rides along; nothing, if it makes no sense.
@@ -56,9 +61,12 @@ impl FrameHead {
             _ => return None,
         };
         let end = u32::from_le_bytes(head[4..8].try_into().ok()?);
-        let bytes = u64::from_le_bytes(head[8..].try_into().ok()?);
+        let bytes = u64::from_le_bytes(head[8..16].try_into().ok()?);
+        let taken = u32::from_le_bytes(head[16..20].try_into().ok()?);
+        let also_taken = Some(taken).filter(|taken| *taken != u32::MAX);
         let rides_whole = matches!(kind, FrameKind::Bind | FrameKind::Small);
-        (!rides_whole || rides.len() as u64 == bytes).then_some((FrameHead { kind, end, bytes }, rides))
+        (!rides_whole || rides.len() as u64 == bytes)
+            .then_some((FrameHead { kind, end, bytes, also_taken }, rides))
     }
 }
 
@@ -167,10 +175,12 @@ mod tests {
         assert_eq!(Binding::read(&one.write()), Some(one.clone()));
         assert_eq!(one.to_string(), "receives f64 of 8 bytes, with a buffer of 3");
         let mut bytes = [0; HEAD_BYTES + 3];
-        let head = FrameHead::new(FrameKind::Small, 7, 3);
-        head.write(&mut bytes);
-        bytes[HEAD_BYTES..].copy_from_slice(b"abc");
-        assert_eq!(FrameHead::read(&bytes), Some((head, &b"abc"[..])));
+        for also_taken in [None, Some(0), Some(31_999)] {
+            let head = FrameHead { also_taken, ..FrameHead::new(FrameKind::Small, 7, 3) };
+            head.write(&mut bytes);
+            bytes[HEAD_BYTES..].copy_from_slice(b"abc");
+            assert_eq!(FrameHead::read(&bytes), Some((head, &b"abc"[..])));
+        }
     }
 
     #[test]

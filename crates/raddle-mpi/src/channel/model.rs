@@ -1,5 +1,5 @@
 //! Owns: the search through all interleavings of two or three ends, of what they say, and of their processes' steps.
-//! May use: `protocol`.
+//! May use: nothing.
 //! Never: a schedule that is left out, but for messages on different channels that nobody could tell apart.
 //!
 //! A scene is a process that sends on each channel, and one that receives from all of them: by plain receives, or by an
@@ -11,7 +11,7 @@ use std::collections::{HashSet, VecDeque};
 
 /// What is done wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mistake {
+enum PlantedMistake {
     None,
     /// A sender goes on as soon as its offer has left: what a send of MPI would tell it.
     GoesOnWhenSent,
@@ -26,7 +26,7 @@ enum Mistake {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Word {
+enum ModelWord {
     /// The message, and whether its bytes ride along.
     Offer(u32, bool),
     Take,
@@ -45,11 +45,11 @@ enum Sends {
 
 /// A channel with its sender, whose messages are numbered from 0.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Line {
+struct ModelLine {
     sending: SendingEnd<u32>,
     receiving: ReceivingEnd<(u32, bool)>,
-    forth: VecDeque<Word>,
-    back: VecDeque<Word>,
+    forth: VecDeque<ModelWord>,
+    back: VecDeque<ModelWord>,
     /// Bytes that did not ride along.
     bytes: VecDeque<u32>,
     sender: Sends,
@@ -61,8 +61,8 @@ struct Line {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct World {
-    lines: Vec<Line>,
+struct ModelWorld {
+    lines: Vec<ModelLine>,
     /// How many messages the receiver has yet to receive before it drops its ends; and the bytes it waits for.
     wanted: u32,
     fetches: Option<usize>,
@@ -70,7 +70,7 @@ struct World {
 }
 
 #[derive(Clone, Copy)]
-struct Scene {
+struct SearchScene {
     channels: usize,
     capacity: usize,
     /// So many each sender sends, of which every second one is large, from that one on.
@@ -78,12 +78,12 @@ struct Scene {
     first_large: u32,
     /// So many are received, then the receiver ends.
     wanted: u32,
-    mistake: Mistake,
+    mistake: PlantedMistake,
 }
 
-impl Scene {
-    fn begin(self) -> World {
-        let line = Line {
+impl SearchScene {
+    fn begin(self) -> ModelWorld {
+        let line = ModelLine {
             sending: SendingEnd::new(self.capacity),
             receiving: ReceivingEnd::new(self.capacity),
             forth: VecDeque::new(),
@@ -95,7 +95,7 @@ impl Scene {
             returned: Vec::new(),
             received: Vec::new(),
         };
-        World { lines: vec![line; self.channels], wanted: self.wanted, fetches: None, is_done: false }
+        ModelWorld { lines: vec![line; self.channels], wanted: self.wanted, fetches: None, is_done: false }
     }
 
     fn rides(self, message: u32) -> bool {
@@ -103,9 +103,9 @@ impl Scene {
     }
 
     /// All worlds that one step leads to.
-    fn steps(self, world: &World) -> Vec<World> {
+    fn steps(self, world: &ModelWorld) -> Vec<ModelWorld> {
         let mut next = Vec::new();
-        let mut change = |step: &dyn Fn(&mut World) -> bool| {
+        let mut change = |step: &dyn Fn(&mut ModelWorld) -> bool| {
             let mut new = world.clone();
             if step(&mut new) {
                 next.push(new);
@@ -116,10 +116,10 @@ impl Scene {
             change(&|new| self.hear_forth(&mut new.lines[at], 0));
             change(&|new| self.hear_back(&mut new.lines[at]));
             change(&|new| self.receive(new, at));
-            if self.mistake == Mistake::CloseOvertakes {
+            if self.mistake == PlantedMistake::CloseOvertakes {
                 change(&|new| {
                     let last = new.lines[at].forth.len().saturating_sub(1);
-                    new.lines[at].forth.back() == Some(&Word::Close)
+                    new.lines[at].forth.back() == Some(&ModelWord::Close)
                         && self.hear_forth(&mut new.lines[at], last)
                 });
             }
@@ -130,12 +130,12 @@ impl Scene {
     }
 
     /// The sender's process goes on, if it can.
-    fn send(self, line: &mut Line) -> bool {
+    fn send(self, line: &mut ModelLine) -> bool {
         match line.sender.clone() {
             Sends::Ended => return false,
             Sends::Wants if line.next == self.messages => {
                 line.sending.close();
-                line.forth.push_back(Word::Close);
+                line.forth.push_back(ModelWord::Close);
                 line.sender = Sends::Ended;
             }
             Sends::Wants => match line.sending.room() {
@@ -147,10 +147,10 @@ impl Scene {
                 Some(Ok(())) => {
                     let rides = self.rides(line.next);
                     let offer = line.sending.offer((!rides).then_some(line.next));
-                    line.forth.push_back(Word::Offer(line.next, rides));
+                    line.forth.push_back(ModelWord::Offer(line.next, rides));
                     line.sender = Sends::Waits(offer, line.next);
                     line.next += 1;
-                    if !line.sending.is_rendezvous() || self.mistake == Mistake::GoesOnWhenSent {
+                    if !line.sending.is_rendezvous() || self.mistake == PlantedMistake::GoesOnWhenSent {
                         self.goes_on(line, Ok(()));
                     }
                 }
@@ -163,7 +163,7 @@ impl Scene {
         true
     }
 
-    fn goes_on(self, line: &mut Line, answer: Result<(), EndIsGone>) {
+    fn goes_on(self, line: &mut ModelLine, answer: Result<(), EndIsGone>) {
         let Sends::Waits(_, message) = std::mem::replace(&mut line.sender, Sends::Wants) else {
             panic!("it waits for none")
         };
@@ -176,36 +176,36 @@ impl Scene {
         assert!(!line.sending.is_rendezvous() || answer.is_err() || is_there, "it goes on only when taken");
     }
 
-    fn hear_forth(self, line: &mut Line, at: usize) -> bool {
+    fn hear_forth(self, line: &mut ModelLine, at: usize) -> bool {
         match line.forth.remove(at) {
             None => return false,
-            Some(Word::Offer(message, rides)) => {
+            Some(ModelWord::Offer(message, rides)) => {
                 line.receiving.hear_offer((message, rides)).expect("it has room");
-                if self.mistake == Mistake::RoomAtOffer {
-                    line.back.push_back(Word::Take);
+                if self.mistake == PlantedMistake::RoomAtOffer {
+                    line.back.push_back(ModelWord::Take);
                 }
             }
-            Some(Word::Close) => line.receiving.hear_close(),
-            Some(Word::Take) => panic!("senders do not take"),
+            Some(ModelWord::Close) => line.receiving.hear_close(),
+            Some(ModelWord::Take) => panic!("senders do not take"),
         }
         true
     }
 
-    fn hear_back(self, line: &mut Line) -> bool {
+    fn hear_back(self, line: &mut ModelLine) -> bool {
         match line.back.pop_front() {
             None => return false,
-            Some(Word::Take) => {
+            Some(ModelWord::Take) => {
                 let kept = line.sending.hear_take().expect("something was offered");
                 line.bytes.extend(kept);
             }
-            Some(Word::Close) => line.sending.hear_close(),
-            Some(Word::Offer(..)) => panic!("receivers do not offer"),
+            Some(ModelWord::Close) => line.sending.hear_close(),
+            Some(ModelWord::Offer(..)) => panic!("receivers do not offer"),
         }
         true
     }
 
     /// The receiver takes from that channel, if it is ready: with several channels that is an alternation.
-    fn receive(self, world: &mut World, at: usize) -> bool {
+    fn receive(self, world: &mut ModelWorld, at: usize) -> bool {
         if world.is_done
             || world.fetches.is_some()
             || world.wanted == 0
@@ -213,10 +213,10 @@ impl Scene {
         {
             return false;
         }
-        if self.mistake == Mistake::TakesAll {
+        if self.mistake == PlantedMistake::TakesAll {
             for other in (0..self.channels).filter(|other| *other != at) {
                 if let Some(Ok(_)) = world.lines[other].receiving.take() {
-                    world.lines[other].back.push_back(Word::Take);
+                    world.lines[other].back.push_back(ModelWord::Take);
                 }
             }
         }
@@ -225,8 +225,8 @@ impl Scene {
             // Its sender is gone: it is asked no more.
             Err(EndIsGone) => return false,
             Ok((message, rides)) => {
-                if !matches!(self.mistake, Mistake::SaysNothing | Mistake::RoomAtOffer) {
-                    line.back.push_back(Word::Take);
+                if !matches!(self.mistake, PlantedMistake::SaysNothing | PlantedMistake::RoomAtOffer) {
+                    line.back.push_back(ModelWord::Take);
                 }
                 world.wanted -= 1;
                 if rides {
@@ -240,7 +240,7 @@ impl Scene {
     }
 
     /// The bytes that it has taken arrive.
-    fn fetch(self, world: &mut World) -> bool {
+    fn fetch(self, world: &mut ModelWorld) -> bool {
         let Some(at) = world.fetches else { return false };
         let line = &mut world.lines[at];
         let Some(message) = line.bytes.pop_front() else { return false };
@@ -250,8 +250,8 @@ impl Scene {
     }
 
     /// It has all that it wants, or all senders are gone and nothing is left: it drops its ends.
-    fn end(self, world: &mut World) -> bool {
-        let is_empty = |line: &Line| line.receiving.clone().take() == Some(Err(EndIsGone));
+    fn end(self, world: &mut ModelWorld) -> bool {
+        let is_empty = |line: &ModelLine| line.receiving.clone().take() == Some(Err(EndIsGone));
         let has_all = world.wanted == 0 || world.lines.iter().all(is_empty);
         if world.is_done || world.fetches.is_some() || !has_all {
             return false;
@@ -259,13 +259,13 @@ impl Scene {
         world.is_done = true;
         for line in &mut world.lines {
             line.receiving.close();
-            line.back.push_back(Word::Close);
+            line.back.push_back(ModelWord::Close);
         }
         true
     }
 
     /// Nothing can happen any more.
-    fn check_end(self, world: &World) {
+    fn check_end(self, world: &ModelWorld) {
         assert!(world.is_done, "the receiver waits for ever");
         let mut received = 0;
         for line in &world.lines {
@@ -300,14 +300,20 @@ impl Scene {
     }
 }
 
-const SCENE: Scene =
-    Scene { channels: 1, capacity: 0, messages: 3, first_large: 0, wanted: 3, mistake: Mistake::None };
+const SCENE: SearchScene = SearchScene {
+    channels: 1,
+    capacity: 0,
+    messages: 3,
+    first_large: 0,
+    wanted: 3,
+    mistake: PlantedMistake::None,
+};
 
 #[test]
 fn a_channel_keeps_its_promises_in_all_interleavings() {
     for capacity in 0..=2 {
         for (first_large, wanted) in [(0, 9), (1, 9), (0, 0), (0, 1), (1, 1), (1, 2)] {
-            let scene = Scene { capacity, first_large, wanted, ..SCENE };
+            let scene = SearchScene { capacity, first_large, wanted, ..SCENE };
             assert!(scene.search() > 20, "something has happened");
         }
     }
@@ -317,7 +323,7 @@ fn a_channel_keeps_its_promises_in_all_interleavings() {
 fn an_alternation_over_two_ranks_needs_no_retraction() {
     for capacity in 0..=1 {
         for (first_large, wanted) in [(0, 9), (1, 1), (0, 2)] {
-            let scene = Scene { channels: 2, capacity, messages: 2, first_large, wanted, ..SCENE };
+            let scene = SearchScene { channels: 2, capacity, messages: 2, first_large, wanted, ..SCENE };
             assert!(scene.search() > 100, "something has happened");
         }
     }
@@ -326,30 +332,37 @@ fn an_alternation_over_two_ranks_needs_no_retraction() {
 #[test]
 #[should_panic(expected = "it goes on only when taken")]
 fn who_goes_on_when_mpi_has_sent_is_noticed() {
-    Scene { mistake: Mistake::GoesOnWhenSent, ..SCENE }.search();
+    SearchScene { mistake: PlantedMistake::GoesOnWhenSent, ..SCENE }.search();
 }
 
 #[test]
 #[should_panic(expected = "it goes on only when taken")]
 fn who_takes_from_all_that_are_ready_is_noticed() {
-    Scene { channels: 2, messages: 1, first_large: 1, wanted: 2, mistake: Mistake::TakesAll, ..SCENE }
-        .search();
+    SearchScene {
+        channels: 2,
+        messages: 1,
+        first_large: 1,
+        wanted: 2,
+        mistake: PlantedMistake::TakesAll,
+        ..SCENE
+    }
+    .search();
 }
 
 #[test]
 #[should_panic(expected = "it has room")]
 fn a_close_that_overtakes_an_offer_is_noticed() {
-    Scene { capacity: 2, mistake: Mistake::CloseOvertakes, ..SCENE }.search();
+    SearchScene { capacity: 2, mistake: PlantedMistake::CloseOvertakes, ..SCENE }.search();
 }
 
 #[test]
 #[should_panic(expected = "waits for ever")]
 fn a_receiver_that_says_nothing_is_noticed() {
-    Scene { mistake: Mistake::SaysNothing, ..SCENE }.search();
+    SearchScene { mistake: PlantedMistake::SaysNothing, ..SCENE }.search();
 }
 
 #[test]
 #[should_panic(expected = "it goes on only when taken")]
 fn room_that_is_given_back_too_soon_is_noticed() {
-    Scene { mistake: Mistake::RoomAtOffer, first_large: 1, ..SCENE }.search();
+    SearchScene { mistake: PlantedMistake::RoomAtOffer, first_large: 1, ..SCENE }.search();
 }

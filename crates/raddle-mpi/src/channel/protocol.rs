@@ -16,6 +16,9 @@
 //! back. Since offers are never taken back, nobody waits for an answer to that, and an alternation over ends of many
 //! ranks is a look at which have offers.
 //!
+//! `Take` may be said a little later, with what is said next to that rank: to the other end it is the same as one that
+//! is long on its way. It is said before all else that this end says, and at the latest when somebody looks.
+//!
 //! An end that has said `Close` says nothing more, and hears what still comes; when both have said it, it is over.
 
 use std::collections::VecDeque;

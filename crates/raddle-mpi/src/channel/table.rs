@@ -1,5 +1,5 @@
 //! Owns: `ChannelTable`: the ends of a rank, who has bound which, and what they say and hear.
-//! May use: `bell`, `error`, `flight`, `frame`, `post`, `protocol`, `shim`.
+//! May use: `error`, `post`, `shim`.
 //! Never: a wait. All of it is under the engine's lock.
 
 use super::bell::EndBell;
@@ -15,12 +15,10 @@ use std::sync::Arc;
 
 /// The communicator of channels: frames have the first tag, a message's own bytes one more than the number of the end
 /// that receives them.
-const CHANNEL_SPACE: c_int = 3;
-const FRAME_TAG: c_int = 0;
+pub(super) const CHANNEL_SPACE: c_int = 3;
+pub(super) const FRAME_TAG: c_int = 0;
 /// As many ends as there are tags in every MPI.
 const ENDS_MAX: usize = 32_000;
-/// A look hears at most so many frames: others want to look, too.
-const FRAMES_A_LOOK: usize = 64;
 /// So many frames' memory is kept for the next ones.
 const SPARE_FRAMES: usize = 64;
 
@@ -45,9 +43,19 @@ pub(crate) struct EndRecord {
     pub(crate) theirs: Option<u32>,
     /// Both do not agree, or the other one says what it may not.
     pub(crate) fault: Option<NetError>,
-    bell: Arc<EndBell>,
+    pub(super) bell: Arc<EndBell>,
     has_said_close: bool,
+    /// Who receives here sends something to the same rank soon after, as far as is known.
+    answers: bool,
     pub(crate) state: EndState,
+}
+
+/// A `Take` that has not been said yet.
+#[derive(Clone, Copy)]
+struct OwedTake {
+    peer: usize,
+    theirs: u32,
+    end: u32,
 }
 
 /// What is to be done when the lock is free again.
@@ -55,7 +63,7 @@ pub(crate) struct EndRecord {
 pub(crate) struct Heard {
     /// How much was heard.
     pub(crate) count: usize,
-    rings: Vec<(Arc<EndBell>, bool)>,
+    pub(super) rings: Vec<(Arc<EndBell>, bool)>,
     /// Messages that were taken. These are to begin under the lock.
     pub(crate) launches: Vec<Arc<Post>>,
 }
@@ -70,24 +78,29 @@ impl Heard {
 /// The ends of this rank.
 #[derive(Default)]
 pub(crate) struct ChannelTable {
-    rank: usize,
-    ends: Vec<Option<EndRecord>>,
+    pub(super) rank: usize,
+    pub(super) ends: Vec<Option<EndRecord>>,
     /// What others have bound and nobody here has yet: of which rank, and by which number.
-    unclaimed: Vec<(usize, u32, Binding)>,
-    going: Vec<FrameFlight>,
-    coming: VecDeque<FrameFlight>,
+    pub(super) unclaimed: Vec<(usize, u32, Binding)>,
+    pub(super) going: Vec<FrameFlight>,
+    pub(super) coming: VecDeque<FrameFlight>,
     spare: Vec<FrameMemory>,
     /// How many frames have gone to each rank, and come from it.
-    traffic: BTreeMap<usize, [u64; 2]>,
+    pub(super) traffic: BTreeMap<usize, [u64; 2]>,
     /// How many ends are not over.
     open: usize,
     /// How many wait at ends, or listen.
     pub(crate) waits: usize,
     /// How many messages are offered whose bytes are still here.
-    kept: usize,
+    pub(super) kept: usize,
     /// How much of what is under way the engine counts for this.
     pub(crate) counted: usize,
     pub(crate) is_closing: bool,
+    /// Somebody looks soon, whoever waits: what is owed will be said.
+    pub(crate) may_owe: bool,
+    owed: Option<OwedTake>,
+    /// The last end of which something was taken, if nobody has looked since.
+    last_taken: Option<(usize, u32)>,
     /// What MPI has refused.
     pub(crate) broken: Option<NetError>,
 }
@@ -152,7 +165,7 @@ impl ChannelTable {
 
     /// How much is under way: frames, those who wait, and messages that are offered and whose bytes are still here.
     pub(crate) fn under_way(&self) -> usize {
-        self.going.len() + self.coming.len() + self.waits + self.kept
+        self.going.len() + self.coming.len() + self.waits + self.kept + usize::from(self.owed.is_some())
     }
 
     /// Makes an end, and says so; its number.
@@ -185,7 +198,17 @@ impl ChannelTable {
         let said = binding.write();
         let at = self.unclaimed.iter().position(|(from, _, other)| *from == peer && binding.meets(other));
         let (theirs, fault, has_said_close) = (None, None, false);
-        self.ends.push(Some(EndRecord { peer, binding, theirs, fault, bell, has_said_close, state }));
+        let answers = false;
+        self.ends.push(Some(EndRecord {
+            peer,
+            binding,
+            theirs,
+            fault,
+            bell,
+            has_said_close,
+            answers,
+            state,
+        }));
         self.open += 1;
         let head = FrameHead::new(FrameKind::Bind, number, said.len());
         self.say(shim, peer, head, said.len(), |to| to.copy_from_slice(&said));
@@ -197,7 +220,13 @@ impl ChannelTable {
     }
 
     /// Both ends are there.
-    fn meet(&mut self, shim: &Shim, end: u32, (theirs, other): (u32, &Binding), heard: &mut Heard) {
+    pub(super) fn meet(
+        &mut self,
+        shim: &Shim,
+        end: u32,
+        (theirs, other): (u32, &Binding),
+        heard: &mut Heard,
+    ) {
         let rank = self.rank;
         let Some(record) = self.end_mut(end) else { return };
         record.theirs = Some(theirs);
@@ -214,6 +243,8 @@ impl ChannelTable {
     fn say(&mut self, shim: &Shim, peer: usize, head: FrameHead, rides: usize, fill: impl FnOnce(&mut [u8])) {
         let bytes = HEAD_BYTES + rides;
         let Some(mut memory) = self.memory(bytes) else { return };
+        let also_taken = self.owed.take_if(|owed| owed.peer == peer).map(|owed| owed.theirs);
+        let head = FrameHead { also_taken, ..head };
         head.write(&mut memory.bytes_mut()[..HEAD_BYTES]);
         fill(&mut memory.bytes_mut()[HEAD_BYTES..bytes]);
         let address = address(peer, FRAME_TAG);
@@ -229,7 +260,7 @@ impl ChannelTable {
     }
 
     /// Memory of so many bytes at least.
-    fn memory(&mut self, bytes: usize) -> Option<FrameMemory> {
+    pub(super) fn memory(&mut self, bytes: usize) -> Option<FrameMemory> {
         let spare = if bytes <= HEAD_BYTES + RIDE_BYTES { self.spare.pop() } else { None };
         let memory = spare.or_else(|| FrameMemory::new(bytes.max(HEAD_BYTES + RIDE_BYTES)));
         if memory.is_none() {
@@ -240,13 +271,13 @@ impl ChannelTable {
     }
 
     /// Keeps memory for the next frame.
-    fn keep(&mut self, memory: FrameMemory) {
+    pub(super) fn keep(&mut self, memory: FrameMemory) {
         if self.spare.len() < SPARE_FRAMES {
             self.spare.push(memory);
         }
     }
 
-    fn refused(&mut self, MpiRefusal { class, text }: MpiRefusal) {
+    pub(super) fn refused(&mut self, MpiRefusal { class, text }: MpiRefusal) {
         let what = "what ends of channels say".to_owned();
         self.broken = Some(NetError::Mpi { what, class, text });
     }
@@ -272,6 +303,10 @@ impl ChannelTable {
         let is_kept = usize::from(kept.is_some());
         let offer = sending.offer(kept);
         self.kept += is_kept;
+        let answered = self.last_taken.take().filter(|(of, _)| *of == peer);
+        if let Some(record) = answered.and_then(|(_, end)| self.end_mut(end)) {
+            record.answers = true;
+        }
         self.say(shim, peer, FrameHead::new(kind, theirs, bytes), rides, fill);
         offer
     }
@@ -291,12 +326,39 @@ impl ChannelTable {
             Err(EndIsGone) => Err(EndIsGone),
             Ok(OfferedMessage::Large(bytes)) => Ok(get(Err(bytes))),
             Ok(OfferedMessage::Small(memory, bytes)) => {
-                self.say_take(shim, end);
+                self.say_take_or_owe(shim, end);
                 let got = get(Ok(&memory.bytes()[HEAD_BYTES..HEAD_BYTES + bytes]));
                 self.keep(memory);
                 Ok(got)
             }
         })
+    }
+
+    /// Tells the sender that the message was taken: at once, or if who receives here answers that rank each time, with
+    /// the answer, and at the latest when somebody looks.
+    ///
+    /// PERF: a message there and back is two messages of MPI then, and not four; example `ring`.
+    fn say_take_or_owe(&mut self, shim: &Shim, end: u32) {
+        self.pay(shim);
+        let Some(EndRecord { peer, theirs: Some(theirs), answers, .. }) = self.end(end) else { return };
+        let (owed, answers) = (OwedTake { peer: *peer, theirs: *theirs, end }, *answers);
+        if answers && self.may_owe {
+            self.owed = Some(owed);
+        } else {
+            self.say_take(shim, end);
+        }
+        self.last_taken = Some((owed.peer, end));
+    }
+
+    /// Says what is owed: its receiver has sent nothing since.
+    pub(crate) fn pay(&mut self, shim: &Shim) {
+        self.last_taken = None;
+        if let Some(OwedTake { peer, theirs, end }) = self.owed.take() {
+            if let Some(record) = self.end_mut(end) {
+                record.answers = false;
+            }
+            self.say(shim, peer, FrameHead::new(FrameKind::Take, theirs, 0), 0, |_| ());
+        }
     }
 
     /// Tells the sender that the message was taken.
@@ -319,6 +381,7 @@ impl ChannelTable {
     /// All are.
     pub(crate) fn close_all(&mut self, shim: &Shim) {
         self.is_closing = true;
+        self.pay(shim);
         (0..self.ends.len() as u32).for_each(|end| self.close(shim, end));
     }
 
@@ -334,111 +397,10 @@ impl ChannelTable {
     }
 
     /// Forgets an end that is over.
-    fn bury(&mut self, end: u32) {
+    pub(super) fn bury(&mut self, end: u32) {
         if self.end(end).is_some_and(|record| record.is_over() && record.has_said_close) {
             self.ends[end as usize] = None;
             self.open -= 1;
-        }
-    }
-
-    /// Looks at what has come.
-    pub(crate) fn look(&mut self, shim: &Shim) -> Heard {
-        let mut heard = Heard::default();
-        if self.is_open() && self.broken.is_none() {
-            if let Err(refusal) = self.look_or_refuse(shim, &mut heard) {
-                self.refused(refusal);
-            }
-            if self.broken.is_some() {
-                heard.rings.extend(self.ends.iter().flatten().map(|record| (record.bell.clone(), true)));
-            }
-        }
-        heard
-    }
-
-    fn look_or_refuse(&mut self, shim: &Shim, heard: &mut Heard) -> Result<(), MpiRefusal> {
-        let mut at = 0;
-        while at < self.going.len() {
-            if self.going[at].is_done(shim)? {
-                let memory = self.going.swap_remove(at).land();
-                self.keep(memory);
-            } else {
-                at += 1;
-            }
-        }
-        while heard.count < FRAMES_A_LOOK {
-            if let Some((peer, bytes)) = shim.probe_any(FRAME_TAG, CHANNEL_SPACE)? {
-                let Some(memory) = self.memory(bytes) else { return Ok(()) };
-                let place = (peer, address(peer, FRAME_TAG));
-                self.coming.push_back(FrameFlight::begin(shim, Direction::In, (memory, bytes), place)?);
-            }
-            // In their order, by which what an end says arrives as it was said.
-            let Some(first) = self.coming.front_mut() else { break };
-            if !first.is_done(shim)? {
-                break;
-            }
-            let Some(flight) = self.coming.pop_front() else { break };
-            heard.count += 1;
-            self.hear(shim, flight, heard);
-        }
-        Ok(())
-    }
-
-    /// A frame has come.
-    fn hear(&mut self, shim: &Shim, flight: FrameFlight, heard: &mut Heard) {
-        let (peer, bytes) = (flight.peer, flight.bytes);
-        self.traffic.entry(peer).or_default()[1] += 1;
-        let memory = flight.land();
-        let head = match FrameHead::read(&memory.bytes()[..bytes]) {
-            Some((head @ FrameHead { kind: FrameKind::Bind, .. }, said)) => {
-                if let Some(other) = Binding::read(said) {
-                    self.hear_binding(shim, (peer, head.end), other, heard);
-                }
-                return self.keep(memory);
-            }
-            Some((head, _)) => head,
-            None => return self.keep(memory),
-        };
-        // What is said to an end that is over has crossed with its own close.
-        let record = self.ends.get_mut(head.end as usize).and_then(Option::as_mut);
-        let Some(record) = record.filter(|record| record.peer == peer) else {
-            return self.keep(memory);
-        };
-        let length = usize::try_from(head.bytes).unwrap_or(usize::MAX);
-        let (told, spare) = match (&mut record.state, head.kind) {
-            (EndState::Receiving(end), FrameKind::Small) => {
-                (end.hear_offer(OfferedMessage::Small(memory, length)), None)
-            }
-            (EndState::Receiving(end), FrameKind::Large) => {
-                (end.hear_offer(OfferedMessage::Large(length)), Some(memory))
-            }
-            (EndState::Sending(end), FrameKind::Take) => {
-                let taken = end.hear_take();
-                self.kept -= usize::from(matches!(taken, Ok(Some(_))));
-                (taken.map(|kept| heard.launches.extend(kept)), Some(memory))
-            }
-            (EndState::Receiving(end), FrameKind::Close) => (Ok(end.hear_close()), Some(memory)),
-            (EndState::Sending(end), FrameKind::Close) => {
-                self.kept -= end.kept();
-                (Ok(end.hear_close()), Some(memory))
-            }
-            _ => (Err(super::protocol::ProtocolBroken), Some(memory)),
-        };
-        if told.is_err() {
-            let text = format!("{}: it says {:?}, which it may not", record.describe(), head.kind);
-            record.fault = Some(NetError::Disagree(text));
-        }
-        heard.rings.push((record.bell.clone(), record.is_ready()));
-        spare.into_iter().for_each(|memory| self.keep(memory));
-        self.bury(head.end);
-    }
-
-    fn hear_binding(&mut self, shim: &Shim, (peer, theirs): (usize, u32), other: Binding, heard: &mut Heard) {
-        let waits = |record: &EndRecord| {
-            record.peer == peer && record.theirs.is_none() && record.binding.meets(&other)
-        };
-        match self.ends.iter().position(|end| end.as_ref().is_some_and(waits)) {
-            Some(end) => self.meet(shim, end as u32, (theirs, &other), heard),
-            None => self.unclaimed.push((peer, theirs, other)),
         }
     }
 
@@ -465,6 +427,6 @@ impl ChannelTable {
     }
 }
 
-fn address(peer: usize, tag: c_int) -> Address {
+pub(super) fn address(peer: usize, tag: c_int) -> Address {
     Address { peer: c_int::try_from(peer).expect("MPI counts ranks in an int"), tag, space: CHANNEL_SPACE }
 }

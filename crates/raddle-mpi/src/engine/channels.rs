@@ -1,14 +1,16 @@
 //! Owns: channels as the engine sees them: looks at what ends say, what of that is under way, and waits at ends.
-//! May use: `channel`, `error`, `gate`, `shim`, `raddle-core`.
+//! May use: `channel`, `error`, `gate`, `post`, `shim`, `raddle-core`.
 //! Never: a worker that waits; only who waits is parked.
 //!
 //! Who waits at an end looks itself at first, and lets others run between two looks: an answer of another rank takes
 //! microseconds, and an idle worker would look only every 20. Then it is parked as all others are.
 
+use super::wait::Waiting;
 use super::{DEDICATED, Engine, Finished, GAP_MIN_NS, Underway, WATCHED};
 use crate::channel::{ChannelTable, EndBell, Heard};
 use crate::error::{Late, NetError};
 use crate::gate::lock;
+use crate::post::Post;
 use crate::shim::Shim;
 use raddle_core::door::futex::{self, WaitOptions, WaitOutcome};
 use raddle_core::door::poller::Poller;
@@ -17,8 +19,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// For so long one who waits looks itself, if so few do.
-const LOOKS_FOR: Duration = Duration::from_micros(100);
+/// For so long one who waits looks itself, if so few do. Longer than another rank is asleep at a time: of two that
+/// answer each other each would find the other one asleep else, again and again.
+const LOOKS_FOR: Duration = Duration::from_micros(400);
+/// After so long it gives its processor away, too, if the kernel has somebody else for it: perhaps the other rank.
+const ALONE_FOR: Duration = Duration::from_micros(20);
 const LOOKERS: usize = 8;
 /// As in other waits: a look of one's own after so long, whoever else is to look.
 const DISTRUST: Duration = Duration::from_millis(100);
@@ -75,6 +80,14 @@ impl Drop for WaitsAtEnd {
     }
 }
 
+/// Lets others of the worker run between two looks.
+fn give_way(waited: Duration) {
+    yield_now();
+    if waited > ALONE_FOR {
+        std::thread::yield_now();
+    }
+}
+
 impl Engine {
     /// Does something at an end.
     pub(crate) fn with_channels<R>(
@@ -88,6 +101,8 @@ impl Engine {
         if let Some(error) = &state.channels.broken {
             return Err(error.clone());
         }
+        // In mode `Inline` only who waits looks.
+        state.channels.may_owe = self.mode.load(Ordering::Relaxed) != 0;
         let mut heard = Heard::default();
         let (before, done) = (state.channels.counted, act(&mut state.channels, &self.shim, &mut heard));
         let ended = self.count_channels(&mut state);
@@ -121,6 +136,18 @@ impl Engine {
         self.next_ns.store(self.now() + GAP_MIN_NS, Ordering::Relaxed);
         poller.into_iter().for_each(|poller| poller.begin(now - had));
         EndedCount(None)
+    }
+
+    /// Says what was left to those who look, of whom there are none any more, perhaps.
+    pub(super) fn pay_channels(&self) {
+        let mut state = lock(&self.state);
+        if state.is_over {
+            return;
+        }
+        state.channels.pay(&self.shim);
+        let ended = self.count_channels(&mut state);
+        drop(state);
+        ended.end();
     }
 
     /// Under the lock: hears what ends say; messages that were taken begin.
@@ -176,7 +203,7 @@ impl Engine {
                 }
             }
             if looks {
-                yield_now();
+                give_way(waited);
                 continue;
             }
             pauses = (pauses + 1).min(100);
@@ -187,6 +214,23 @@ impl Engine {
                 self.poll();
             }
         }
+    }
+
+    /// Waits for the bytes of a message, as at an end: with looks of one's own at first.
+    pub(crate) fn wait_for_bytes(&self, post: &Post, deadline: Duration) -> Result<(), NetError> {
+        let began = Instant::now();
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let waiting = Waiting(self);
+        while !post.is_done() && self.waiting.load(Ordering::Relaxed) <= LOOKERS {
+            let waited = began.elapsed();
+            if waited >= LOOKS_FOR.min(deadline) {
+                break;
+            }
+            self.poll();
+            give_way(waited);
+        }
+        drop(waiting);
+        self.wait(post, deadline.saturating_sub(began.elapsed()))
     }
 
     /// All ends of this rank are closed, so that others who wait at theirs hear it; whether there were any.

@@ -75,6 +75,7 @@ impl Engine {
             self.mode.store(number, Ordering::Relaxed);
             std::mem::replace(&mut state.poller, poller)
         });
+        self.pay_channels();
         // It may wait for a call that is under way, and that wants the lock.
         if former.is_some() {
             drop(former);

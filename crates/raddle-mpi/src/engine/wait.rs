@@ -18,7 +18,7 @@ const DISTRUST: Duration = Duration::from_millis(100);
 const LOOKS: u32 = 20;
 
 /// One who waits, as long as it does; a cancellation may unwind it.
-struct Waiting<'e>(&'e Engine);
+pub(super) struct Waiting<'e>(pub(super) &'e Engine);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {

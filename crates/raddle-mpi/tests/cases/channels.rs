@@ -252,18 +252,20 @@ pub(crate) fn missing() {
     let mut net = start();
     let (rank, peer) = (net.rank(), 1 - net.rank());
     net.set_deadline(BRIEF);
+    // The net ends the job, and an end that is dropped closes a channel: not before both have said what is late.
     if rank == 0 {
         let _to = net.sender::<u64>("ring", peer).expect("an end");
         let _both = net.receiver::<u64>("there", peer).expect("an end");
         println!("rank 0: {}", net.bind_channels().expect_err("one is missing"));
+        net.set_deadline(PATIENT);
+        net.barrier().expect("both");
     } else {
         let _from = net.receiver::<u64>("rung", peer).expect("an end");
         let mut to = net.sender::<u64>("there", peer).expect("an end");
         println!("rank 1: {}", to.send(1).expect_err("nobody takes it"));
+        net.set_deadline(PATIENT);
+        net.barrier().expect("both");
     }
-    // The net ends the job: not before both have said so.
-    net.set_deadline(PATIENT);
-    net.barrier().expect("both");
 }
 
 /// Rank 1 ends its net, whose other end is told; then it leaves, or is killed, with its net open.

@@ -5,12 +5,12 @@
 /// What a channel between ranks carries: numbers, arrays of them, vectors of them of any length, texts, and nothing.
 ///
 /// All ranks are programs for one kind of processor, as those of a plan; bytes are in the order of little-endian ones.
-pub trait RemoteMessage: Send + Bytes + 'static {}
+pub trait RemoteMessage: Send + MessageBytes + 'static {}
 
-impl<T: Send + Bytes + 'static> RemoteMessage for T {}
+impl<T: Send + MessageBytes + 'static> RemoteMessage for T {}
 
 pub(crate) mod sealed {
-    pub trait Bytes: Sized {
+    pub trait MessageBytes: Sized {
         /// As both sides compare it.
         fn type_name() -> String;
 
@@ -44,7 +44,7 @@ pub(crate) mod sealed {
     }
 }
 
-use sealed::{Bytes, Scalar};
+use sealed::{MessageBytes, Scalar};
 
 /// Numbers, each with what it does better than others.
 macro_rules! scalars {
@@ -65,7 +65,7 @@ macro_rules! scalars {
             }
         }
 
-        impl Bytes for $type {
+        impl MessageBytes for $type {
             fn type_name() -> String {
                 <$type>::NAME.to_owned()
             }
@@ -102,7 +102,7 @@ scalars! {
     i8 {} u16 {} i16 {} u32 {} i32 {} u64 {} i64 {} u128 {} i128 {} f32 {} f64 {}
 }
 
-impl<S: Scalar, const N: usize> Bytes for [S; N] {
+impl<S: Scalar, const N: usize> MessageBytes for [S; N] {
     fn type_name() -> String {
         format!("[{}; {N}]", S::NAME)
     }
@@ -131,7 +131,7 @@ impl<S: Scalar, const N: usize> Bytes for [S; N] {
     }
 }
 
-impl<S: Scalar> Bytes for Vec<S> {
+impl<S: Scalar> MessageBytes for Vec<S> {
     fn type_name() -> String {
         format!("Vec<{}>", S::NAME)
     }
@@ -154,7 +154,7 @@ impl<S: Scalar> Bytes for Vec<S> {
     }
 }
 
-impl Bytes for String {
+impl MessageBytes for String {
     fn type_name() -> String {
         "String".to_owned()
     }
@@ -176,7 +176,7 @@ impl Bytes for String {
     }
 }
 
-impl Bytes for () {
+impl MessageBytes for () {
     fn type_name() -> String {
         "()".to_owned()
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use std::fmt::Debug;
 
-    fn check<T: Bytes + PartialEq + Debug>(message: T, name: &str, size: usize) {
+    fn check<T: MessageBytes + PartialEq + Debug>(message: T, name: &str, size: usize) {
         let mut bytes = vec![0; message.size()];
         message.put(&mut bytes);
         assert_eq!((T::type_name().as_str(), bytes.len()), (name, size));

@@ -1,5 +1,5 @@
 //! Owns: `RemoteReceiver`.
-//! May use: `end`, `message`, `ready`, `refusal`, `engine`, `net`, `post`.
+//! May use: `engine::channels`, `error`, `net`, `post`, `shim`.
 //! Never: telling a sender that its message was taken before it was.
 
 use super::end::{ChannelEnd, EndFailure};
@@ -125,7 +125,7 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
         let post = self.coming.as_ref().expect("it is there, or was just begun");
         // The sender waits for that, or its rank looks: it comes within the deadline, not at once.
         let rest = self.end.deadline.saturating_sub(began.elapsed());
-        let arrived = self.end.engine.wait(post, rest);
+        let arrived = self.end.engine.wait_for_bytes(post, rest);
         let message = arrived.and_then(|()| came(post, 0, T::get));
         self.coming = None;
         message.map_err(net)?.ok_or_else(|| net(self.nonsense()))

@@ -1,12 +1,9 @@
 //! Owns: `ChannelEnd`: what both ends of a channel between ranks are, and what they say when something is late.
-//! May use: `bell`, `engine`, `error`, `frame`, `message`, `net`, `protocol`, `table`, `shim`.
+//! May use: `channel`, `engine`, `error`, `net`, `shim`.
 //! Never: an end that is dropped in silence: the other one hears it.
 
-use super::bell::EndBell;
-use super::frame::{Binding, EndRole};
 use super::message::RemoteMessage;
-use super::protocol::EndIsGone;
-use super::table::{ChannelTable, EndRecord, EndState};
+use crate::channel::{Binding, ChannelTable, EndBell, EndIsGone, EndRecord, EndRole, EndState};
 use crate::engine::{AtDeadline, Engine};
 use crate::error::{Late, NetError};
 use crate::net::Net;

@@ -1,13 +1,11 @@
 //! Owns: `RemoteSender`.
-//! May use: `end`, `frame`, `message`, `refusal`, `engine`, `net`, `post`.
+//! May use: `channel`, `engine::channels`, `error`, `post`, `shim`.
 //! Never: a send that goes on, without a buffer, before its message was taken.
 
 use super::end::{ChannelEnd, EndFailure};
-use super::frame::RIDE_BYTES;
 use super::message::RemoteMessage;
-use super::protocol::EndIsGone;
 use super::refusal::RemoteSendError;
-use super::table::EndState;
+use crate::channel::{EndIsGone, EndState, RIDE_BYTES, SendingEnd};
 use crate::engine::AtDeadline;
 use crate::error::NetError;
 use crate::post::{Post, Transfer};
@@ -64,7 +62,7 @@ impl<T: RemoteMessage> RemoteSender<T> {
         if is_rendezvous {
             self.wait("a send on", |sending| sending.is_taken(offer))?;
             if let Some(post) = kept {
-                end.engine.wait(&post, end.deadline)?;
+                end.engine.wait_for_bytes(&post, end.deadline)?;
             }
         }
         Ok(())
@@ -84,7 +82,7 @@ impl<T: RemoteMessage> RemoteSender<T> {
     fn wait<R>(
         &self,
         what: &str,
-        mut answer: impl FnMut(&super::protocol::SendingEnd<Arc<Post>>) -> Option<Result<R, EndIsGone>>,
+        mut answer: impl FnMut(&SendingEnd<Arc<Post>>) -> Option<Result<R, EndIsGone>>,
     ) -> Result<R, EndFailure> {
         let (end, number) = (&self.end, self.end.number);
         let found = end.wait(what, (end.deadline, AtDeadline::IsLate), |channels, _| {

@@ -1,12 +1,12 @@
 //! Owns: `WhenSent`, a channel between ranks in `select!` and in `alt!`.
-//! May use: `bell`, `end`, `engine`, `error`, `gate`, `raddle-sync`.
+//! May use: `channel::bell`, `engine::channels`, `error`, `gate`, `raddle-sync`.
 //! Never: a wait; the selection waits.
 //!
 //! As a descriptor there: what `select!` asks for is a channel, to which is sent when the end is ready; what `alt!`
 //! asks for is an end of `csp`, whose other end is dropped then: neither waits.
 
-use super::bell::{EndBell, ReadyListener};
 use super::end::ChannelEnd;
+use crate::channel::{EndBell, ReadyListener};
 use crate::engine::WaitsAtEnd;
 use crate::error::NetError;
 use crate::gate::lock;

@@ -1,0 +1,141 @@
+//! Owns: what a look at channels finds: frames that have gone, and those that have come, one after the other.
+//! May use: `error`, `shim`.
+//! Never: a wait, or a message that begins: who looks begins it.
+
+use super::flight::{FrameFlight, FrameMemory};
+use super::frame::{Binding, FrameHead, FrameKind};
+use super::protocol::ProtocolBroken;
+use super::table::{
+    CHANNEL_SPACE, ChannelTable, EndRecord, EndState, FRAME_TAG, Heard, OfferedMessage, address,
+};
+use crate::error::NetError;
+use crate::shim::{Direction, MpiRefusal, Shim};
+
+/// A look hears at most so many frames: others want to look, too.
+const FRAMES_A_LOOK: usize = 64;
+
+impl ChannelTable {
+    /// Looks at what has come.
+    pub(crate) fn look(&mut self, shim: &Shim) -> Heard {
+        let mut heard = Heard::default();
+        if self.is_open() && self.broken.is_none() {
+            if let Err(refusal) = self.look_or_refuse(shim, &mut heard) {
+                self.refused(refusal);
+            }
+            if self.broken.is_some() {
+                heard.rings.extend(self.ends.iter().flatten().map(|record| (record.bell.clone(), true)));
+            }
+        }
+        heard
+    }
+
+    fn look_or_refuse(&mut self, shim: &Shim, heard: &mut Heard) -> Result<(), MpiRefusal> {
+        self.pay(shim);
+        let mut at = 0;
+        while at < self.going.len() {
+            if self.going[at].is_done(shim)? {
+                let memory = self.going.swap_remove(at).land();
+                self.keep(memory);
+            } else {
+                at += 1;
+            }
+        }
+        while heard.count < FRAMES_A_LOOK {
+            if let Some((peer, bytes)) = shim.probe_any(FRAME_TAG, CHANNEL_SPACE)? {
+                let Some(memory) = self.memory(bytes) else { return Ok(()) };
+                let place = (peer, address(peer, FRAME_TAG));
+                self.coming.push_back(FrameFlight::begin(shim, Direction::In, (memory, bytes), place)?);
+            }
+            // In their order, by which what an end says arrives as it was said.
+            let Some(first) = self.coming.front_mut() else { break };
+            if !first.is_done(shim)? {
+                break;
+            }
+            let Some(flight) = self.coming.pop_front() else { break };
+            heard.count += 1;
+            self.hear(shim, flight, heard);
+            // PERF: who waits goes on first: to find nothing more costs system calls over TCP; example `ring`.
+            if self.waits != 0 && self.coming.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame has come.
+    fn hear(&mut self, shim: &Shim, flight: FrameFlight, heard: &mut Heard) {
+        let (peer, bytes) = (flight.peer, flight.bytes);
+        self.traffic.entry(peer).or_default()[1] += 1;
+        let memory = flight.land();
+        let Some((head, rides)) = FrameHead::read(&memory.bytes()[..bytes]) else {
+            return self.keep(memory);
+        };
+        if let Some(end) = head.also_taken {
+            let take = FrameHead::new(FrameKind::Take, end, 0);
+            let _no_memory = self.hear_at_end(peer, take, None, heard);
+        }
+        let spare = if head.kind == FrameKind::Bind {
+            if let Some(other) = Binding::read(rides) {
+                self.hear_binding(shim, (peer, head.end), other, heard);
+            }
+            Some(memory)
+        } else {
+            self.hear_at_end(peer, head, Some(memory), heard)
+        };
+        spare.into_iter().for_each(|memory| self.keep(memory));
+    }
+
+    /// Something is said to an end; what it does not keep of the memory in which it was said.
+    fn hear_at_end(
+        &mut self,
+        peer: usize,
+        head: FrameHead,
+        memory: Option<FrameMemory>,
+        heard: &mut Heard,
+    ) -> Option<FrameMemory> {
+        // What is said to an end that is over has crossed with its own close.
+        let record = self.ends.get_mut(head.end as usize).and_then(Option::as_mut);
+        let Some(record) = record.filter(|record| record.peer == peer) else { return memory };
+        let length = usize::try_from(head.bytes).unwrap_or(usize::MAX);
+        let (told, spare) = match (&mut record.state, head.kind, memory) {
+            (EndState::Receiving(end), FrameKind::Small, Some(memory)) => {
+                (end.hear_offer(OfferedMessage::Small(memory, length)), None)
+            }
+            (EndState::Receiving(end), FrameKind::Large, memory) => {
+                (end.hear_offer(OfferedMessage::Large(length)), memory)
+            }
+            (EndState::Sending(end), FrameKind::Take, memory) => {
+                let taken = end.hear_take();
+                self.kept -= usize::from(matches!(taken, Ok(Some(_))));
+                (taken.map(|kept| heard.launches.extend(kept)), memory)
+            }
+            (EndState::Receiving(end), FrameKind::Close, memory) => {
+                end.hear_close();
+                (Ok(()), memory)
+            }
+            (EndState::Sending(end), FrameKind::Close, memory) => {
+                self.kept -= end.kept();
+                end.hear_close();
+                (Ok(()), memory)
+            }
+            (.., memory) => (Err(ProtocolBroken), memory),
+        };
+        if told.is_err() {
+            let text = format!("{}: it says {:?}, which it may not", record.describe(), head.kind);
+            record.fault = Some(NetError::Disagree(text));
+        }
+        heard.rings.push((record.bell.clone(), record.is_ready()));
+        self.bury(head.end);
+        spare
+    }
+
+    fn hear_binding(&mut self, shim: &Shim, (peer, theirs): (usize, u32), other: Binding, heard: &mut Heard) {
+        let waits = |record: &EndRecord| {
+            record.peer == peer && record.theirs.is_none() && record.binding.meets(&other)
+        };
+        match self.ends.iter().position(|end| end.as_ref().is_some_and(waits)) {
+            Some(end) => self.meet(shim, end as u32, (theirs, &other), heard),
+            None => self.unclaimed.push((peer, theirs, other)),
+        }
+    }
+}

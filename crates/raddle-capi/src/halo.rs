@@ -190,20 +190,35 @@ extern "C" fn raddle_halo_start(halo: *mut Handle<HaloObject>, array: *mut Handl
             return Err(Fault::Busy);
         }
         let cells = lock(&home.cells).take().ok_or(Fault::Busy)?;
-        let HaloState::Free(mut plan) = std::mem::replace(&mut *state, HaloState::Taken) else {
+        let HaloState::Free(plan) = std::mem::replace(&mut *state, HaloState::Taken) else {
             return Err(Fault::Busy);
         };
         drop(state);
+        let mut begins = BeginsExchange { parts: Some((plan, cells)), halo, home };
+        let (plan, cells) = begins.parts.as_mut().ok_or(Fault::Busy)?;
         // Mode auto may change who looks, and that waits for who looks now.
-        let begun = plan.begin(&cells);
-        if begun.is_ok() {
+        plan.begin(cells).map_err(|error| Fault::of_net(&error))?;
+        if let Some((plan, cells)) = begins.parts.take() {
             *lock(&halo.0) = HaloState::Flying(Flight { plan, cells, home });
-        } else {
-            *lock(&home.cells) = Some(cells);
-            *lock(&halo.0) = HaloState::Free(plan);
         }
-        begun.map_err(|error| Fault::of_net(&error))
+        Ok(())
     })
+}
+
+/// A plan that begins with cells: both are free again if it is refused, or if that panics.
+struct BeginsExchange<'h> {
+    parts: Option<(HaloPlan<f64>, Cells)>,
+    halo: &'h HaloObject,
+    home: &'static ArrayObject,
+}
+
+impl Drop for BeginsExchange<'_> {
+    fn drop(&mut self) {
+        if let Some((plan, cells)) = self.parts.take() {
+            *lock(&self.home.cells) = Some(cells);
+            *lock(&self.halo.0) = HaloState::Free(plan);
+        }
+    }
 }
 
 /// An exchange for which somebody waits: it is under way again if he is cancelled.

@@ -141,6 +141,7 @@ pub fn main() -> ExitCode {
             Ok(MpiEnded::Text(text)) => show(&text),
             Ok(MpiEnded::Simulated(true)) => ExitCode::SUCCESS,
             Ok(MpiEnded::Simulated(false)) => ExitCode::from(1),
+            Ok(MpiEnded::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
             Err(error) => complain(&error),
         },
     }

@@ -2,6 +2,7 @@
 //! May use: `refusal`, `clap`, `raddle-mpi`.
 //! Never: a call of MPI.
 
+mod interrupt;
 mod simulate;
 
 use std::fmt::Write as _;
@@ -42,6 +43,8 @@ pub(crate) enum MpiEnded {
     Text(String),
     /// What was simulated is as the formula has it, or not; that was shown.
     Simulated(bool),
+    /// By this signal.
+    Interrupted(i32),
 }
 
 impl Mpi {
@@ -49,7 +52,7 @@ impl Mpi {
     pub(crate) fn carry_out(self) -> Result<MpiEnded, Error> {
         match self.command {
             MpiCommand::Info => Ok(MpiEnded::Text(info())),
-            MpiCommand::Simulate(simulate) => simulate.carry_out().map(MpiEnded::Simulated),
+            MpiCommand::Simulate(simulate) => simulate.carry_out(),
             MpiCommand::Build { mpicc: Some(mpicc) } => build(&[mpicc]).map(MpiEnded::Text),
             MpiCommand::Build { mpicc: None } => {
                 let found: Vec<_> = install::compilers().into_iter().map(|(path, _)| path).collect();

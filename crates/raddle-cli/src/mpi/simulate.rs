@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use raddle_mpi::simulate::{Scene, SimulatedModel, SimulationError, launcher};
 
+use super::MpiEnded;
+use super::interrupt;
 use crate::out::print;
 use crate::refusal::Error;
 
@@ -25,8 +27,9 @@ Examples:
 Exit codes:
     1  a time differs from the formula's by more than 5 %
     2  the command line is wrong
-  126  smpirun has failed
-  127  there is no smpirun: apt-get install libsimgrid-dev";
+  126  smpirun has failed; all that it says is shown
+  127  there is no smpirun: apt-get install libsimgrid-dev
+  130  interrupted (SIGINT; 143 for SIGTERM): smpirun is ended, its schedules are removed";
 
 /// `raddle mpi simulate`.
 #[derive(clap::Args)]
@@ -126,8 +129,18 @@ impl Simulate {
         })
     }
 
-    /// Prints the table, a line as soon as it is known; whether all times are the formula's.
-    pub(crate) fn carry_out(&self) -> Result<bool, Error> {
+    /// Prints the table, unless a signal ends that.
+    pub(super) fn carry_out(&self) -> Result<MpiEnded, Error> {
+        interrupt::watch();
+        let simulated = self.print_table();
+        match interrupt::signal() {
+            Some(signal) => Ok(MpiEnded::Interrupted(signal)),
+            None => simulated.map(MpiEnded::Simulated),
+        }
+    }
+
+    /// Prints a line as soon as it is known; whether all times are the formula's.
+    fn print_table(&self) -> Result<bool, Error> {
         let scenes = self.ranks.iter().map(|ranks| self.scene(*ranks)).collect::<Result<Vec<_>, _>>()?;
         // What cannot be is refused before anything is said.
         scenes.iter().try_for_each(|scene| scene.formula(SimulatedModel::Sync).map(drop))?;
@@ -189,6 +202,6 @@ impl Simulate {
             }
             None => ScheduleFolder::temporary()?,
         };
-        Ok(scene.simulate(model, &folder.path)?)
+        Ok(scene.simulate_unless(model, &folder.path, &|| interrupt::signal().is_some())?)
     }
 }

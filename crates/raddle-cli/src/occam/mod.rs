@@ -2,7 +2,7 @@
 //! May use: `check`, `native`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
 //! Never: exit codes.
 
-mod terminal;
+pub(crate) mod terminal;
 mod world;
 
 pub(crate) use world::without_arguments;

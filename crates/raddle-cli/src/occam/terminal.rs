@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The signals that end a program.
-const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+pub(crate) const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// The first signal that came, or 0.
 static ASKED: AtomicI32 = AtomicI32::new(0);
@@ -131,7 +131,8 @@ fn set_mode(which: impl Fn(&'static (libc::termios, libc::termios)) -> &'static 
     }
 }
 
-fn handle(signal: i32, handler: extern "C" fn(i32)) {
+/// Has a signal call that, which does only what a handler may, unless the signal is ignored.
+pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) {
     // SAFETY: a structure of numbers, for which all zeroes is a value.
     let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one such structure.

@@ -19,6 +19,7 @@
 //! that SimGrid does not know; and waits that park until a time of the clock stop the simulation, whose clock is its
 //! own. A twin of the engine without all that would not be what runs on a cluster. The schedule is.
 
+mod launch;
 mod schedule;
 
 use crate::cart::{Cart, fitting};
@@ -29,7 +30,7 @@ use std::env;
 use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// What is simulated: RedBlack3D, an iteration of which exchanges faces twice, each time for half of the cells.
@@ -125,14 +126,18 @@ pub enum SimulationError {
     NotInstalled(String),
     /// There can be no such scene.
     Scene(String),
-    /// A file cannot be written, or `smpirun` has failed; with what it says.
+    /// A file cannot be written, or `smpirun` has failed; with all that it says.
     Failed(String),
+    /// It was [asked](Scene::simulate_unless) to stop.
+    Stopped,
 }
 
 impl fmt::Display for SimulationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::NotInstalled(text) | Self::Scene(text) | Self::Failed(text)) = self;
-        f.write_str(text)
+        match self {
+            Self::NotInstalled(text) | Self::Scene(text) | Self::Failed(text) => f.write_str(text),
+            Self::Stopped => f.write_str("the simulation was stopped"),
+        }
     }
 }
 
@@ -210,15 +215,34 @@ impl Scene {
     /// # Errors
     /// [`SimulationError`].
     pub fn simulate(&self, model: SimulatedModel, folder: &Path) -> Result<SimulatedTime, SimulationError> {
+        self.simulate_unless(model, folder, &|| false)
+    }
+
+    /// The same, unless that is to be stopped, which is asked a hundred times a second: SimGrid is ended then, with all
+    /// processes that it has started.
+    ///
+    /// # Errors
+    /// [`SimulationError::Stopped`], and others.
+    pub fn simulate_unless(
+        &self,
+        model: SimulatedModel,
+        folder: &Path,
+        is_to_stop: &dyn Fn() -> bool,
+    ) -> Result<SimulatedTime, SimulationError> {
         let formula = self.formula(model)?;
         let launcher = launcher()?;
-        self.write(model, folder)?;
-        let all = self.replay(&launcher, folder)?;
+        self.write(model, folder, is_to_stop)?;
+        let all = self.replay(&launcher, folder, is_to_stop)?;
         Ok(SimulatedTime { simulated: all / u32::try_from(self.iterations).expect("few"), formula })
     }
 
     /// The schedules of all ranks, the network, and who is where.
-    fn write(&self, model: SimulatedModel, folder: &Path) -> Result<(), SimulationError> {
+    fn write(
+        &self,
+        model: SimulatedModel,
+        folder: &Path,
+        is_to_stop: &dyn Fn() -> bool,
+    ) -> Result<(), SimulationError> {
         let file = |name: &str, text: &str| {
             fs::write(folder.join(name), text).map_err(|error| {
                 SimulationError::Failed(format!(
@@ -232,6 +256,9 @@ impl Scene {
         let (mut hosts, mut list) = (String::new(), String::new());
         let grid = self.grid()?;
         for rank in 0..self.ranks {
+            if is_to_stop() {
+                return Err(SimulationError::Stopped);
+            }
             file(&format!("rank-{rank}"), &self.half(rank, grid)?.schedule(rank, self, model))?;
             let _ = writeln!(hosts, "n{rank}");
             let _ = writeln!(list, "rank-{rank}");
@@ -253,10 +280,15 @@ impl Scene {
     }
 
     /// The time of all of it.
-    fn replay(&self, launcher: &Path, folder: &Path) -> Result<Duration, SimulationError> {
+    fn replay(
+        &self,
+        launcher: &Path,
+        folder: &Path,
+        is_to_stop: &dyn Fn() -> bool,
+    ) -> Result<Duration, SimulationError> {
         let overhead = self.overhead.as_secs_f64();
         let mut command = Command::new(launcher);
-        command.current_dir(folder).stdin(Stdio::null()).args(["-quiet", "-np", &self.ranks.to_string()]);
+        command.current_dir(folder).args(["-quiet", "-np", &self.ranks.to_string()]);
         command.args(["-platform", "network.xml", "-hostfile", "hosts", "-replay", "schedules"]);
         // The link is as fast as it is said to be: no losses to headers, to acknowledgements, or to distance.
         command.args(["--cfg=network/model:CM02", "--cfg=network/bandwidth-factor:1"]);
@@ -265,15 +297,12 @@ impl Scene {
         command.args([&format!("--cfg=smpi/ois:0:{overhead}:0"), "--cfg=contexts/stack-size:128"]);
         command.args(["--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning"]);
         let failed = |what: String| SimulationError::Failed(format!("`{}` {what}", launcher.display()));
-        let output = command.output().map_err(|error| failed(format!("cannot be started: {error}")))?;
-        let said = [&output.stdout[..], &output.stderr[..]].concat();
-        let said = String::from_utf8_lossy(&said);
+        let ended = launch::run(&mut command, is_to_stop);
+        let ended = ended.map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let (status, said) = ended.ok_or(SimulationError::Stopped)?;
         let seconds = said.split("Simulation time ").nth(1).and_then(|rest| rest.split_whitespace().next());
         let time = seconds.and_then(|text| Duration::try_from_secs_f64(text.parse().ok()?).ok());
-        time.filter(|_| output.status.success()).ok_or_else(|| {
-            let last: Vec<&str> = said.lines().rev().take(8).collect();
-            let last: Vec<&str> = last.into_iter().rev().collect();
-            failed(format!("has failed ({}): {}", output.status, last.join("\n")))
-        })
+        time.filter(|_| status.success())
+            .ok_or_else(|| failed(format!("has failed ({status}): {}", said.trim())))
     }
 }

@@ -4,7 +4,7 @@
 
 /// A mistake, by the number that `RADDLE_FUZZ_MISTAKE` has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mistake {
+pub(crate) enum RangeMistake {
     /// What is added to the index is not seen where the loop is entered.
     Offset = 1,
     /// What a loop writes is taken for what does not change in it.
@@ -29,12 +29,12 @@ pub(crate) enum Mistake {
 
 /// Whether it is made.
 #[cfg(feature = "mistakes")]
-pub(crate) fn makes(mistake: Mistake) -> bool {
+pub(crate) fn makes(mistake: RangeMistake) -> bool {
     std::env::var("RADDLE_FUZZ_MISTAKE").is_ok_and(|number| number.parse() == Ok(mistake as u32))
 }
 
 /// Whether it is made.
 #[cfg(not(feature = "mistakes"))]
-pub(crate) const fn makes(_: Mistake) -> bool {
+pub(crate) const fn makes(_: RangeMistake) -> bool {
     false
 }

@@ -89,3 +89,8 @@ pub use net::{Net, NetConfig};
 pub use plan::{Exchange, HaloPlan};
 pub use regions::{Leg, Region, RegionExchange, RegionPlan};
 pub use sweep::{Colour, ColourPlane, Element, Seven};
+
+/// The example of the page, which is found where this crate lies in the repository.
+#[cfg(doctest)]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/MPI.md"))]
+mod page_of_the_manual {}

@@ -22,6 +22,7 @@ fn tester(page: &str, language: &str) -> (&'static str, String) {
     let stem = page.trim_start_matches("docs/").trim_end_matches(".md");
     match (language, page) {
         ("rust", "docs/ALLOC.md") => ("crates/raddle-alloc/src/lib.rs", format!("/../../{page}\"")),
+        ("rust", "docs/MPI.md") => ("crates/raddle-mpi/src/lib.rs", format!("/../../{page}\"")),
         ("rust", _) => ("crates/raddle/src/lib.rs", format!("/../../{page}\"")),
         (_, "docs/FOREIGN.md") => ("crates/raddle-cli/tests/it/foreign.rs", format!("/../../{page}\"")),
         ("occam", _) => ("crates/raddle-cli/tests/it/pages.rs", format!("(\"{stem}\"")),

@@ -1,5 +1,5 @@
 //! Owns: which heap an OS thread has; how it comes by one and how it leaves it.
-//! May use: `hardened`, `heap`, `profile`, `registry`, `system`, `libc`, `raddle-syscall`.
+//! May use: `hardened`, `heap`, `profile`, `registry`, `system`, `libc`.
 //! Never: work in a heap, but to leave it.
 //!
 //! | first word | second word | the thread |

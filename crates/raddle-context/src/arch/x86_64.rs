@@ -1,5 +1,5 @@
 //! Owns: the switch on x86-64 (System V calling convention).
-//! May use: `context`, `libc`.
+//! May use: `context`, `libc`, `raddle-syscall`.
 //! Never: memory other than those words and the two stacks.
 //!
 //! A suspended context is its stack pointer; everything else lies on its stack, as `switch` pushed it:

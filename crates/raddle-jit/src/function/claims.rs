@@ -1,11 +1,11 @@
 //! Owns: what is compared each time a loop is entered, so that it need not be in the loop.
-//! May use: `convention`, `loops`, `mistakes`, `cranelift-codegen`.
+//! May use: `convention`, `mistakes`, `cranelift-codegen`.
 //! Never: a way into a loop that relies on what does not hold.
 
 use super::Translation;
 use super::loops::{Counter, KnownLoop};
 use crate::convention::SLOT;
-use crate::mistakes::{Mistake, makes};
+use crate::mistakes::{RangeMistake, makes};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder as _, InstructionData, Value, ValueDef, types};
 
@@ -30,7 +30,7 @@ pub(super) enum Limit {
 
 /// What is compared before a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Guard {
+pub(super) enum LoopClaim {
     /// That value is less, without sign, which in the loop stays the same.
     Below(Value, Bound),
     /// That number is less, without sign.
@@ -79,27 +79,27 @@ impl Translation<'_, '_> {
         }
     }
 
-    fn claim(&mut self, claims: &mut Claims, guard: Guard) {
+    fn claim(&mut self, claims: &mut Claims, guard: LoopClaim) {
         match (guard, claims.turns) {
-            (Guard::Below(index, bound), _) => {
+            (LoopClaim::Below(index, bound), _) => {
                 let index = self.made_here(index, claims.first_inside);
                 let bound = self.bound_here(bound, claims.first_inside);
                 let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, bound);
                 self.claim_that(claims, is_below);
             }
-            (Guard::Number(number, bound), _) => {
+            (LoopClaim::Number(number, bound), _) => {
                 let bound = self.bound_here(bound, claims.first_inside);
                 let is_above =
                     self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, bound, i64::from(number));
                 self.claim_that(claims, is_above);
             }
-            (Guard::NoMore(value, bound), _) => {
+            (LoopClaim::NoMore(value, bound), _) => {
                 let value = self.made_here(value, claims.first_inside);
                 let bound = self.bound_here(bound, claims.first_inside);
                 let is_no_more = self.ins.ins().icmp(IntCC::UnsignedLessThanOrEqual, value, bound);
                 self.claim_that(claims, is_no_more);
             }
-            (Guard::Begins(value, limit), _) => {
+            (LoopClaim::Begins(value, limit), _) => {
                 let is_less = match limit {
                     Limit::Number(number) => {
                         self.ins.ins().icmp_imm_s(IntCC::SignedLessThan, value, i64::from(number))
@@ -109,22 +109,22 @@ impl Translation<'_, '_> {
                 self.claim_that(claims, is_less);
                 self.claim_that_not_negative(claims, value);
             }
-            (Guard::NotNegative(value), _) => self.claim_that_not_negative(claims, value),
-            (Guard::Linear(offset, bound), Some((first, _))) => {
+            (LoopClaim::NotNegative(value), _) => self.claim_that_not_negative(claims, value),
+            (LoopClaim::Linear(offset, bound), Some((first, _))) => {
                 let bound = self.bound_here(bound, claims.first_inside);
-                let offset = if makes(Mistake::Offset) { 0 } else { offset };
+                let offset = if makes(RangeMistake::Offset) { 0 } else { offset };
                 let first = self.ins.ins().iadd_imm_s(first, i64::from(offset as i32));
                 let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, first, bound);
                 let room = self.ins.ins().isub(bound, first);
                 self.no_more_turns(claims, room, is_below);
             }
-            (Guard::Fits(more), Some((first, _))) => {
-                let more_up = if makes(Mistake::Edge) { 0 } else { more.max(0) };
+            (LoopClaim::Fits(more), Some((first, _))) => {
+                let more_up = if makes(RangeMistake::Edge) { 0 } else { more.max(0) };
                 let highest = i64::from(i32::MAX) - i64::from(more_up) - 1;
                 let lowest = i64::from(i32::MIN) - i64::from(more.min(0));
                 self.stay_within(claims, first, (lowest, highest));
             }
-            (Guard::Within(from, to), Some((first, _))) => {
+            (LoopClaim::Within(from, to), Some((first, _))) => {
                 self.stay_within(claims, first, (i64::from(from), i64::from(to)));
             }
             _ => unreachable!("only a loop that counts has such"),
@@ -147,12 +147,12 @@ impl Translation<'_, '_> {
     fn turns(&mut self, counter: Counter) -> Value {
         let [_, count, fuel] = counter.entered;
         let one = self.ins.ins().iconst(types::I32, 1);
-        let count = if makes(Mistake::Sign) { count } else { self.ins.ins().smax(count, one) };
+        let count = if makes(RangeMistake::Sign) { count } else { self.ins.ins().smax(count, one) };
         // The cost is no more than two to the power of this.
         let bits = 32 - (counter.cost.max(1) as u32 - 1).leading_zeros();
         let burnt = self.ins.ins().sshr_imm_s(fuel, i64::from(bits));
         let burnt = self.ins.ins().smax(burnt, one);
-        if makes(Mistake::Fuel) { count } else { self.ins.ins().umin(count, burnt) }
+        if makes(RangeMistake::Fuel) { count } else { self.ins.ins().umin(count, burnt) }
     }
 
     /// No more turns than there is room for, and none if there is not.

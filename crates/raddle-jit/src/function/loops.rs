@@ -1,14 +1,14 @@
 //! Owns: what is known in a loop: what does not change in it, and how far its index goes.
-//! May use: `claims`, `ranges`, `shape`, `cranelift-codegen`, `cranelift-frontend`.
+//! May use: `mistakes`, `cranelift-codegen`, `cranelift-frontend`.
 //! Never: a check left out for another reason than a comparison that is made each time the loop is entered.
 //!
 //! `docs/NATIVE.md` has the argument why each check that is left out holds.
 
-use super::claims::{Bound, Guard, Limit};
+use super::claims::{Bound, Limit, LoopClaim};
 use super::ranges::Range;
 use super::shape::{Loop, Test, Than};
 use super::{Fact, Translation};
-use crate::mistakes::{Mistake, makes};
+use crate::mistakes::{RangeMistake, makes};
 use cranelift_codegen::ir::{Block, InstBuilder as _, InstructionData, Value, ValueDef, types};
 use cranelift_frontend::Variable;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub(super) struct KnownLoop {
     constants: HashMap<usize, Value>,
     pub(super) counter: Option<Counter>,
     tested: Option<Tested>,
-    pub(super) guards: Vec<Guard>,
+    pub(super) guards: Vec<LoopClaim>,
 }
 
 /// The values of a loop with a test. At its head the index is no less than 0, and less than the limit, if it is so
@@ -129,8 +129,8 @@ impl Translation<'_, '_> {
         }
         self.linear.insert(index, (which, 0));
         if let (Some((from, to)), Some(known)) = (self.loops[which].seems, &mut self.loops[which].known) {
-            if !makes(Mistake::Guess) {
-                known.guards.push(Guard::Within(from, to));
+            if !makes(RangeMistake::Guess) {
+                known.guards.push(LoopClaim::Within(from, to));
             }
             self.note_range(index, Range::new(from.into(), to.into()));
         }
@@ -169,9 +169,10 @@ impl Translation<'_, '_> {
 
     fn rely_on_test(&mut self, which: usize, tested: Tested) {
         let Some(known) = &mut self.loops[which].known else { return };
-        let begins = Guard::Begins(tested.begins, tested.than);
-        for guard in
-            [begins].into_iter().chain(tested.step.filter(|_| !makes(Mistake::Step)).map(Guard::NotNegative))
+        let begins = LoopClaim::Begins(tested.begins, tested.than);
+        for guard in [begins]
+            .into_iter()
+            .chain(tested.step.filter(|_| !makes(RangeMistake::Step)).map(LoopClaim::NotNegative))
         {
             if !known.guards.contains(&guard) {
                 known.guards.push(guard);
@@ -228,11 +229,11 @@ impl Translation<'_, '_> {
         let tested = self.tested(index);
         let guard = match (self.linear.get(&index), tested.map(|tested| tested.than)) {
             _ if !bound_stays => return false,
-            (Some(&(of, offset)), _) if of == which => Guard::Linear(offset, bound),
-            _ if stays(index) => Guard::Below(index, bound),
-            (_, Some(Limit::Number(number))) => Guard::Number(number.max(1) - 1, bound),
-            (_, Some(Limit::Value(value))) => Guard::NoMore(value, bound),
-            _ if range.low >= 0 && range != Range::WORD => Guard::Number(range.high as i32, bound),
+            (Some(&(of, offset)), _) if of == which => LoopClaim::Linear(offset, bound),
+            _ if stays(index) => LoopClaim::Below(index, bound),
+            (_, Some(Limit::Number(number))) => LoopClaim::Number(number.max(1) - 1, bound),
+            (_, Some(Limit::Value(value))) => LoopClaim::NoMore(value, bound),
+            _ if range.low >= 0 && range != Range::WORD => LoopClaim::Number(range.high as i32, bound),
             _ => return false,
         };
         // What comes seldom is no reason to leave the loop to the interpreter.
@@ -252,7 +253,7 @@ impl Translation<'_, '_> {
         let Some((which, _)) = self.here else { return false };
         match self.linear.get(&value) {
             Some(&(of, 0)) if of == which => {
-                self.rely_on(which, Guard::Fits(more));
+                self.rely_on(which, LoopClaim::Fits(more));
                 true
             }
             _ => self.tested(value).is_some_and(|tested| {
@@ -276,7 +277,7 @@ impl Translation<'_, '_> {
         }
     }
 
-    fn rely_on(&mut self, which: usize, guard: Guard) {
+    fn rely_on(&mut self, which: usize, guard: LoopClaim) {
         self.checks.left_out += 1;
         let Some(known) = &mut self.loops[which].known else { return };
         if !known.guards.contains(&guard) {

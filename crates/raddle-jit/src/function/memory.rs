@@ -1,5 +1,5 @@
 //! Owns: bytes in memory.
-//! May use: `convention`, `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `convention`, `mistakes`, `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
 //! Never: an address that was not compared with the memory's size.
 //!
 //! What is accessed by an address may lie in this frame, where a register holds a slot: then the interpreter does it,
@@ -10,7 +10,7 @@ use super::claims::Bound;
 use super::ranges::Range;
 use super::{CHECKED, Fact, Translation};
 use crate::convention::SLOT;
-use crate::mistakes::{Mistake, makes};
+use crate::mistakes::{RangeMistake, makes};
 use crate::operands::ValueClass;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, InstructionData, Opcode, Type, Value, types};
@@ -99,7 +99,7 @@ impl Translation<'_, '_> {
 
     /// By what the fact about an element is told from that about one of another view of the array.
     fn told_apart(&self, address: Value, count: Value) -> Value {
-        if makes(Mistake::OtherCount) { address } else { count }
+        if makes(RangeMistake::OtherCount) { address } else { count }
     }
 
     /// One comparison for three: the subscript is less than the count if the array lies in memory and elsewhere than

@@ -1,5 +1,5 @@
 //! Owns: the translation of one function, block by block.
-//! May use: `blocks`, `convention`, `operands`, `plan`, `routine`, `views`, `cranelift-codegen`,
+//! May use: `blocks`, `convention`, `mistakes`, `operands`, `plan`, `routine`, `views`, `cranelift-codegen`,
 //! `cranelift-frontend`, `raddle-bytecode`, `raddle-vm`.
 //! Never: an access to memory without a comparison, unless to a slot of the frame.
 //!
@@ -30,7 +30,7 @@ mod word;
 
 use crate::blocks::Blocks;
 use crate::convention::{SLOT, signature};
-use crate::mistakes::{Mistake, makes};
+use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Doer, Operand, ValueClass, how, is_short};
 use crate::plan::{FunctionPlan, Piece};
 use crate::routine::SharedCode;
@@ -376,7 +376,7 @@ impl<'f, 'm> Translation<'f, 'm> {
         if let Some((facts, rows)) = shown.next() {
             (self.facts, self.rows) = (facts.clone(), rows.clone());
         }
-        for (facts, rows) in shown.filter(|_| !makes(Mistake::OneWay)) {
+        for (facts, rows) in shown.filter(|_| !makes(RangeMistake::OneWay)) {
             self.facts.retain(|fact| facts.contains(fact));
             self.rows.retain(|address, size| rows.get(address) == Some(size));
         }

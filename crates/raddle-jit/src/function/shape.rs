@@ -1,10 +1,10 @@
 //! Owns: which loops are simple, and what of them stays the same: what their instructions say.
-//! May use: `blocks`, `loops`, `mistakes`, `operands`, `plan`, `views`, `raddle-bytecode`.
+//! May use: `blocks`, `mistakes`, `operands`, `plan`, `views`, `raddle-bytecode`.
 //! Never: code.
 
 use super::loops::KnownLoop;
 use crate::blocks::{BasicBlock, Blocks, target};
-use crate::mistakes::{Mistake, makes};
+use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Doer, Kills, ValueClass, how, kills, operands};
 use crate::plan::{FunctionPlan, Piece};
 use crate::views::ViewSet;
@@ -96,7 +96,7 @@ fn constants(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[
         set.meet(&plan.held_at[member]);
         for &insn in instructions(&plan.blocks.all[member], code) {
             plan.views.lose(kills(insn), &mut set);
-            if makes(Mistake::Written) {
+            if makes(RangeMistake::Written) {
                 continue;
             }
             forget_written(plan, insn, &mut set);
@@ -149,7 +149,7 @@ fn counts(
     let blocks = &plan.blocks.all;
     let at = blocks[last].behind - 1;
     let repeat = code[at as usize];
-    let is_one_slot = repeat.a == repeat.b && !makes(Mistake::OneSlot);
+    let is_one_slot = repeat.a == repeat.b && !makes(RangeMistake::OneSlot);
     if repeat.op != Op::Repeat || is_one_slot || target(at, repeat) != blocks[head].first {
         return None;
     }

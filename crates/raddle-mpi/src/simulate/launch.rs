@@ -22,10 +22,8 @@ impl ProcessGroup {
     fn kill(&mut self) {
         let group = format!("-{}", self.leader.id());
         // Who is gone already cannot be killed.
-        let _gone = Command::new("/bin/sh")
-            .args(["-c", "kill -KILL \"$0\"", &group])
-            .stderr(Stdio::null())
-            .status();
+        let _gone =
+            Command::new("/bin/sh").args(["-c", "kill -KILL \"$0\"", &group]).stderr(Stdio::null()).status();
         let _gone = self.leader.wait();
         self.is_over = true;
     }

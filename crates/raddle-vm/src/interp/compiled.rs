@@ -16,7 +16,9 @@
 
 use super::cpu::Cpu;
 use crate::machine::{Fault, Machine};
-use crate::native::{CodeChecks, HELPERS, HelperFunction, NativeCode, NativeContext, NativeSite, ProcessLayout};
+use crate::native::{
+    CodeChecks, HELPERS, HelperFunction, NativeCode, NativeContext, NativeSite, ProcessLayout,
+};
 use crate::prim::AtomicU32;
 use crate::process::{INPUT, OUTPUT, Process};
 use crate::scheduler::Scheduler;

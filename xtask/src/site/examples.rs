@@ -26,7 +26,7 @@ fn tester(page: &str, language: &str) -> (&'static str, String) {
         ("rust", _) => ("crates/raddle/src/lib.rs", format!("/../../{page}\"")),
         (_, "docs/FOREIGN.md") => ("crates/raddle-cli/tests/it/foreign.rs", format!("/../../{page}\"")),
         ("occam", _) => ("crates/raddle-cli/tests/it/pages.rs", format!("(\"{stem}\"")),
-        (_, _) => ("crates/raddle-capi/tests/capi.rs", format!("\"../../{page}\"")),
+        (_, _) => ("crates/raddle-capi/tests/capi/in_c.rs", format!("\"../../{page}\"")),
     }
 }
 

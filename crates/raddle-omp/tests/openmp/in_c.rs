@@ -1,12 +1,5 @@
 //! Programs in C and C++ with OpenMP, by gcc and, for the group of tests `openmp`, by clang: unchanged, on the library.
 
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-#[path = "../../raddle-core/tests/support/own_folder.rs"]
-mod own_folder;
-#[path = "../../raddle-core/tests/support/succeed.rs"]
-mod succeed;
-
 use crate::own_folder::own_folder;
 use crate::succeed::{succeed, xtask};
 use raddle_trace::analysis::Analysis;

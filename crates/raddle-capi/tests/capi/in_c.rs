@@ -3,13 +3,6 @@
 //! `CAPI=all` asks for what needs more than gcc: clang, g++, Python, CMake. `CAPI=sanitizers` for AddressSanitizer and
 //! UndefinedBehaviorSanitizer in the programs' side.
 
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-#[path = "../../raddle-core/tests/support/own_folder.rs"]
-mod own_folder;
-#[path = "../../raddle-core/tests/support/succeed.rs"]
-mod succeed;
-
 use crate::own_folder::own_folder;
 use crate::succeed::{succeed, xtask};
 use std::collections::BTreeSet;

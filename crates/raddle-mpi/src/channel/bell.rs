@@ -19,7 +19,18 @@ type KeyedListener = (u64, Arc<dyn ReadyListener>);
 pub(crate) struct EndBell {
     /// Counts: on it one is parked.
     pub(crate) word: AtomicU32,
+    /// How many wait at the end.
+    waiting: AtomicU32,
     listeners: Mutex<Vec<KeyedListener>>,
+}
+
+/// One who waits at an end, as long as it does.
+pub(crate) struct WaitsForBell<'b>(&'b EndBell);
+
+impl Drop for WaitsForBell<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A bell that is to be rung, and who is told then.
@@ -29,6 +40,11 @@ pub(crate) struct DueRing {
 }
 
 impl DueRing {
+    /// Whether somebody waits for it, or listens.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.bell.waiting.load(Ordering::Relaxed) != 0 || !self.listeners.is_empty()
+    }
+
     pub(crate) fn ring(self) {
         // Release pairs with the acquire of who waits: it sees what has come.
         self.bell.word.fetch_add(1, Ordering::Release);
@@ -43,6 +59,12 @@ impl EndBell {
     pub(crate) fn due(self: &Arc<Self>, is_ready: bool) -> DueRing {
         let listeners = if is_ready { std::mem::take(&mut *lock(&self.listeners)) } else { Vec::new() };
         DueRing { bell: self.clone(), listeners }
+    }
+
+    /// From now on somebody waits.
+    pub(crate) fn wait(&self) -> WaitsForBell<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        WaitsForBell(self)
     }
 
     /// Tells this one when the end is ready; under the engine's lock, where somebody has found that it is not.
@@ -77,6 +99,11 @@ mod tests {
         bell.unlisten(0);
         let unready = bell.due(false);
         let due = bell.due(true);
+        assert!(due.is_awaited() && !unready.is_awaited());
+        let waits = bell.wait();
+        assert!(unready.is_awaited());
+        drop(waits);
+        assert!(!unready.is_awaited());
         // What was heard is received meanwhile, and its receiver asks for the next.
         bell.listen(2, late.clone());
         unready.ring();

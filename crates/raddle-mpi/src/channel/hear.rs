@@ -2,6 +2,7 @@
 //! May use: `error`, `shim`.
 //! Never: a wait, or a message that begins: who looks begins it.
 
+use super::bell::DueRing;
 use super::flight::{FrameFlight, FrameMemory};
 use super::frame::{Binding, FrameHead, FrameKind, HEAD_BYTES};
 use super::protocol::ProtocolBroken;
@@ -76,8 +77,8 @@ impl ChannelTable {
             let Some(flight) = self.coming.pop_front() else { break };
             heard.count += 1;
             self.hear(shim, flight, heard);
-            // PERF: who waits goes on first: to find nothing more costs system calls over TCP; example `ring`.
-            if self.waits != 0 && self.coming.is_empty() {
+            // PERF: who waits for that goes on first: to find nothing more costs system calls over TCP; example `ring`.
+            if self.coming.is_empty() && heard.rings.iter().any(DueRing::is_awaited) {
                 break;
             }
         }

@@ -176,7 +176,7 @@ impl Engine {
             return Ok(Some(found));
         }
         let (began, mut pauses) = (Instant::now(), 20);
-        let _waits = WaitsAtEnd::begin(self, false)?;
+        let (_waits, _at_bell) = (WaitsAtEnd::begin(self, false)?, bell.wait());
         loop {
             let waited = began.elapsed();
             let is_inline = self.mode.load(Ordering::Relaxed) == 0;

@@ -67,13 +67,10 @@ fn as_a_rank() {
         "orphans" => late::orphans(),
         "huge" => late::huge(),
         "channels" => channels::pairs(),
-        "channel ring" => channels::ring(),
-        "channel choice" => channels::choice(),
+        "channels of four" => channels::four(),
         "channel missing" => channels::missing(),
-        "channel ends" => channels::gone("ends"),
         "channel leaves" => channels::gone("leaves"),
         "channel -KILL" => channels::gone("-KILL"),
-        "channel -STOP" => channels::gone("-STOP"),
         other => panic!("no case {other}"),
     });
 }

@@ -12,24 +12,59 @@ pub(crate) trait ReadyListener: Send + Sync {
     fn is_ready(&self);
 }
 
+type KeyedListener = (u64, Arc<dyn ReadyListener>);
+
 /// Rung when something has come for an end.
 #[derive(Default)]
 pub(crate) struct EndBell {
     /// Counts: on it one is parked.
     pub(crate) word: AtomicU32,
-    listeners: Mutex<Vec<(u64, Arc<dyn ReadyListener>)>>,
+    /// How many wait at the end.
+    waiting: AtomicU32,
+    listeners: Mutex<Vec<KeyedListener>>,
+}
+
+/// One who waits at an end, as long as it does.
+pub(crate) struct WaitsForBell<'b>(&'b EndBell);
+
+impl Drop for WaitsForBell<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A bell that is to be rung, and who is told then.
+pub(crate) struct DueRing {
+    bell: Arc<EndBell>,
+    listeners: Vec<KeyedListener>,
+}
+
+impl DueRing {
+    /// Whether somebody waits for it, or listens.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.bell.waiting.load(Ordering::Relaxed) != 0 || !self.listeners.is_empty()
+    }
+
+    pub(crate) fn ring(self) {
+        // Release pairs with the acquire of who waits: it sees what has come.
+        self.bell.word.fetch_add(1, Ordering::Release);
+        futex::wake(&raw const self.bell.word, u32::MAX, futex::ANY);
+        self.listeners.iter().for_each(|(_, listener)| listener.is_ready());
+    }
 }
 
 impl EndBell {
-    /// Something has come; whether the end is ready now.
-    pub(crate) fn ring(&self, is_ready: bool) {
-        // Release pairs with the acquire of who waits: it sees what has come.
-        self.word.fetch_add(1, Ordering::Release);
-        futex::wake(&raw const self.word, u32::MAX, futex::ANY);
-        if is_ready {
-            let listeners = std::mem::take(&mut *lock(&self.listeners));
-            listeners.iter().for_each(|(_, listener)| listener.is_ready());
-        }
+    /// Something has come, and the end is ready, or not: under the engine's lock, and rung without it. Told are those
+    /// that listen now: when a later one began, what has come was perhaps received.
+    pub(crate) fn due(self: &Arc<Self>, is_ready: bool) -> DueRing {
+        let listeners = if is_ready { std::mem::take(&mut *lock(&self.listeners)) } else { Vec::new() };
+        DueRing { bell: self.clone(), listeners }
+    }
+
+    /// From now on somebody waits.
+    pub(crate) fn wait(&self) -> WaitsForBell<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        WaitsForBell(self)
     }
 
     /// Tells this one when the end is ready; under the engine's lock, where somebody has found that it is not.
@@ -40,5 +75,42 @@ impl EndBell {
     /// It is not to be told any more.
     pub(crate) fn unlisten(&self, key: u64) {
         lock(&self.listeners).retain(|(other, _)| *other != key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct CountsTells(AtomicU32);
+
+    impl ReadyListener for CountsTells {
+        fn is_ready(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn who_listens_after_something_was_heard_is_not_told_of_it() {
+        let bell = Arc::<EndBell>::default();
+        let [early, late, gone] = [(); 3].map(|()| Arc::new(CountsTells(AtomicU32::new(0))));
+        bell.listen(0, gone.clone());
+        bell.listen(1, early.clone());
+        bell.unlisten(0);
+        let unready = bell.due(false);
+        let due = bell.due(true);
+        assert!(due.is_awaited() && !unready.is_awaited());
+        let waits = bell.wait();
+        assert!(unready.is_awaited());
+        drop(waits);
+        assert!(!unready.is_awaited());
+        // What was heard is received meanwhile, and its receiver asks for the next.
+        bell.listen(2, late.clone());
+        unready.ring();
+        due.ring();
+        let told = [&early, &late, &gone].map(|one| one.0.load(Ordering::Relaxed));
+        assert_eq!((told, bell.word.load(Ordering::Relaxed)), ([1, 0, 0], 2));
+        bell.due(true).ring();
+        assert_eq!(late.0.load(Ordering::Relaxed), 1);
     }
 }

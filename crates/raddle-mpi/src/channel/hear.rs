@@ -2,8 +2,9 @@
 //! May use: `error`, `shim`.
 //! Never: a wait, or a message that begins: who looks begins it.
 
+use super::bell::DueRing;
 use super::flight::{FrameFlight, FrameMemory};
-use super::frame::{Binding, FrameHead, FrameKind};
+use super::frame::{Binding, FrameHead, FrameKind, HEAD_BYTES};
 use super::protocol::ProtocolBroken;
 use super::table::{
     CHANNEL_SPACE, ChannelTable, EndRecord, EndState, FRAME_TAG, Heard, OfferedMessage, address,
@@ -13,20 +14,42 @@ use crate::shim::{Direction, MpiRefusal, Shim};
 
 /// A look hears at most so many frames: others want to look, too.
 const FRAMES_A_LOOK: usize = 64;
+/// So many offers of an end lie in the memory in which they came. Those behind them have memory of their own size: a
+/// buffer may have room for millions.
+const ROOMY: usize = 8;
+
+/// So many of its bytes in memory of that size, and the memory that is free by that.
+fn shrink(memory: FrameMemory, bytes: usize) -> (FrameMemory, Option<FrameMemory>) {
+    let Some(mut own) = FrameMemory::new(bytes) else { return (memory, None) };
+    own.bytes_mut().copy_from_slice(&memory.bytes()[..bytes]);
+    (own, Some(memory))
+}
 
 impl ChannelTable {
     /// Looks at what has come.
     pub(crate) fn look(&mut self, shim: &Shim) -> Heard {
         let mut heard = Heard::default();
-        if self.is_open() && self.broken.is_none() {
-            if let Err(refusal) = self.look_or_refuse(shim, &mut heard) {
-                self.refused(refusal);
-            }
-            if self.broken.is_some() {
-                heard.rings.extend(self.ends.iter().flatten().map(|record| (record.bell.clone(), true)));
-            }
+        if self.is_open()
+            && self.broken.is_none()
+            && let Err(refusal) = self.look_or_refuse(shim, &mut heard)
+        {
+            self.refused(refusal);
+        }
+        if self.broken.is_some() && !std::mem::replace(&mut self.has_told_broken, true) {
+            self.ring_all(&mut heard);
         }
         heard
+    }
+
+    /// All who wait or listen at ends have an answer: that nothing comes any more.
+    pub(crate) fn ring_all(&self, heard: &mut Heard) {
+        heard.rings.extend(self.ends.iter().flatten().map(|record| record.bell.due(true)));
+    }
+
+    /// Another rank says what cannot be read.
+    fn not_understood(&mut self, peer: usize) {
+        let text = format!("rank {peer} says of channels what cannot be read: is it the same program?");
+        self.broken = Some(NetError::Disagree(text));
     }
 
     fn look_or_refuse(&mut self, shim: &Shim, heard: &mut Heard) -> Result<(), MpiRefusal> {
@@ -54,8 +77,8 @@ impl ChannelTable {
             let Some(flight) = self.coming.pop_front() else { break };
             heard.count += 1;
             self.hear(shim, flight, heard);
-            // PERF: who waits goes on first: to find nothing more costs system calls over TCP; example `ring`.
-            if self.waits != 0 && self.coming.is_empty() {
+            // PERF: who waits for that goes on first: to find nothing more costs system calls over TCP; example `ring`.
+            if self.coming.is_empty() && heard.rings.iter().any(DueRing::is_awaited) {
                 break;
             }
         }
@@ -68,15 +91,16 @@ impl ChannelTable {
         self.traffic.entry(peer).or_default()[1] += 1;
         let memory = flight.land();
         let Some((head, rides)) = FrameHead::read(&memory.bytes()[..bytes]) else {
-            return self.keep(memory);
+            return self.not_understood(peer);
         };
         if let Some(end) = head.also_taken {
             let take = FrameHead::new(FrameKind::Take, end, 0);
             let _no_memory = self.hear_at_end(peer, take, None, heard);
         }
         let spare = if head.kind == FrameKind::Bind {
-            if let Some(other) = Binding::read(rides) {
-                self.hear_binding(shim, (peer, head.end), other, heard);
+            match Binding::read(rides) {
+                Some(other) => self.hear_binding(shim, (peer, head.end), other, heard),
+                None => self.not_understood(peer),
             }
             Some(memory)
         } else {
@@ -99,7 +123,10 @@ impl ChannelTable {
         let length = usize::try_from(head.bytes).unwrap_or(usize::MAX);
         let (told, spare) = match (&mut record.state, head.kind, memory) {
             (EndState::Receiving(end), FrameKind::Small, Some(memory)) => {
-                (end.hear_offer(OfferedMessage::Small(memory, length)), None)
+                let whole = HEAD_BYTES + length;
+                let (memory, spare) =
+                    if end.waiting() < ROOMY { (memory, None) } else { shrink(memory, whole) };
+                (end.hear_offer(OfferedMessage::Small(memory, length)), spare)
             }
             (EndState::Receiving(end), FrameKind::Large, memory) => {
                 (end.hear_offer(OfferedMessage::Large(length)), memory)
@@ -124,7 +151,7 @@ impl ChannelTable {
             let text = format!("{}: it says {:?}, which it may not", record.describe(), head.kind);
             record.fault = Some(NetError::Disagree(text));
         }
-        heard.rings.push((record.bell.clone(), record.is_ready()));
+        heard.rings.push(record.due());
         self.bury(head.end);
         spare
     }

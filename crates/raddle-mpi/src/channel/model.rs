@@ -146,7 +146,7 @@ impl SearchScene {
                 }
                 Some(Ok(())) => {
                     let rides = self.rides(line.next);
-                    let offer = line.sending.offer((!rides).then_some(line.next));
+                    let offer = line.sending.offer((!rides).then_some(line.next)).expect("there is room");
                     line.forth.push_back(ModelWord::Offer(line.next, rides));
                     line.sender = Sends::Waits(offer, line.next);
                     line.next += 1;
@@ -365,4 +365,14 @@ fn a_receiver_that_says_nothing_is_noticed() {
 #[should_panic(expected = "it goes on only when taken")]
 fn room_that_is_given_back_too_soon_is_noticed() {
     SearchScene { mistake: PlantedMistake::RoomAtOffer, first_large: 1, ..SCENE }.search();
+}
+
+#[test]
+fn an_end_that_is_gone_is_offered_nothing_that_would_be_kept() {
+    let mut sending = SendingEnd::new(2);
+    assert_eq!(sending.offer(Some(1)), Ok(1));
+    assert_eq!(sending.room(), Some(Ok(())));
+    sending.hear_close();
+    assert_eq!(sending.offer(Some(2)), Err(EndIsGone));
+    assert_eq!((sending.kept(), sending.counts()), (0, (1, 0)));
 }

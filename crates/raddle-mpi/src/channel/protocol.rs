@@ -63,11 +63,14 @@ impl<K> SendingEnd<K> {
     }
 
     /// It offers a message, for which there is [room](Self::room): says `Offer`. By the number of the offer it asks
-    /// whether that was taken.
-    pub(crate) fn offer(&mut self, kept: Option<K>) -> u64 {
+    /// whether that was taken. An end that has gone since is offered nothing: what is kept for it would stay for ever.
+    pub(crate) fn offer(&mut self, kept: Option<K>) -> Result<u64, EndIsGone> {
+        if self.peer_is_gone {
+            return Err(EndIsGone);
+        }
         self.kept.push_back(kept);
         self.offered += 1;
-        self.offered
+        Ok(self.offered)
     }
 
     /// Whether an offer was taken; nothing, if that is to be waited for.
@@ -146,6 +149,11 @@ impl<O> ReceivingEnd<O> {
     /// Hears `Close`: what was offered before stays.
     pub(crate) fn hear_close(&mut self) {
         self.peer_is_gone = true;
+    }
+
+    /// How many offers wait to be taken.
+    pub(crate) fn waiting(&self) -> usize {
+        self.offers.len()
     }
 
     /// Whether [`take`](Self::take) has an answer.

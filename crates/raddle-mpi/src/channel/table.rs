@@ -2,7 +2,7 @@
 //! May use: `error`, `post`, `shim`.
 //! Never: a wait. All of it is under the engine's lock.
 
-use super::bell::EndBell;
+use super::bell::{DueRing, EndBell};
 use super::flight::{FrameFlight, FrameMemory};
 use super::frame::{Binding, EndRole, FrameHead, FrameKind, HEAD_BYTES, RIDE_BYTES};
 use super::protocol::{EndIsGone, ReceivingEnd, SendingEnd};
@@ -63,7 +63,7 @@ struct OwedTake {
 pub(crate) struct Heard {
     /// How much was heard.
     pub(crate) count: usize,
-    pub(super) rings: Vec<(Arc<EndBell>, bool)>,
+    pub(super) rings: Vec<DueRing>,
     /// Messages that were taken. These are to begin under the lock.
     pub(crate) launches: Vec<Arc<Post>>,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Heard {
 impl Heard {
     /// Wakes those for whom something has come.
     pub(crate) fn ring(self) {
-        self.rings.into_iter().for_each(|(bell, is_ready)| bell.ring(is_ready));
+        self.rings.into_iter().for_each(DueRing::ring);
     }
 }
 
@@ -96,6 +96,8 @@ pub(crate) struct ChannelTable {
     /// How much of what is under way the engine counts for this.
     pub(crate) counted: usize,
     pub(crate) is_closing: bool,
+    /// Nothing more is said: others have been told how much was.
+    is_silent: bool,
     /// Somebody looks soon, whoever waits: what is owed will be said.
     pub(crate) may_owe: bool,
     owed: Option<OwedTake>,
@@ -103,6 +105,8 @@ pub(crate) struct ChannelTable {
     last_taken: Option<(usize, u32)>,
     /// What MPI has refused.
     pub(crate) broken: Option<NetError>,
+    /// Who waits has been told of that.
+    pub(super) has_told_broken: bool,
 }
 
 impl EndRecord {
@@ -115,6 +119,11 @@ impl EndRecord {
     /// Whether a receive has an answer.
     pub(crate) fn is_ready(&self) -> bool {
         self.fault.is_some() || matches!(&self.state, EndState::Receiving(end) if end.is_ready())
+    }
+
+    /// Something has come for it.
+    pub(super) fn due(&self) -> DueRing {
+        self.bell.due(self.is_ready())
     }
 
     fn is_over(&self) -> bool {
@@ -235,12 +244,15 @@ impl ChannelTable {
             let text = format!("channel `{}`: rank {rank} {binding}; rank {peer} {other}", binding.name);
             record.fault = Some(NetError::Disagree(text));
         }
-        heard.rings.push((record.bell.clone(), record.is_ready()));
+        heard.rings.push(record.due());
         self.say_close(shim, end);
     }
 
     /// Says a frame, behind whose head there are so many bytes.
     fn say(&mut self, shim: &Shim, peer: usize, head: FrameHead, rides: usize, fill: impl FnOnce(&mut [u8])) {
+        if self.is_silent {
+            return;
+        }
         let bytes = HEAD_BYTES + rides;
         let Some(mut memory) = self.memory(bytes) else { return };
         let also_taken = self.owed.take_if(|owed| owed.peer == peer).map(|owed| owed.theirs);
@@ -262,7 +274,9 @@ impl ChannelTable {
     /// Memory of so many bytes at least.
     pub(super) fn memory(&mut self, bytes: usize) -> Option<FrameMemory> {
         let spare = if bytes <= HEAD_BYTES + RIDE_BYTES { self.spare.pop() } else { None };
-        let memory = spare.or_else(|| FrameMemory::new(bytes.max(HEAD_BYTES + RIDE_BYTES)));
+        // Of many that are under way each has what it needs, and not what another one may.
+        let least = if self.going.len() < SPARE_FRAMES { HEAD_BYTES + RIDE_BYTES } else { 0 };
+        let memory = spare.or_else(|| FrameMemory::new(bytes.max(least)));
         if memory.is_none() {
             let text = "there is no memory for what ends of channels say";
             self.broken = Some(NetError::Misuse(text.to_owned()));
@@ -272,7 +286,7 @@ impl ChannelTable {
 
     /// Keeps memory for the next frame.
     pub(super) fn keep(&mut self, memory: FrameMemory) {
-        if self.spare.len() < SPARE_FRAMES {
+        if self.spare.len() < SPARE_FRAMES && memory.bytes().len() >= HEAD_BYTES + RIDE_BYTES {
             self.spare.push(memory);
         }
     }
@@ -283,13 +297,14 @@ impl ChannelTable {
     }
 
     /// Offers a message of so many bytes, of which `kept` has those that do not ride along. The number of the offer.
+    /// The other end may have gone since there was room.
     pub(crate) fn offer(
         &mut self,
         shim: &Shim,
         end: u32,
         (bytes, kept): (usize, Option<Arc<Post>>),
         fill: impl FnOnce(&mut [u8]),
-    ) -> u64 {
+    ) -> Result<u64, EndIsGone> {
         let Some(EndRecord { peer, theirs: Some(theirs), state: EndState::Sending(sending), .. }) =
             self.end_mut(end)
         else {
@@ -301,14 +316,14 @@ impl ChannelTable {
             None => (FrameKind::Small, bytes),
         };
         let is_kept = usize::from(kept.is_some());
-        let offer = sending.offer(kept);
+        let offer = sending.offer(kept)?;
         self.kept += is_kept;
         let answered = self.last_taken.take().filter(|(of, _)| *of == peer);
         if let Some(record) = answered.and_then(|(_, end)| self.end_mut(end)) {
             record.answers = true;
         }
         self.say(shim, peer, FrameHead::new(kind, theirs, bytes), rides, fill);
-        offer
+        Ok(offer)
     }
 
     /// Takes the oldest offer, if there is one. Of one whose bytes ride along the sender hears; of another one
@@ -410,8 +425,10 @@ impl ChannelTable {
         of.map(|(_, _, other)| format!("rank {peer} has bound `{}`, and {other}", other.name)).collect()
     }
 
-    /// How many frames have gone to each of so many ranks.
-    pub(crate) fn sent(&self, ranks: usize) -> Vec<u64> {
+    /// How many frames have gone to each of so many ranks; none goes any more. An end whose other end is heard of only
+    /// now would say that it is closed: nobody would hear it, and MPI is not to end before everything was.
+    pub(crate) fn end_sending(&mut self, ranks: usize) -> Vec<u64> {
+        self.is_silent = true;
         (0..ranks).map(|rank| self.traffic.get(&rank).map_or(0, |of| of[0])).collect()
     }
 

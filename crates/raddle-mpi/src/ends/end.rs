@@ -142,7 +142,9 @@ pub(super) fn bind_all(net: &Net) -> Result<(), NetError> {
             }
         };
         let is_bound = |channels: &mut ChannelTable, _: &Shim| {
-            let waits = channels.end(number).is_some_and(|record| record.theirs.is_none());
+            // It may have been dropped meanwhile.
+            let waits =
+                channels.end(number).is_some_and(|record| record.theirs.is_none() && !record.is_closed());
             (!waits).then_some(())
         };
         net.engine.wait_at(&bell, (net.deadline, AtDeadline::IsLate), is_bound, late)?;

@@ -47,7 +47,8 @@ impl Net {
     /// let (rank, size) = (net.rank(), net.size());
     /// let mut to = net.sender::<u64>("ring", (rank + 1) % size)?;
     /// let mut from = net.receiver::<u64>("ring", (rank + size - 1) % size)?;
-    /// let passes = raddle::csp::spawn(move || {
+    /// // Calls of MPI run on the stack of who makes them.
+    /// let passes = raddle::csp::Builder::new().stack_size(1 << 20).spawn(move || {
     ///     if rank == 0 {
     ///         to.send(0)?; // goes on when rank 1 has received it
     ///     } else {
@@ -55,7 +56,7 @@ impl Net {
     ///         return Ok::<_, Box<dyn std::error::Error + Send + Sync>>(None);
     ///     }
     ///     Ok(Some(from.recv()?))
-    /// });
+    /// })?;
     /// if let Some(hops) = passes.join().expect("no panic").expect("all ranks pass it on") {
     ///     assert_eq!(hops, size as u64 - 1);
     /// }

@@ -88,7 +88,8 @@ impl WhenSent {
         // Before it listens: who tells it takes this away.
         lock(&tells.0).1 = Some(WaitsAtEnd::begin(&end.engine, true)?);
         let is_ready = end.engine.with_channels(|channels, _, _| {
-            let is_ready = channels.end(end.number).is_none_or(|record| record.is_ready());
+            let is_ready = channels.end(end.number).is_none_or(|record| record.is_ready())
+                || end.engine.given_up().is_some();
             if !is_ready {
                 end.bell.listen(key, tells.clone());
             }

@@ -14,7 +14,7 @@ use crate::shim::Direction;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The receiving end of a channel between ranks. Made by [`Net::receiver`](crate::Net::receiver). Dropping it closes
 /// the channel: who sends, or waits to, hears it.
@@ -95,8 +95,7 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
     }
 
     fn receive(&mut self, (span, then): (Duration, AtDeadline)) -> Result<T, RemoteRecvError> {
-        let began = Instant::now();
-        self.receive_or_fail((span, then), began).map_err(|failure| match failure {
+        self.receive_or_fail((span, then)).map_err(|failure| match failure {
             Some(EndFailure::Net(error)) => RemoteRecvError::Failed(error),
             Some(EndFailure::Gone) => RemoteRecvError::Disconnected,
             None => RemoteRecvError::Empty,
@@ -104,11 +103,7 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
     }
 
     /// Nothing, if that is to be the answer.
-    fn receive_or_fail(
-        &mut self,
-        at: (Duration, AtDeadline),
-        began: Instant,
-    ) -> Result<T, Option<EndFailure>> {
+    fn receive_or_fail(&mut self, at: (Duration, AtDeadline)) -> Result<T, Option<EndFailure>> {
         let net = |error: NetError| Some(EndFailure::Net(error));
         if self.coming.is_none() {
             let number = self.end.number;
@@ -123,9 +118,9 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
             }
         }
         let post = self.coming.as_ref().expect("it is there, or was just begun");
-        // The sender waits for that, or its rank looks: it comes within the deadline, not at once.
-        let rest = self.end.deadline.saturating_sub(began.elapsed());
-        let arrived = self.end.engine.wait_for_bytes(post, rest);
+        // The sender waits for that, or its rank looks: it comes within the deadline, not at once. The deadline begins
+        // when the message was taken: who waits longer than that for an offer (`recv_timeout`) would have none left.
+        let arrived = self.end.engine.wait_for_bytes(post, self.end.deadline);
         let message = arrived.and_then(|()| came(post, 0, T::get));
         self.coming = None;
         message.map_err(net)?.ok_or_else(|| net(self.nonsense()))
@@ -139,8 +134,7 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
         let transfer = Transfer::new(Direction::In, address.ok_or(NetError::Over)?, bytes, label)?;
         let post =
             Arc::new(Post::new(format!("a receive on channel `{}`", self.end.name), vec![transfer], false));
-        engine.start(&post)?;
-        engine.with_channels(|channels, shim, _| channels.say_take(shim, number))?;
+        engine.start_taken(&post, number)?;
         Ok(post)
     }
 

@@ -58,7 +58,7 @@ impl<T: RemoteMessage> RemoteSender<T> {
                     message.put(to);
                 }
             })
-        })?;
+        })??;
         if is_rendezvous {
             self.wait("a send on", |sending| sending.is_taken(offer))?;
             if let Some(post) = kept {

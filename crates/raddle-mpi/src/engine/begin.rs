@@ -13,12 +13,23 @@ use std::sync::atomic::Ordering;
 impl Engine {
     /// Posts all of it.
     pub(crate) fn start(&self, post: &Arc<Post>) -> Result<(), NetError> {
+        self.start_beside(post, |_| Ok(()))
+    }
+
+    /// The same, and under the same lock what else may refuse it.
+    pub(super) fn start_beside(
+        &self,
+        post: &Arc<Post>,
+        act: impl FnOnce(&mut Underway) -> Result<(), NetError>,
+    ) -> Result<(), NetError> {
         let mut refused = Vec::new();
         self.traced.begin();
         let mut state = lock(&self.state);
         if state.is_over {
             return Err(NetError::Over);
         }
+        act(&mut state)?;
+        let ended = self.count_channels(&mut state);
         let now = self.now();
         let before = state.pending;
         if !self.begin_all(&mut state, post, now, &mut refused) {
@@ -33,6 +44,7 @@ impl Engine {
             poller.begin(state.pending - before);
         }
         drop(state);
+        ended.end();
         for (post, index, told) in refused {
             post.complete(index, told, self.now());
         }

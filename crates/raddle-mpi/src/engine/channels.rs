@@ -176,7 +176,7 @@ impl Engine {
             return Ok(Some(found));
         }
         let (began, mut pauses) = (Instant::now(), 20);
-        let _waits = WaitsAtEnd::begin(self, false)?;
+        let (_waits, _at_bell) = (WaitsAtEnd::begin(self, false)?, bell.wait());
         loop {
             let waited = began.elapsed();
             let is_inline = self.mode.load(Ordering::Relaxed) == 0;
@@ -216,6 +216,18 @@ impl Engine {
         }
     }
 
+    /// Begins to receive the bytes of a message that was taken, and tells its sender so: both or, if the net comes to
+    /// its end, neither: nobody would send what is received.
+    pub(crate) fn start_taken(&self, post: &Arc<Post>, end: u32) -> Result<(), NetError> {
+        self.start_beside(post, |state| {
+            if state.channels.is_closing {
+                return Err(NetError::Over);
+            }
+            state.channels.say_take(&self.shim, end);
+            Ok(())
+        })
+    }
+
     /// Waits for the bytes of a message, as at an end: with looks of one's own at first.
     pub(crate) fn wait_for_bytes(&self, post: &Post, deadline: Duration) -> Result<(), NetError> {
         let began = Instant::now();
@@ -240,16 +252,20 @@ impl Engine {
             state.channels.close_all(&self.shim);
             let ended = self.count_channels(&mut state);
             let is_used = state.channels.is_used();
+            // Some may wait for an end that nobody has bound, which hears nothing any more.
+            let mut heard = Heard::default();
+            state.channels.ring_all(&mut heard);
             drop(state);
+            heard.ring();
             ended.end();
             return is_used;
         }
         false
     }
 
-    /// How many frames have gone to each rank.
+    /// How many frames have gone to each rank; none goes any more.
     pub(crate) fn frames_sent(&self, ranks: usize) -> Vec<u64> {
-        lock(&self.state).channels.sent(ranks)
+        lock(&self.state).channels.end_sending(ranks)
     }
 
     /// Waits until so many frames have come of each rank: MPI is not to end while any is on its way.

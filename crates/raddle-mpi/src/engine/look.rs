@@ -52,12 +52,15 @@ impl Engine {
             self.follow(&mut state, &entry.post, entry.index, &told, &mut finished);
             finished.push((entry.post, entry.index, told));
         }
-        let heard = self.hear_channels(&mut state, began, &mut finished);
+        let mut heard = self.hear_channels(&mut state, began, &mut finished);
         state.pending -= finished.len();
         self.outstanding.store(state.pending, Ordering::Relaxed);
         let ended = self.count_channels(&mut state);
         let poller = state.poller.clone();
         let hears = self.hear(&mut state, began);
+        if hears {
+            state.channels.ring_all(&mut heard);
+        }
         let overdue =
             if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began, hears) };
         let found = finished.len() + heard.count;

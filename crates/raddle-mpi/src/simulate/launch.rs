@@ -54,8 +54,12 @@ pub(super) fn run(
         let _closed = reader.read_to_end(&mut said);
         String::from_utf8_lossy(&said).into_owned()
     });
+    // A leader that has ended is not asked before all of its group has: until then its number is nobody else's, and the
+    // group can be killed by it.
     let status = loop {
-        if let Some(status) = group.leader.try_wait()? {
+        if reads.is_finished()
+            && let Some(status) = group.leader.try_wait()?
+        {
             break status;
         }
         if is_to_stop() {
@@ -64,7 +68,43 @@ pub(super) fn run(
         }
         thread::sleep(PAUSE);
     };
-    // Its number is another's from now on.
     group.is_over = true;
     Ok(Some((status, reads.join().unwrap_or_default())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::fs;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_run_ends_with_all_that_it_has_said() {
+        let ended = run(&mut shell("echo one; (sleep 0.1; echo two) & exit 3"), &|| false).expect("it runs");
+        let (status, said) = ended.expect("nobody stops it");
+        assert_eq!((status.code(), said.as_str()), (Some(3), "one\ntwo\n"));
+    }
+
+    /// A leader that was killed leaves what it has started.
+    #[test]
+    fn what_outlives_its_leader_can_be_stopped() {
+        let mark = std::env::temp_dir().join(format!("raddle-launch-{}", std::process::id()));
+        let script = format!("sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; kill -KILL $$", mark.display());
+        // A while after the mark is there, by which the leader is gone.
+        let asked = Cell::new(0);
+        let is_to_stop = || mark.exists() && asked.replace(asked.get() + 1) > 10;
+        assert!(run(&mut shell(&script), &is_to_stop).expect("it runs").is_none());
+        let child = fs::read_to_string(&mark).expect("its number");
+        let state = || fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
+        while state().rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z")) {
+            thread::yield_now();
+        }
+        fs::remove_file(mark).expect("it can be removed");
+    }
 }

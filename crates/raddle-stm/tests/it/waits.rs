@@ -63,36 +63,6 @@ fn os_threads_threads_and_processes_wait_for_each_other() {
     assert_eq!(sum, 300 * 299 / 2 + 600);
 }
 
-/// Whoever is to change it finds the gate open, also if the one who retries had the token.
-#[test]
-fn who_retries_with_the_token_gives_it_back_before_others_run() {
-    runtime(1).run(|| {
-        let set = TVar::new(false);
-        let has_token = Arc::new(AtomicUsize::new(0));
-        let (other, has) = (set.clone(), has_token.clone());
-        // There is one token, for which other tests may make this one wait: the writer is not to come then.
-        let writer = csp::spawn(move || {
-            while has.load(Ordering::Relaxed) == 0 {
-                csp::yield_now();
-            }
-            other.store(true);
-        });
-        let mut runs = 0;
-        atomically(|tx| {
-            runs += 1;
-            let is_set = tx.read(&set)?;
-            if runs == 1 {
-                // The second run has the token.
-                tx.irrevocable()?;
-            }
-            has_token.store(1, Ordering::Relaxed);
-            tx.check(is_set)
-        });
-        writer.join().unwrap();
-        assert_eq!(runs, 3, "the third one finds it set");
-    });
-}
-
 /// Each waits for a variable of its own: none runs again before that is written, and then once. Before it parks it runs
 /// twice, if others are ready where it runs.
 #[test]

@@ -52,10 +52,14 @@ impl Loops {
             let count = [8, 8, 5, 3][self.dice.below(4) as usize];
             self.set(array + 1, count);
         } else {
-            let index = self.dice.below(9) as i32;
+            let (index, lot) = ([1, 4, 8][self.dice.below(3) as usize], self.dice.below(4) as i32);
             self.set(INDEX, index);
-            let (behind, word) = (self.code.label(), self.word());
-            self.code.push_jump(Insn::new(Op::JltI, word, 2, 0), behind);
+            self.set(COUNT, lot);
+            self.set(OUTER, 0);
+            // From here on registers hold the array, on each way.
+            self.push(op, to, array, OUTER);
+            let behind = self.code.label();
+            self.code.push_jump(Insn::new(Op::JltI, COUNT, 2, 0), behind);
             self.push(op, to, array, INDEX);
             if self.one_in(2) {
                 // Or nothing is shown on the other way, which is the longer one.
@@ -102,7 +106,7 @@ impl Loops {
         let (from, times) = (self.dice.below(3) as i32, 1 + self.dice.below(4) as i32);
         self.set(INDEX, from);
         self.set(COUNT, times);
-        let by = self.dice.below(3) as u16;
+        let by = 1 + self.dice.below(3) as u16;
         match self.dice.below(3) {
             0 => self.push(Op::PlusI, INDEX, INDEX, by),
             1 => self.push(Op::AddI, COUNT, COUNT, by),
@@ -110,7 +114,7 @@ impl Loops {
         }
         let again = self.code.label();
         self.code.bind(again);
-        let limit = 4 + self.dice.below(8) as i32;
+        let limit = from + times + self.dice.below(3) as i32;
         self.code.push(Insn::with_imm(Op::ChkI, INDEX, limit));
         self.now_and_then();
         self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);

@@ -192,7 +192,7 @@ fn tests(
     let blocks = &plan.blocks.all;
     let test = code[blocks[last].behind as usize - 1];
     let view = |slot| plan.views.at((slot, ValueClass::Word));
-    let is_constant = |slot| Some(view(slot)).filter(|view| constants.contains(view));
+    let is_constant = |slot| Some(view(slot)).filter(|view| constants.contains(view) && is_kept(plan, slot));
     let before_test = instructions(&blocks[last], code).iter().rev().nth(1);
     let than = match test.op {
         Op::JltI => Than::Number(i32::from(test.b as i16)),

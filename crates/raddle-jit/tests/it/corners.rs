@@ -196,3 +196,25 @@ fn a_test_that_is_jumped_to_from_outside_two_loops_does_the_same() {
         same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("{turns} turns"));
     }
 }
+
+/// A slot that is a real elsewhere is one in its register, also where it is the bound of a loop, or its step.
+#[test]
+fn a_bound_that_is_a_real_elsewhere_does_the_same() {
+    for (bound, step) in [(3, 4), (4, 3)] {
+        let code = vec![
+            Insn::with_imm(Op::Ldi, 2, 0),
+            Insn::with_imm(Op::Ldi, bound, 8),
+            Insn::with_imm(Op::Ldi, step, 2),
+            Insn::with_imm(Op::Addr, 6, 80),
+            Insn::with_imm(Op::Ldi, 7, 8),
+            Insn::new(Op::AldW, 8, 6, 2),
+            Insn::new(Op::Add, 2, 2, step),
+            Insn::new(Op::Jlt, 2, bound, 0).to(-3),
+            Insn::new(Op::NegF, 3, 3, 0),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("bound {bound}, step {step}"));
+    }
+}

@@ -143,6 +143,8 @@ impl Loops {
             9 => self.push(Op::PlusI, to, left, 3),
             10 => self.push(Op::Mov, to, left, 0),
             11 => self.push(Op::Shr, to, left, right),
+            // From then on that word is a real in its register, in all of the function.
+            12 if self.one_in(6) => self.push(Op::NegF, to, left, 0),
             _ => {
                 let number = self.number();
                 self.set(to, number);

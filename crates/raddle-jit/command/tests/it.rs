@@ -58,14 +58,41 @@ fn one_seed_is_one_run() {
     let counted = |options: &[&str]| {
         let output = run(&[options, &["--seed", "7", "--stats"]].concat(), "corpus/run/alternation.occ");
         let said = text(&output.stderr);
-        // Before the counts stands the time.
-        let counts = said.split_once("workers: ").map(|(_, counts)| counts.to_owned());
+        // Before the counts stands the time, and behind them what is said of machine code alone.
+        let counts = said.split_once("workers: ").map(|(_, counts)| counts.trim_end());
+        let counts = counts.map(|counts| counts.split("; machine code").next().unwrap().to_owned());
         assert!(counts.is_some(), "{said}");
         (text(&output.stdout), counts, output.status.code())
     };
     let interpreted = counted(&[]);
     assert_eq!(counted(&["--native"]), interpreted);
     assert_eq!(counted(&["--native=all"]), interpreted);
+}
+
+/// How many are left out depends on what the compiler was built with (feature `ranges`).
+#[test]
+fn the_checks_of_machine_code_are_counted() {
+    let folder = std::env::temp_dir().join(format!("raddle-checks-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("sum.occ");
+    let source = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n  [100]INT a:\n  INT sum:\n  SEQ\n    \
+                    sum := 0\n    SEQ i = 0 FOR SIZE a\n      a[i] := i\n    SEQ i = 0 FOR SIZE a\n      \
+                    sum := sum + a[i]\n    screen ! BYTE (sum / 100)\n:\n";
+    std::fs::write(&program, source).unwrap();
+    let counts = |options: &[&str]| {
+        let output = run(&[options, &["--stats", "--workers", "1"]].concat(), program.to_str().unwrap());
+        assert_eq!(output.stdout, [49], "{}", text(&output.stderr));
+        let said = text(&output.stderr);
+        let (_, checks) = said.split_once("; machine code: ")?;
+        let (made, left_out) = checks.trim_end().split_once(" checks, ")?;
+        let left_out = left_out.strip_suffix(" left out")?;
+        Some((made.parse::<u32>().unwrap(), left_out.parse::<u32>().unwrap()))
+    };
+    assert_eq!(counts(&[]), None, "nothing is compiled");
+    let (made, left_out) = counts(&["--native=all"]).expect("they are shown");
+    std::fs::remove_dir_all(&folder).unwrap();
+    // The sum and its conversion are checked.
+    assert!(made >= 2, "{made} made, {left_out} left out");
 }
 
 #[test]

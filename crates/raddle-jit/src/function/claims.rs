@@ -8,6 +8,7 @@ use crate::convention::SLOT;
 use crate::mistakes::{RangeMistake, makes};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder as _, InstructionData, Value, ValueDef, types};
+use std::collections::HashMap;
 
 /// What a subscript is to be less than.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +51,10 @@ pub(super) enum LoopClaim {
 }
 
 /// What is being compared before a loop.
-#[derive(Clone, Copy)]
 struct Claims {
     first_inside: u32,
+    /// What was made here of values that are made in the loop: once, however many are made of it.
+    made: HashMap<Value, Value>,
     /// If the loop only counts: where its index begins, and how many turns may be made before it is looked again.
     turns: Option<(Value, Value)>,
     /// Whether all else holds.
@@ -67,7 +69,7 @@ impl Translation<'_, '_> {
             let KnownLoop { claims: block, first_inside, counter, guards, .. } = known;
             self.ins.switch_to_block(block);
             let turns = counter.map(|counter| (counter.entered[0], self.turns(counter)));
-            let mut claims = Claims { first_inside, turns, holds: None };
+            let mut claims = Claims { first_inside, made: HashMap::new(), turns, holds: None };
             guards.into_iter().for_each(|guard| self.claim(&mut claims, guard));
             if let (Some(counter), Some((first, turns))) = (counter, claims.turns) {
                 let limit = self.ins.ins().iadd(first, turns);
@@ -82,20 +84,20 @@ impl Translation<'_, '_> {
     fn claim(&mut self, claims: &mut Claims, guard: LoopClaim) {
         match (guard, claims.turns) {
             (LoopClaim::Below(index, bound), _) => {
-                let index = self.made_here(index, claims.first_inside);
-                let bound = self.bound_here(bound, claims.first_inside);
+                let index = self.made_here(claims, index);
+                let bound = self.bound_here(claims, bound);
                 let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, bound);
                 self.claim_that(claims, is_below);
             }
             (LoopClaim::Number(number, bound), _) => {
-                let bound = self.bound_here(bound, claims.first_inside);
+                let bound = self.bound_here(claims, bound);
                 let is_above =
                     self.ins.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, bound, i64::from(number));
                 self.claim_that(claims, is_above);
             }
             (LoopClaim::NoMore(value, bound), _) => {
-                let value = self.made_here(value, claims.first_inside);
-                let bound = self.bound_here(bound, claims.first_inside);
+                let value = self.made_here(claims, value);
+                let bound = self.bound_here(claims, bound);
                 let is_no_more = self.ins.ins().icmp(IntCC::UnsignedLessThanOrEqual, value, bound);
                 self.claim_that(claims, is_no_more);
             }
@@ -111,7 +113,7 @@ impl Translation<'_, '_> {
             }
             (LoopClaim::NotNegative(value), _) => self.claim_that_not_negative(claims, value),
             (LoopClaim::Linear(offset, bound), Some((first, _))) => {
-                let bound = self.bound_here(bound, claims.first_inside);
+                let bound = self.bound_here(claims, bound);
                 let offset = if makes(RangeMistake::Offset) { 0 } else { offset };
                 let first = self.ins.ins().iadd_imm_s(first, i64::from(offset as i32));
                 let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, first, bound);
@@ -173,29 +175,32 @@ impl Translation<'_, '_> {
         self.no_more_turns(claims, room, is_within);
     }
 
-    fn bound_here(&mut self, bound: Bound, first_inside: u32) -> Value {
+    fn bound_here(&mut self, claims: &mut Claims, bound: Bound) -> Value {
         match bound {
             Bound::Number(number) => self.ins.ins().iconst(types::I32, i64::from(number as u32)),
-            Bound::Count(count) => self.made_here(count, first_inside),
+            Bound::Count(count) => self.made_here(claims, count),
             Bound::Plain(address, count, bytes) => {
-                let [address, count] = [address, count].map(|it| self.made_here(it, first_inside));
+                let [address, count] = [address, count].map(|it| self.made_here(claims, it));
                 self.plain_count((address, count), bytes)
             }
         }
     }
 
     /// The same value, made here.
-    fn made_here(&mut self, value: Value, first_inside: u32) -> Value {
+    fn made_here(&mut self, claims: &mut Claims, value: Value) -> Value {
         let value = self.ins.func.dfg.resolve_aliases(value);
-        if value.as_u32() < first_inside {
+        if value.as_u32() < claims.first_inside {
             return value;
+        }
+        if let Some(&made) = claims.made.get(&value) {
+            return made;
         }
         let ValueDef::Result(inst, _) = self.ins.func.dfg.value_def(value) else {
             unreachable!("it is made of values from outside")
         };
         let data = self.ins.func.dfg.insts[inst];
         let args = self.ins.func.dfg.inst_args(inst).to_vec();
-        let args: Vec<Value> = args.into_iter().map(|arg| self.made_here(arg, first_inside)).collect();
+        let args: Vec<Value> = args.into_iter().map(|arg| self.made_here(claims, arg)).collect();
         let ty = self.ins.func.dfg.value_type(value);
         let (made, dfg) = match (data, &args[..]) {
             (InstructionData::UnaryImm { opcode, imm }, []) => self.ins.ins().UnaryImm(opcode, ty, imm),
@@ -205,7 +210,9 @@ impl Translation<'_, '_> {
             }
             _ => unreachable!("it can be made anywhere"),
         };
-        dfg.first_result(made)
+        let made = dfg.first_result(made);
+        claims.made.insert(value, made);
+        made
     }
 
     /// Into the loop, if that holds. If not, the interpreter does the instruction at its head, and goes on from there.

@@ -28,7 +28,7 @@ mod real;
 mod shape;
 mod word;
 
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, LEAVES_OUT};
 use crate::convention::{SLOT, signature};
 use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Doer, Operand, ValueClass, how, is_short};
@@ -363,7 +363,7 @@ impl<'f, 'm> Translation<'f, 'm> {
         self.rows.clear();
         let mut ways: Vec<usize> = self.ways_to(number).collect();
         let is_entered = self.piece.entries.contains(&number) || self.before_loops[number].is_some();
-        if is_entered || ways.iter().any(|&from| from >= number) {
+        if !LEAVES_OUT || is_entered || ways.iter().any(|&from| from >= number) {
             return;
         }
         self.ins.seal_block(self.entries[number]);

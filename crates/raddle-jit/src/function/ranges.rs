@@ -1,8 +1,9 @@
 //! Owns: between which numbers a value lies, by how it is made.
-//! May use: `cranelift-codegen`, `raddle-bytecode`.
+//! May use: `blocks`, `cranelift-codegen`, `raddle-bytecode`.
 //! Never: what a check has shown: a value has its range wherever it is, because of the instruction that makes it.
 
 use super::Translation;
+use crate::blocks::LEAVES_OUT;
 use cranelift_codegen::ir::Value;
 use raddle_bytecode::Op;
 
@@ -73,7 +74,7 @@ impl Translation<'_, '_> {
     /// That value, as it was made, lies there.
     pub(super) fn note_range(&mut self, value: Value, range: Range) {
         let range = range.cut();
-        if range != Range::WORD {
+        if LEAVES_OUT && range != Range::WORD {
             self.ranges.insert(value, range);
         }
     }

@@ -3,7 +3,7 @@
 //! Never: code.
 
 use super::loops::KnownLoop;
-use crate::blocks::{BasicBlock, Blocks, target};
+use crate::blocks::{BasicBlock, Blocks, LEAVES_OUT, target};
 use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Doer, Kills, ValueClass, how, kills, operands};
 use crate::plan::{FunctionPlan, Piece};
@@ -45,6 +45,9 @@ pub(super) enum Than {
     View(usize),
 }
 
+/// Of a loop in so many others nothing is known: what it takes to find out grows with the depth.
+const DEEPEST: usize = 16;
+
 fn members<'b>(
     blocks: &'b Blocks,
     piece: &'b Piece,
@@ -62,18 +65,23 @@ pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop
     let blocks = &plan.blocks;
     let mut loops: Vec<Loop> = Vec::new();
     let mut innermost = vec![None; blocks.all.len()];
-    for (head, block) in blocks.all.iter().enumerate() {
+    for (head, block) in blocks.all.iter().enumerate().filter(|_| LEAVES_OUT) {
         let Some(from) = block.looped_from.filter(|_| piece.has[head]) else { continue };
         let last = blocks.all.partition_point(|block| block.first <= from) - 1;
         let range = (head, last);
         let is_inside = |&number: &usize| (head..=last).contains(&number);
         let is_broken_into = (head + 1..=last).any(|member| {
+            // What is made once more for a first test leads to the test's loop, and behind it: that is past this loop
+            // only if it is this one's own test.
+            let is_own = member == last;
             piece.entries.contains(&member)
-                || blocks.all[member].from.iter().any(|&from| {
-                    piece.has[from] && !is_inside(&from) && !blocks.is_first_test(code, from, member)
+                || blocks.all[member].from.iter().any(|&way| {
+                    let is_first = is_own && blocks.is_first_test(code, way, member);
+                    piece.has[way] && !is_inside(&way) && !is_first
                 })
         });
-        if is_broken_into || !piece.has[last] {
+        let depth = std::iter::successors(innermost[head], |&outer: &usize| loops[outer].parent).count();
+        if is_broken_into || !piece.has[last] || depth >= DEEPEST {
             continue;
         }
         let number = loops.len();
@@ -184,7 +192,7 @@ fn tests(
     let blocks = &plan.blocks.all;
     let test = code[blocks[last].behind as usize - 1];
     let view = |slot| plan.views.at((slot, ValueClass::Word));
-    let is_constant = |slot| Some(view(slot)).filter(|view| constants.contains(view));
+    let is_constant = |slot| Some(view(slot)).filter(|view| constants.contains(view) && is_kept(plan, slot));
     let before_test = instructions(&blocks[last], code).iter().rev().nth(1);
     let than = match test.op {
         Op::JltI => Than::Number(i32::from(test.b as i16)),
@@ -248,6 +256,6 @@ fn seems(before: &[Insn], repeat: Insn) -> Option<(i32, i32)> {
     let near = || before.iter().rev().take(6).take_while(|it| how(**it) == Doer::Inline || it.op == Op::Jz);
     let set = |slot: u16| near().find(|it| it.op == Op::Ldi && it.a == slot).map(|it| it.imm());
     let (from, count) = (set(repeat.a)?, set(repeat.b)?);
-    let to = from.checked_add(count - 1).filter(|&to| count > 0 && to < i32::MAX)?;
+    let to = from.checked_add(count.checked_sub(1)?).filter(|&to| count > 0 && to < i32::MAX)?;
     Some((from, to))
 }

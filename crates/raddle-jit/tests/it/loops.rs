@@ -3,6 +3,7 @@
 //!
 //! `RADDLE_FUZZ_ROUNDS=100000` makes it a long run, `RADDLE_FUZZ_FROM=5000` begins there.
 
+use crate::corners::CORNERS;
 use crate::hostile::rounds;
 use crate::random::Dice;
 use crate::support::{Paper, same, verified};
@@ -12,9 +13,9 @@ use raddle_bytecode::{Insn, Op, Verified};
 /// Words that anything may change.
 const WORDS: std::ops::Range<u16> = 2..10;
 /// What comes and goes within a statement.
-const TEMPORARIES: std::ops::Range<u16> = 10..12;
+pub(crate) const TEMPORARIES: std::ops::Range<u16> = 10..12;
 /// Arrays elsewhere than in the frame, by address and count; the last one's elements follow it.
-const ARRAYS: [u16; 4] = [12, 14, 16, 18];
+pub(crate) const ARRAYS: [u16; 4] = [12, 14, 16, 18];
 const ELEMENTS: u16 = 8;
 /// The one with many elements, and how many.
 const LARGE: u16 = 16;
@@ -26,13 +27,15 @@ const PAR: u16 = 30;
 const SHOWN: u16 = 32;
 /// Where the frame of what is called begins.
 const BASE: u16 = 40;
+/// And that of a routine that has the loops.
+const ROUTINE: u16 = 8;
 
 /// Numbers that are at an edge.
 const EDGES: [i32; 6] = [i32::MAX, i32::MAX - 3, i32::MIN, i32::MIN + 2, -1, 1 << 30];
 
-struct Loops {
-    code: Code,
-    dice: Dice,
+pub(crate) struct Loops {
+    pub(crate) code: Code,
+    pub(crate) dice: Dice,
     /// The slots that count here, and are less than eight as long as nobody changes them.
     indices: Vec<u16>,
     callee: Option<FunctionId>,
@@ -41,15 +44,15 @@ struct Loops {
 }
 
 impl Loops {
-    fn one_in(&mut self, chances: u64) -> bool {
+    pub(crate) fn one_in(&mut self, chances: u64) -> bool {
         self.dice.below(chances) == 0
     }
 
-    fn of(&mut self, slots: std::ops::Range<u16>) -> u16 {
+    pub(crate) fn of(&mut self, slots: std::ops::Range<u16>) -> u16 {
         slots.start + self.dice.below(u64::from(slots.end - slots.start)) as u16
     }
 
-    fn word(&mut self) -> u16 {
+    pub(crate) fn word(&mut self) -> u16 {
         self.of(WORDS)
     }
 
@@ -59,11 +62,11 @@ impl Loops {
         if self.indices.contains(&word) && !self.one_in(12) { self.of(TEMPORARIES) } else { word }
     }
 
-    fn push(&mut self, op: Op, a: u16, b: u16, c: u16) {
+    pub(crate) fn push(&mut self, op: Op, a: u16, b: u16, c: u16) {
         self.code.push(Insn::new(op, a, b, c));
     }
 
-    fn set(&mut self, slot: u16, value: i32) {
+    pub(crate) fn set(&mut self, slot: u16, value: i32) {
         self.code.push(Insn::with_imm(Op::Ldi, slot, value));
     }
 
@@ -90,7 +93,7 @@ impl Loops {
         to
     }
 
-    fn access(&mut self) {
+    pub(crate) fn access(&mut self) {
         let index = self.subscript();
         let array = ARRAYS[self.dice.below(4) as usize];
         let word = self.free_word();
@@ -124,7 +127,7 @@ impl Loops {
         }
     }
 
-    fn arithmetic(&mut self) {
+    pub(crate) fn arithmetic(&mut self) {
         let (to, left, right) = (self.free_word(), self.word(), self.word());
         match self.dice.below(14) {
             0 => self.push(Op::Add, to, left, right),
@@ -140,6 +143,8 @@ impl Loops {
             9 => self.push(Op::PlusI, to, left, 3),
             10 => self.push(Op::Mov, to, left, 0),
             11 => self.push(Op::Shr, to, left, right),
+            // From then on that word is a real in its register, in all of the function.
+            12 if self.one_in(6) => self.push(Op::NegF, to, left, 0),
             _ => {
                 let number = self.number();
                 self.set(to, number);
@@ -213,6 +218,9 @@ impl Loops {
     }
 
     fn statement(&mut self, depth: u32) {
+        if self.one_in(10) {
+            return self.corner();
+        }
         match self.dice.below(if depth == 0 { 12 } else { 18 }) {
             0..=5 => self.access(),
             6 => self.row(),
@@ -342,7 +350,7 @@ impl Loops {
     /// What stands in words and in the frame's array, as bytes on the screen.
     fn show(&mut self) {
         self.set(SHOWN, 20);
-        for slot in WORDS.chain(ARRAYS).chain(OWN..OWN + ELEMENTS).chain([LONG, LONG + 1]) {
+        for slot in WORDS.chain(ARRAYS).chain(OWN..OWN + ELEMENTS).chain([LONG, LONG + 1]).chain(CORNERS) {
             self.code.push(Insn::with_imm(Op::Addr, SHOWN + 1, 4 * i32::from(slot)));
             for byte in 0..4 {
                 self.push(Op::LdrB, SHOWN + 2, SHOWN + 1, byte);
@@ -351,14 +359,18 @@ impl Loops {
         }
     }
 
-    fn arrays(&mut self) {
+    /// The arrays elsewhere, for a frame that begins there.
+    fn arrays(&mut self, base: u16) {
         for (array, bytes) in [(12, 64), (14, 64), (LARGE, 8 * MANY)] {
-            self.code.push(Insn::with_imm(Op::AllocI, array, bytes));
-            self.set(array + 1, if array == LARGE { MANY } else { 8 });
+            self.code.push(Insn::with_imm(Op::AllocI, base + array, bytes));
+            self.set(base + array + 1, if array == LARGE { MANY } else { 8 });
         }
+    }
+
+    fn words(&mut self) {
         self.code.push(Insn::with_imm(Op::Addr, 18, 80));
         self.set(19, 8);
-        for word in WORDS.chain(OWN..OWN + ELEMENTS) {
+        for word in WORDS.chain(OWN..OWN + ELEMENTS).chain(CORNERS) {
             self.set(word, i32::from(word) % 7);
         }
     }
@@ -374,7 +386,16 @@ fn program(round: u64) -> Verified {
     inner.push(Insn::new(Op::Ret, 0, 0, 0));
     let code = builder.function();
     let mut loops = Loops { code, dice, indices: Vec::new(), callee: Some(callee), waits: false };
-    loops.arrays();
+    // A routine that has not waited yet is one piece, with all its loops; behind a wait each loop is its own.
+    let routine = loops.one_in(2).then(|| builder.declare("routine"));
+    loops.arrays(if routine.is_some() { ROUTINE } else { 0 });
+    if let Some(routine) = routine {
+        loops.code.call(routine, ROUTINE);
+        loops.push(Op::End, 0, 0, 0);
+        let code = std::mem::replace(&mut loops.code, builder.function());
+        builder.define(main, code, u32::from(ROUTINE) + 64);
+    }
+    loops.words();
     if loops.one_in(2) {
         // Another branch of the same frame, which runs while this one waits.
         let (branch, behind) = (loops.code.label(), loops.code.label());
@@ -398,8 +419,8 @@ fn program(round: u64) -> Verified {
         (0..4).for_each(|_| loops.statement(3));
     }
     loops.show();
-    loops.push(Op::End, 0, 0, 0);
-    builder.define(main, loops.code, 64);
+    loops.push(if routine.is_some() { Op::Ret } else { Op::End }, 0, 0, 0);
+    builder.define(routine.unwrap_or(main), loops.code, 64);
     builder.define(callee, inner, 16);
     builder.entry(main);
     verified(builder.finish())

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, reason = "the watchdog's last words, and counts")]
 
 mod arrays;
+mod corners;
 mod corpus;
 mod generated;
 mod hostile;

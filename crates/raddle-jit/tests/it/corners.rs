@@ -1,0 +1,220 @@
+//! What chance alone seldom makes of a loop in `loops`: an element that is looked at twice, of which less was shown
+//! than it seems; an index that counts itself, or begins near the largest number, or elsewhere than it seems; a step
+//! below 0; a test that is jumped to from outside the loop around its loop.
+
+use crate::loops::{ARRAYS, Loops, TEMPORARIES};
+use crate::support::{Paper, same, verified};
+use raddle_bytecode::{Function, Insn, Module, Op};
+
+/// Slots for this alone, so that no loop around is disturbed.
+pub(crate) const CORNERS: std::ops::Range<u16> = 35..40;
+const INDEX: u16 = 35;
+const COUNT: u16 = 36;
+const STEP: u16 = 37;
+const OUTER: u16 = 38;
+
+impl Loops {
+    pub(crate) fn corner(&mut self) {
+        match self.dice.below(6) {
+            0 => self.twice(),
+            1 => self.counts_itself(),
+            2 => self.near_an_end(),
+            3 => self.begins_elsewhere(),
+            4 => self.stepped(),
+            _ => self.into_the_middle(),
+        }
+    }
+
+    fn small_array(&mut self) -> u16 {
+        ARRAYS[self.dice.below(2) as usize]
+    }
+
+    fn element(&mut self, array: u16, index: u16) {
+        let to = self.of(TEMPORARIES);
+        let op = [Op::AldW, Op::AldB, Op::AldH, Op::AstW][self.dice.below(4) as usize];
+        self.push(op, to, array, index);
+    }
+
+    fn now_and_then(&mut self) {
+        if self.one_in(3) {
+            self.access();
+        }
+    }
+
+    /// The same element by two counts, or on one of two ways and then behind both.
+    fn twice(&mut self) {
+        let array = self.small_array();
+        let (to, op) = (self.of(TEMPORARIES), [Op::AldW, Op::AldB, Op::AstW][self.dice.below(3) as usize]);
+        if self.one_in(2) {
+            let index = self.dice.below(8) as i32;
+            self.set(INDEX, index);
+            self.push(op, to, array, INDEX);
+            let count = [8, 8, 5, 3][self.dice.below(4) as usize];
+            self.set(array + 1, count);
+        } else {
+            let (index, lot) = ([1, 4, 8][self.dice.below(3) as usize], self.dice.below(4) as i32);
+            self.set(INDEX, index);
+            self.set(COUNT, lot);
+            self.set(OUTER, 0);
+            // From here on registers hold the array, on each way.
+            self.push(op, to, array, OUTER);
+            let behind = self.code.label();
+            self.code.push_jump(Insn::new(Op::JltI, COUNT, 2, 0), behind);
+            self.push(op, to, array, INDEX);
+            if self.one_in(2) {
+                // Or nothing is shown on the other way, which is the longer one.
+                let end = self.code.label();
+                self.code.push_jump(Insn::new(Op::Jump, 0, 0, 0), end);
+                self.code.bind(behind);
+                self.arithmetic();
+                self.code.bind(end);
+            } else {
+                self.code.bind(behind);
+            }
+        }
+        self.push(op, to, array, INDEX);
+        self.set(array + 1, 8);
+    }
+
+    /// A loop whose index is its count: what is added is taken off.
+    fn counts_itself(&mut self) {
+        let from = -(self.dice.below(3) as i32);
+        self.set(INDEX, from);
+        let again = self.code.label();
+        self.code.bind(again);
+        let (to, by) = (self.of(TEMPORARIES), self.dice.below(9) as u16);
+        self.push(Op::PlusI, to, INDEX, by);
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, INDEX, 0), again);
+    }
+
+    /// What is added to the index may go beyond the largest number, or the lowest.
+    fn near_an_end(&mut self) {
+        let (times, by) = (1 + self.dice.below(4) as i32, 1 + self.dice.below(3) as i32);
+        let room = self.dice.below(9) as i32;
+        let is_low = self.one_in(3);
+        self.set(INDEX, if is_low { i32::MIN + room } else { i32::MAX - room });
+        self.set(COUNT, times);
+        let again = self.code.label();
+        self.code.bind(again);
+        let to = self.of(TEMPORARIES);
+        self.push(Op::AddI, to, INDEX, if is_low { -by } else { by } as u16);
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);
+    }
+
+    /// Index and count are not what was put there last as constants.
+    fn begins_elsewhere(&mut self) {
+        let (from, times) = (self.dice.below(3) as i32, 1 + self.dice.below(4) as i32);
+        self.set(INDEX, from);
+        self.set(COUNT, times);
+        let by = 1 + self.dice.below(3) as u16;
+        match self.dice.below(3) {
+            0 => self.push(Op::PlusI, INDEX, INDEX, by),
+            1 => self.push(Op::AddI, COUNT, COUNT, by),
+            _ => {}
+        }
+        let again = self.code.label();
+        self.code.bind(again);
+        let limit = from + times + self.dice.below(3) as i32;
+        self.code.push(Insn::with_imm(Op::ChkI, INDEX, limit));
+        self.now_and_then();
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);
+    }
+
+    /// A loop with a test whose step is no constant.
+    fn stepped(&mut self) {
+        let array = self.small_array();
+        let step = [1, 1, 2, 3, -1][self.dice.below(5) as usize];
+        let (from, bound) = (self.dice.below(4) as i32 - self.dice.below(8) as i32 / 7, 8);
+        self.set(INDEX, from);
+        self.set(COUNT, bound);
+        self.set(STEP, step);
+        let (again, test) = (self.code.label(), self.code.label());
+        if self.one_in(2) {
+            self.code.push_jump(Insn::new(Op::Jump, 0, 0, 0), test);
+        }
+        self.code.bind(again);
+        self.element(array, INDEX);
+        self.now_and_then();
+        self.push(Op::Add, INDEX, INDEX, STEP);
+        self.code.bind(test);
+        self.code.push_jump(Insn::new(Op::Jlt, INDEX, COUNT, 0), again);
+    }
+
+    /// A jump to the test of a loop, from outside the loop that this one is in.
+    fn into_the_middle(&mut self) {
+        let array = self.small_array();
+        let [outer, inner, test] = [0; 3].map(|_| self.code.label());
+        (INDEX..=OUTER).for_each(|slot| self.set(slot, 1));
+        self.element(array, OUTER);
+        self.code.push_jump(Insn::new(Op::Jump, 0, 0, 0), test);
+        self.code.bind(outer);
+        self.element(array, OUTER);
+        self.set(INDEX, 0);
+        self.code.bind(inner);
+        self.element(array, INDEX);
+        self.push(Op::AddI, INDEX, INDEX, 1);
+        self.code.bind(test);
+        let turns = 2 + self.dice.below(3) as u16;
+        self.code.push_jump(Insn::new(Op::JltI, INDEX, turns, 0), inner);
+        self.element(array, STEP);
+        self.now_and_then();
+        if self.one_in(2) {
+            self.push(Op::AddI, OUTER, OUTER, 1);
+            self.code.push_jump(Insn::new(Op::JltI, OUTER, turns, 0), outer);
+        } else {
+            self.code.push_jump(Insn::new(Op::Repeat, OUTER, COUNT, 0), outer);
+        }
+    }
+}
+
+/// The way through the test's copy comes into the loop around without passing what is compared before it.
+#[test]
+fn a_test_that_is_jumped_to_from_outside_two_loops_does_the_same() {
+    for turns in 1..4 {
+        let code = vec![
+            Insn::with_imm(Op::Addr, 4, 80),
+            Insn::with_imm(Op::Ldi, 5, 8),
+            Insn::with_imm(Op::Ldi, 6, 1),
+            Insn::with_imm(Op::Ldi, 7, 0),
+            Insn::new(Op::AldW, 8, 4, 7),
+            Insn::new(Op::Jump, 0, 0, 0).to(4),
+            // The loop around.
+            Insn::new(Op::AldW, 8, 4, 7),
+            Insn::with_imm(Op::Ldi, 6, 0),
+            // The loop with the test.
+            Insn::new(Op::AldW, 9, 4, 6),
+            Insn::new(Op::AddI, 6, 6, 1),
+            Insn::new(Op::JltI, 6, turns, 0).to(-3),
+            Insn::new(Op::AstW, 6, 4, 7),
+            Insn::new(Op::AddI, 7, 7, 1),
+            Insn::new(Op::JltI, 7, 6, 0).to(-8),
+            Insn::new(Op::Mov, 2, 9, 0),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("{turns} turns"));
+    }
+}
+
+/// A slot that is a real elsewhere is one in its register, also where it is the bound of a loop, or its step.
+#[test]
+fn a_bound_that_is_a_real_elsewhere_does_the_same() {
+    for (bound, step) in [(3, 4), (4, 3)] {
+        let code = vec![
+            Insn::with_imm(Op::Ldi, 2, 0),
+            Insn::with_imm(Op::Ldi, bound, 8),
+            Insn::with_imm(Op::Ldi, step, 2),
+            Insn::with_imm(Op::Addr, 6, 80),
+            Insn::with_imm(Op::Ldi, 7, 8),
+            Insn::new(Op::AldW, 8, 6, 2),
+            Insn::new(Op::Add, 2, 2, step),
+            Insn::new(Op::Jlt, 2, bound, 0).to(-3),
+            Insn::new(Op::NegF, 3, 3, 0),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("bound {bound}, step {step}"));
+    }
+}

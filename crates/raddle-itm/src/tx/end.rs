@@ -202,14 +202,48 @@ const BY_FORK: u8 = 1;
 /// Since a moment, for a transaction that has not committed.
 const WITHIN: u8 = 2;
 
-/// A child of `fork` has a clock that nobody has locked who is not there.
+/// A child of `fork` has a clock that nobody has locked who is not there. For who forks without [`fork`]: `daemon`,
+/// `forkpty`.
 pub(super) fn prepare() {
     // SAFETY: functions of this type, which take no lock but the clock.
     unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
 }
 
+/// As the C library's, and has the clock before any handler of a fork has taken a lock.
+///
+/// Who waits for the clock lets others run, and one of them may need such a lock, those of the scheduler among them:
+/// with the handlers alone, of which this library's come last, a program hung whose threads were in transactions.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fork() -> libc::pid_t {
+    type Fork = unsafe extern "C" fn() -> libc::pid_t;
+    // SAFETY: a name.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"fork".as_ptr()) };
+    if next.is_null() {
+        fail("the C library has no `fork`");
+    }
+    // SAFETY: it is a function of this type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, Fork>(next) };
+    // SAFETY: the other half follows, here and in the child.
+    unsafe { before_fork() };
+    // SAFETY: the caller's call.
+    let child = unsafe { next() };
+    let refused = std::io::Error::last_os_error().raw_os_error();
+    after_fork(child == 0);
+    if let Some(refused) = refused.filter(|_| child < 0) {
+        // SAFETY: it has no arguments.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: this thread's word.
+        unsafe { *errno = refused };
+    }
+    child
+}
+
 unsafe extern "C" fn before_fork() {
     let tx = own::get().unwrap_or_else(own::make);
+    tx.forks += 1;
+    if tx.forks > 1 {
+        return;
+    }
     let how = match tx.mode {
         Mode::Alone | Mode::Irrevocable => ANYWAY,
         Mode::Speculative => {
@@ -228,6 +262,11 @@ unsafe extern "C" fn before_fork() {
 }
 
 fn after_fork(is_child: bool) {
+    let tx = current();
+    tx.forks -= 1;
+    if tx.forks > 0 {
+        return;
+    }
     let how = FORK.load(Ordering::Relaxed);
     let afterwards = match how {
         BY_FORK => current().commit().unwrap_or(Afterwards::Nothing),

@@ -85,6 +85,8 @@ pub(crate) struct Tx {
     number: u64,
     /// No code of the program's has begun it, but a `fork`.
     is_fork: bool,
+    /// So many times it is between the two halves of a fork: by `fork` itself, and by the handlers of it.
+    forks: u32,
     checkpoints: Vec<Checkpoint>,
     locals: Locals,
     pub(crate) blocks: Blocks,

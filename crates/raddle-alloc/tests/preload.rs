@@ -4,10 +4,11 @@
 
 #![allow(clippy::print_stderr, reason = "it says what is not here")]
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
@@ -44,14 +45,20 @@ fn preloaded(program: &Path) -> Command {
     command
 }
 
-/// Compiles a program of this folder and gives its path.
+/// Compiles a program of this folder, once, and gives its path: what another test runs is not written meanwhile.
 fn compiled(name: &str) -> PathBuf {
+    static DONE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload").join(name);
     let program = folder().join(format!("alloc-{}", name.replace('.', "-")));
+    if done.contains(name) {
+        return program;
+    }
     let mut compiler = Command::new(if name.ends_with("cpp") { "c++" } else { "cc" });
     compiler.args(["-O1", "-g", "-fno-builtin", "-Wall", "-Wno-alloc-size-larger-than", "-pthread", "-o"]);
     compiler.arg(&program).arg(&source).arg("-ldl");
     succeed(&mut compiler);
+    done.insert(name.to_owned());
     program
 }
 

@@ -310,3 +310,59 @@ fn a_block_is_in_no_list_when_its_stack_is_gone() {
     go_through_all_threads();
     other.give_back(&mut stacks, &mut storages);
 }
+
+/// The first fork may come before the threads that the probe makes have run, which no child has: glibc's `setuid` waits
+/// for each thread that is still being made.
+#[cfg(not(raddle_twin))]
+#[test]
+fn a_child_forked_right_after_the_probe_may_change_its_rights() {
+    const CHILD: &str = "RADDLE_TEST_FORKS_AT_ONCE";
+    if std::env::var_os(CHILD).is_some() {
+        fork_right_after_the_probe();
+        return;
+    }
+    if std::env::var_os("TEST_RUNNER").is_some() {
+        return; // an emulator has OS threads of its own, which nobody asks
+    }
+    for _ in 0..8 {
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again
+            .args(["--exact", "tls::a_child_forked_right_after_the_probe_may_change_its_rights"])
+            .env(CHILD, "1");
+        let outcome = again.output().unwrap();
+        assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stdout));
+    }
+}
+
+#[cfg(not(raddle_twin))]
+fn fork_right_after_the_probe() {
+    // On one processor the threads that the probe makes run when this one stops.
+    // SAFETY: an empty set.
+    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let own = raddle_syscall::affinity().unwrap();
+    // SAFETY: within the set.
+    let first = (0..1024).find(|cpu| unsafe { libc::CPU_ISSET(*cpu, &own) }).unwrap();
+    // SAFETY: as above.
+    unsafe { libc::CPU_SET(first, &mut one) };
+    raddle_syscall::set_affinity(&one).unwrap();
+    assert!(possible());
+    let held = tls::Held::take();
+    // SAFETY: the child does what may be done there.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        held.in_child();
+        // SAFETY: a hang ends.
+        unsafe { libc::alarm(30) };
+        // SAFETY: no preconditions.
+        let group = unsafe { libc::getgid() };
+        // SAFETY: as above.
+        let refused = unsafe { libc::setresgid(group, group, group) };
+        // SAFETY: as above.
+        unsafe { libc::_exit(refused) };
+    }
+    drop(held);
+    let mut status = -1;
+    // SAFETY: waits for the child that was just made.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "14 is its alarm");
+}

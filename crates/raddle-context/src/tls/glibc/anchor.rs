@@ -20,13 +20,17 @@
 //! forking thread to the list of the others (`_dl_stack_used`); it is moved back, too: at the next fork glibc would
 //! reuse the memory of all threads on that list which do not fork.
 //!
+//! An anchor that has not run yet is one that glibc's `setuid` waits for, and in a forked child it never runs. So a
+//! fork waits until both have ended ([`Anchors::wait_for_end`]).
+//!
 //! It uses two joinable threads of the C library that end at once and are never joined.
 
 use super::facts::Field;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A node of glibc's lists.
@@ -246,6 +250,29 @@ impl ListLock<'_> {
 }
 
 impl Anchors {
+    /// Returns when both have ended; `list` and `tid` are the offsets of the node and of the kernel's number.
+    ///
+    /// Nothing that a fork holds is needed for that: an anchor's function and its end take no lock and no memory.
+    pub(super) fn wait_for_end(&self, list: usize, tid: usize) {
+        const YIELDS: u32 = 20;
+        let first = self.hold().after.load(Ordering::Relaxed);
+        for node in [first, self.last.load(Ordering::Relaxed)] {
+            let number: *mut c_int = node.wrapping_byte_sub(list).wrapping_byte_add(tid).cast();
+            // SAFETY: within the descriptor of an anchor, which stays; the kernel clears it when the thread has ended.
+            let number = unsafe { AtomicI32::from_ptr(number) };
+            let mut yields = 0;
+            // Acquire pairs with nothing of ours: whatever glibc has noted of its end came before.
+            while number.load(Ordering::Acquire) != 0 {
+                yields += 1;
+                match yields {
+                    ..YIELDS => raddle_syscall::yield_processor(),
+                    // It may be one of lesser priority.
+                    _ => raddle_syscall::sleep(Duration::from_micros(50)),
+                }
+            }
+        }
+    }
+
     /// Until the value is dropped.
     pub(super) fn hold(&self) -> ListLock<'_> {
         ListLock { anchors: self, after: self.after.lock().unwrap_or_else(PoisonError::into_inner) }

@@ -131,7 +131,10 @@ impl ForkGuard {
         let depot = DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
         let slabs = room::HeldSlabs::take();
         let probing = facts::probing();
-        let list = facts::known().map(|facts| facts.anchors.hold());
+        let list = facts::known().map(|facts| {
+            facts.anchors.wait_for_end(facts.list, facts.tid);
+            facts.anchors.hold()
+        });
         // Asked before the fork: in the child the descriptor and the OS thread have other numbers.
         let is_ours = facts::known().is_some_and(|facts| facts.is_ours(machine::thread_pointer()));
         let left = is_ours.then(host::storage_of_this);

@@ -22,6 +22,7 @@ const PTHREADS: Preloaded = Preloaded {
         "realpath",
         "pthread_create",
         "pthread_attr_destroy",
+        // Has none in its place.
         "__cxa_thread_atexit_impl",
     ],
     folder: "raddle-pthreads",

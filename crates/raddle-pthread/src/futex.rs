@@ -39,7 +39,8 @@ unsafe extern "C" fn system_call(
     };
     match number {
         libc::SYS_futex if is_wait(b as c_int) && wait::must_stay() => {
-            wait::pause();
+            // SAFETY: the caller's word.
+            wait::stay_at(unsafe { AtomicU32::from_ptr(std::ptr::with_exposed_provenance_mut(a)) }, c as u32);
             0
         }
         libc::SYS_futex => {

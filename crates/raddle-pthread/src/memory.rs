@@ -8,7 +8,10 @@
 //! looked up by its version, since other allocators define those, too.
 //!
 //! The linker (`--wrap`, see `cargo xtask link-shared`) has what is linked into this library call these functions
-//! instead of those whose names they have; the program does not see them.
+//! instead of those whose names they have; the program does not see them. One of these names has none on purpose,
+//! `__cxa_thread_atexit_impl`: the C library allocates for it by the program's `malloc`, and the caller may be a thread
+//! in the midst of that `malloc`, with its lock. The standard library then finds no such function, and keeps the
+//! destructors of its variables itself, to be run by one of a key.
 
 use crate::next::next;
 use raddle_context::firm::firmly;
@@ -155,17 +158,4 @@ unsafe extern "C" fn __wrap_pthread_attr_destroy(attributes: *mut libc::pthread_
     type Destroy = unsafe extern "C" fn(*mut libc::pthread_attr_t) -> c_int;
     // SAFETY: the caller's argument.
     firmly(|| unsafe { next!(c"pthread_attr_destroy": Destroy)(attributes) })
-}
-
-/// A destructor of a thread-local variable of the runtime's, for which the C library allocates, too.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __wrap___cxa_thread_atexit_impl(
-    destructor: *mut c_void,
-    variable: *mut c_void,
-    library: *mut c_void,
-) -> c_int {
-    type AtExit = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void) -> c_int;
-    let next = next!(c"__cxa_thread_atexit_impl": AtExit);
-    // SAFETY: the caller's arguments.
-    firmly(|| unsafe { next(destructor, variable, library) })
 }

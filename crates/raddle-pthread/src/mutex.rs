@@ -399,6 +399,13 @@ pub(crate) extern "C" fn pthread_mutex_lock(mutex: &PthreadMutex) -> c_int {
         }
         return 0;
     }
+    lock_special(mutex)
+}
+
+/// One that is not plain. PERF: what it saves at its begin and end the usual one need not.
+#[cold]
+#[inline(never)]
+fn lock_special(mutex: &PthreadMutex) -> c_int {
     if !mutex.is_of_c() {
         return mutex.lock_until(None);
     }
@@ -496,6 +503,13 @@ pub(crate) extern "C" fn pthread_mutex_unlock(mutex: &PthreadMutex) -> c_int {
         mutex.release();
         return 0;
     }
+    unlock_special(mutex)
+}
+
+/// As [`lock_special`].
+#[cold]
+#[inline(never)]
+fn unlock_special(mutex: &PthreadMutex) -> c_int {
     if mutex.is_of_c() {
         if let Some(shared) = mutex.shared() {
             return shared.unlock();

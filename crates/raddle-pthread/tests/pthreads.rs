@@ -89,8 +89,19 @@ fn threads_live_as_natively() {
 /// What it allocates by has a lock that is a mutex, which the runtime must not wait for in its own steps.
 #[test]
 fn a_program_with_an_allocator_of_its_own_runs() {
+    runs_with_its_allocator("own_malloc");
+}
+
+/// Who holds that lock may stand in a queue of the very worker that waits for it.
+#[test]
+fn an_allocator_may_let_others_run_while_it_has_its_lock() {
+    runs_with_its_allocator("yields_in_malloc");
+}
+
+#[track_caller]
+fn runs_with_its_allocator(name: &str) {
     library();
-    let binary = compile("own_malloc");
+    let binary = compile(name);
     let said = |(code, text): (Option<i32>, String)| {
         // That there are no ticks is told.
         let lines =

@@ -37,6 +37,9 @@ impl TlsBlock {
         Some(TlsBlock)
     }
 
+    /// None is needed.
+    pub fn make_ahead() {}
+
     /// For whoever has no pool.
     pub fn give_to_depot(self) {}
 
@@ -104,6 +107,11 @@ impl TlsPool {
     /// As [`take`](Self::take), without a stack.
     pub fn take_early(&mut self) -> Option<TlsBlock> {
         Some(TlsBlock)
+    }
+
+    /// Never: none is made.
+    pub fn is_empty(&self) -> bool {
+        false
     }
 
     /// Its OS thread ends by itself.

@@ -120,6 +120,10 @@ pub trait FutexWord: sealed::Sealed {
     /// What it holds now. Relaxed.
     #[doc(hidden)]
     fn now(&self) -> Self::Value;
+
+    /// The lower half of a value, by which the kernel tells whether it has changed.
+    #[doc(hidden)]
+    fn low(value: Self::Value) -> u32;
 }
 
 mod sealed {
@@ -135,6 +139,11 @@ impl FutexWord for AtomicU32 {
     fn now(&self) -> u32 {
         self.load(Ordering::Relaxed)
     }
+
+    #[inline]
+    fn low(value: u32) -> u32 {
+        value
+    }
 }
 
 impl FutexWord for AtomicU64 {
@@ -143,6 +152,11 @@ impl FutexWord for AtomicU64 {
     #[inline]
     fn now(&self) -> u64 {
         self.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn low(value: u64) -> u32 {
+        value as u32
     }
 }
 

@@ -35,6 +35,22 @@ use std::panic::Location;
 use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
+/// The program has an allocator of its own, whose locks are its threads' in the scheduler: who holds one may wait, and
+/// an OS thread of the runtime's then waits for it in turn, in the kernel.
+///
+/// To be called before the runtime begins. Storage for threads is made ahead then, where the caller may wait, and there
+/// are extra workers from the start: to make one takes that allocator, too.
+///
+/// ```
+/// raddle_core::door::thread::allocator_may_wait();
+/// # if raddle_context::tls::supported().is_err() { return Ok(()) }
+/// raddle_core::Runtime::builder().workers(1).build()?.run(|| ());
+/// # Ok::<(), raddle_core::BuildError>(())
+/// ```
+pub fn allocator_may_wait() {
+    runtime::extra::let_malloc_wait();
+}
+
 /// Settings of a thread of C.
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until `spawn`"]
@@ -114,6 +130,13 @@ impl ForeignBuilder {
         let call = Call { start, argument, memory, controls: ControlWords::here() };
         let site = Location::caller();
         let set = ForeignSettings { name: self.name.map(Into::into), class, worker: self.worker, site };
+        if runtime::extra::malloc_may_wait() {
+            // SAFETY: asked at once, and not kept.
+            let is_short = unsafe { Here::current() }.is_none_or(|worker| worker.has_no_early_storage());
+            if is_short {
+                tls::TlsBlock::make_ahead();
+            }
+        }
         // SAFETY: it is given away at once.
         let made = match unsafe { Here::current() } {
             // SAFETY: passed on to the caller.

@@ -11,7 +11,7 @@ use crate::os_thread::Registration;
 use crate::policy::{Balance, Futures, Queues, Victim};
 use crate::process::make::{make_job, make_retiree, usual_flags};
 use crate::report;
-use crate::runtime::{Runtime, Shared};
+use crate::runtime::{Runtime, Shared, extra};
 use crate::worker::hooks::{Hooks, Launch};
 use crate::worker::recording::Trace;
 use crate::worker::shared::Looks;
@@ -507,6 +507,7 @@ fn start(
     drop(only_one);
     let runtime = Runtime { shared, threads: Vec::with_capacity(count), has_ended: false };
     let runtime = start_workers(runtime, processor_of, launch, caller_works && processors.is_empty())?;
+    extra::make_ahead(&runtime.shared);
     if let Some(watcher) = WATCHER.get().filter(|_| !runtime.shared.is_explored()) {
         let _only_one = building();
         watcher.runtime_begins(&runtime.shared, hangs);

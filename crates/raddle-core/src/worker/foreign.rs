@@ -41,6 +41,13 @@ impl LocalWorker {
         unsafe { &mut *self.own().stores.storages.get() }.take_early()
     }
 
+    /// Whether the next one has no storage at hand here.
+    #[cold]
+    pub(crate) fn has_no_early_storage(&self) -> bool {
+        // SAFETY: the pool is private to this OS thread.
+        unsafe { &*self.own().stores.storages.get() }.is_empty()
+    }
+
     /// A thread of C has been joined, or has ended detached: its storage may be another's.
     #[cold]
     #[inline(never)]

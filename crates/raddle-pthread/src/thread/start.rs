@@ -1,10 +1,11 @@
 //! Owns: the thread of the program's `main`; how large stacks are; what is set before `main`.
-//! May use: `report`, `libc`, `raddle-core`, `raddle-syscall`.
+//! May use: `report`, `libc`, `raddle-context`, `raddle-core`, `raddle-syscall`.
 //! Never: the end of the program before `main` has returned or all threads have ended.
 
 use crate::next::next;
 use crate::report;
 use crate::thread::{life, record, shared, signals};
+use raddle_context::firm::firmly;
 use raddle_core::door::thread::{ForeignBuilder, pthread_self};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -186,7 +187,8 @@ unsafe extern "C" fn __libc_start_main(
         return unsafe { arguments.go() };
     }
     register_for_fences();
-    life::install();
+    // The loader allocates for an answer that there is no such name.
+    firmly(life::install);
     life::began_one();
     let blocked = signals::begin_keeping();
     shared::register();

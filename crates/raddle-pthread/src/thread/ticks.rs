@@ -4,6 +4,7 @@
 
 use crate::report;
 use crate::thread::{handlers, signals};
+use raddle_core::door::thread;
 use raddle_core::door::tick::Interruption;
 use raddle_hang::ClosedCode;
 
@@ -11,6 +12,9 @@ use raddle_hang::ClosedCode;
 pub(crate) fn install() {
     let is_off = std::env::var_os("LIBRADDLE_TICKS").is_some_and(|text| text == "off");
     let ClosedCode { has_own_allocator } = ClosedCode::close();
+    if has_own_allocator {
+        thread::allocator_may_wait();
+    }
     if has_own_allocator && !is_off {
         report::once("the program has its own allocator: nobody is taken off a worker");
     }

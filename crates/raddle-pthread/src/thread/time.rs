@@ -1,5 +1,5 @@
 //! Owns: `sched_yield` and the sleeps.
-//! May use: `errno`, `libc`, `raddle-core`.
+//! May use: `errno`, `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: a sleep that ends early, but by a handler of a signal.
 
 use crate::errno::fail;
@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn sched_yield() -> c_int {
+    if wait::must_stay() {
+        raddle_syscall::yield_processor();
+        return 0;
+    }
     thread::yield_now();
     if let Some(here) = record::here().filter(|here| handlers::has_arrived(here)) {
         handlers::run_arrived(here, std::ptr::null_mut());
@@ -28,6 +32,16 @@ extern "C-unwind" fn pthread_yield() -> c_int {
 
 /// Until then, or a handler has run; a cancellation point. False if that was so.
 fn sleep_until(until: Option<Instant>, handlers: Handlers) -> bool {
+    if wait::must_stay() {
+        const LONG: Duration = Duration::from_secs(3600);
+        loop {
+            let left = until.map_or(LONG, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return true;
+            }
+            raddle_syscall::sleep(left);
+        }
+    }
     cancel::point();
     let word = AtomicU32::new(0);
     let told = ToldWait::of_nothing(&told::SLEEP);
@@ -50,7 +64,7 @@ pub(crate) fn sleep_until_signal(handlers: Handlers) {
 pub(crate) fn sleep_for(span: Duration) -> Option<Duration> {
     if span.is_zero() {
         cancel::point();
-        thread::yield_now();
+        sched_yield();
         return None;
     }
     let until = futex::deadline(span);

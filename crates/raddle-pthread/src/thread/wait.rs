@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 #[track_caller]
 pub(crate) fn sleep<W: FutexWord>(word: &W, seen: W::Value, until: Option<Instant>, told: &ToldWait) -> bool {
     if must_stay() {
-        pause();
+        stay(word, seen, until);
         return until.is_none_or(|until| Instant::now() < until);
     }
     let Some(here) = record::here() else { return futex_sleep(word, seen, until, told) };
@@ -41,17 +41,39 @@ pub(crate) fn must_stay() -> bool {
 }
 
 /// Where the caller has tried in vain, or often: lets others run if its time slice is over.
+///
+/// PERF: inlined, the first look of `must_stay`, a call for a thread's variable, came before the question how often: 2
+/// of the 10 ns of a mutex.
+#[cold]
+#[inline(never)]
 pub(crate) fn let_others_run() {
     if !must_stay() {
         tick::yield_if_due();
     }
 }
 
-/// A short sleep of the OS thread.
+/// OS threads that sleep in the kernel at a word of the program's.
+static STAYING: AtomicU32 = AtomicU32::new(0);
+
+/// Sleeps in the kernel while the word has this value; also for no reason. Without a look at a clock or a word until
+/// then: who watches sees that this worker stands, and has an extra one take what waits behind it, the holder of an
+/// allocator's lock, say.
 #[cold]
-pub(crate) fn pause() {
-    const PAUSE: Duration = Duration::from_micros(20);
-    raddle_syscall::sleep(PAUSE);
+fn stay<W: FutexWord>(word: &W, seen: W::Value, until: Option<Instant>) {
+    const AT_MOST: Duration = Duration::from_millis(50);
+    const { assert!(cfg!(target_endian = "little")) };
+    let left = until.map_or(AT_MOST, |until| until.saturating_duration_since(Instant::now()).min(AT_MOST));
+    STAYING.fetch_add(1, Ordering::SeqCst); // pairs with the load in `wake`
+    // SAFETY: the lower half of the word, which only the kernel reads as such.
+    let low = unsafe { AtomicU32::from_ptr(std::ptr::from_ref(word).cast_mut().cast()) };
+    raddle_syscall::futex_wait(low, W::low(seen), Some(left));
+    STAYING.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// As [`sleep`] of who [must stay](must_stay), by a futex of the program's: what wakes it wakes those of the scheduler
+/// first, so that it looks again by itself.
+pub(crate) fn stay_at(word: &AtomicU32, seen: u32) {
+    stay(word, seen, None);
 }
 
 #[inline]
@@ -124,7 +146,18 @@ pub(crate) fn sleep_at_point(
 /// Wakes so many of those who sleep at the word, which may be gone.
 #[inline]
 pub(crate) fn wake<W: FutexWord>(word: *const W, count: u32) -> u32 {
-    futex::wake(word, count, ANY)
+    let woken = futex::wake(word, count, ANY);
+    // Pairs with the addition in `stay`. Who stores to the word by no locked instruction may miss a sleeper; that one
+    // looks again by itself.
+    if STAYING.load(Ordering::SeqCst) > 0 {
+        wake_who_stays(word.cast());
+    }
+    woken
+}
+
+#[cold]
+fn wake_who_stays(word: *const AtomicU32) {
+    raddle_syscall::futex_wake(word, i32::MAX as u32);
 }
 
 /// A span of time of C's; `EINVAL` if it is none.

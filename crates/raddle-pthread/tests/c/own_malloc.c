@@ -7,10 +7,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *next_free, *end_of_block;
 static volatile unsigned turns;
 
+// What one does who holds the lock.
+#ifndef INSIDE
+#define INSIDE()
+#endif
+
 // Long enough for others to come meanwhile.
 static void *take(size_t bytes, size_t alignment) {
     pthread_mutex_lock(&lock);
     for (int turn = 0; turn < 1000; turn++) turns++;
+    INSIDE();
     if (alignment < 16) alignment = 16;
     uintptr_t place = ((uintptr_t)next_free + 16 + alignment - 1) / alignment * alignment;
     if (next_free == NULL || place + bytes > (uintptr_t)end_of_block) {
@@ -32,6 +38,7 @@ void free(void *place) {
     if (place == NULL) return;
     pthread_mutex_lock(&lock);
     for (int turn = 0; turn < 1000; turn++) turns++;
+    INSIDE();
     pthread_mutex_unlock(&lock);
 }
 

@@ -322,12 +322,24 @@ impl Facts {
         unsafe { field.write(value) };
     }
 
-    /// Makes a new block.
+    /// Makes a new block, by who must not be switched meanwhile.
     #[cold]
     fn make(&self) -> Option<NonNull<u8>> {
         let memory = self.form.and_then(BlockForm::cut).map_or(NULL, NonNull::as_ptr);
         // SAFETY: memory for a block, all zero, at its thread pointer; null asks for memory, too.
-        let block = NonNull::new(firmly(|| unsafe { (self.call.allocate)(memory) }))?;
+        self.complete(firmly(|| unsafe { (self.call.allocate)(memory) }))
+    }
+
+    /// Makes a new block, by who may be.
+    pub(super) fn make_ahead(&self) -> Option<NonNull<u8>> {
+        let memory = self.form.and_then(BlockForm::cut).map_or(NULL, NonNull::as_ptr);
+        // SAFETY: as in `make`.
+        self.complete(unsafe { (self.call.allocate)(memory) })
+    }
+
+    /// What the C library has made, if it has, becomes a block of ours.
+    fn complete(&self, made: *mut u8) -> Option<NonNull<u8>> {
+        let block = NonNull::new(made)?;
         block.as_ptr().expose_provenance();
         let descriptor = self.descriptor(block);
         // SAFETY: a new block, complete but for its head.

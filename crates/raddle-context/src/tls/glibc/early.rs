@@ -23,12 +23,37 @@ impl TlsPool {
     }
 }
 
+impl TlsPool {
+    /// Whether it has none at hand, and would make one if the depot had none either.
+    pub fn is_empty(&self) -> bool {
+        self.free.is_empty() && self.fresh.is_empty()
+    }
+}
+
 impl TlsBlock {
     /// A block as by [`TlsPool::take_early`], for whoever has no pool.
     pub fn take_from_depot() -> Option<TlsBlock> {
         let mut pool = TlsPool::new();
         pool.free.extend(DEPOT.lock().unwrap_or_else(PoisonError::into_inner).0.pop());
         pool.take_early()
+    }
+
+    /// Makes some blocks ahead of who [takes](TlsPool::take_early) the next ones, unless whoever has no pool finds
+    /// some.
+    ///
+    /// The C library allocates for them by the program's `malloc`, where the caller may be switched: for a program
+    /// whose `malloc` has a lock for which its threads wait in the scheduler. The pools do so in the midst of a step,
+    /// on their OS threads.
+    pub fn make_ahead() {
+        const AHEAD: usize = 8;
+        let depot = || DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
+        if !depot().0.is_empty() {
+            return;
+        }
+        let Ok(facts) = facts::get() else { return };
+        for block in (0..AHEAD).map_while(|_| facts.make_ahead()) {
+            depot().0.push(block);
+        }
     }
 
     /// Gives a block back whose context has ended, and has left it; for whoever has no pool.

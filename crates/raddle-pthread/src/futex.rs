@@ -10,7 +10,8 @@
 
 use crate::errno::{answer, fail};
 use crate::process;
-use crate::thread::{record, signals, wait};
+use crate::thread::record::ThreadRecord;
+use crate::thread::{handlers, record, signals, wait};
 use raddle_context::interpose;
 use raddle_core::blocking;
 use raddle_core::door::futex::{self, ANY, WaitOptions, WaitOutcome};
@@ -72,6 +73,26 @@ fn is_wait(operation: c_int) -> bool {
     matches!(operation & libc::FUTEX_CMD_MASK, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET)
 }
 
+/// Waits, and runs the handlers of signals that come for this thread meanwhile: a wake for no reason, as there may be.
+fn wait_here(here: &ThreadRecord, word: &AtomicU32, value: u32, options: &WaitOptions<'_>) -> c_long {
+    // Who kicks does so again: no order is needed.
+    here.waits_at.store(std::ptr::from_ref(word).addr(), Ordering::Relaxed);
+    let outcome = if handlers::has_arrived(here) {
+        WaitOutcome::Woken
+    } else {
+        futex::wait_or_cancelled(word, value, options)
+    };
+    here.waits_at.store(0, Ordering::Relaxed);
+    if handlers::has_arrived(here) {
+        handlers::run_arrived(here, std::ptr::null_mut());
+    }
+    match outcome {
+        WaitOutcome::Differs => fail(libc::EAGAIN).into(),
+        WaitOutcome::TimedOut => fail(libc::ETIMEDOUT).into(),
+        WaitOutcome::Woken | WaitOutcome::Cancelled => 0,
+    }
+}
+
 /// A call of a futex; none if it is the kernel's alone.
 ///
 /// # Safety
@@ -83,7 +104,7 @@ unsafe fn of_futex(word: usize, operation: c_int, value: u32, more: (usize, usiz
     let name: *const AtomicU32 = pointer.cast_const().cast();
     match operation & libc::FUTEX_CMD_MASK {
         command @ (libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET) => {
-            record::here()?;
+            let here = record::here()?;
             let with_bits = command == libc::FUTEX_WAIT_BITSET;
             let bits = if with_bits { last } else { ANY };
             // SAFETY: passed on to the caller.
@@ -101,11 +122,7 @@ unsafe fn of_futex(word: usize, operation: c_int, value: u32, more: (usize, usiz
             // SAFETY: passed on to the caller.
             let word = unsafe { AtomicU32::from_ptr(pointer) };
             let options = WaitOptions { until, bits, owner: None };
-            Some(match futex::wait_or_cancelled(word, value, &options) {
-                WaitOutcome::Differs => fail(libc::EAGAIN).into(),
-                WaitOutcome::TimedOut => fail(libc::ETIMEDOUT).into(),
-                WaitOutcome::Woken | WaitOutcome::Cancelled => 0,
-            })
+            Some(wait_here(here, word, value, &options))
         }
         command @ (libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET) => {
             let bits = if command == libc::FUTEX_WAKE_BITSET { last } else { ANY };

@@ -134,6 +134,12 @@ fn libraries_may_ask_and_make_threads_before_main() {
     agrees("early", &[]);
 }
 
+/// The sender may have what the other waits for.
+#[test]
+fn a_signal_is_handled_by_who_waits_at_a_futex() {
+    agrees("interrupted", &[]);
+}
+
 /// It ends by the signal of a broken pipe.
 #[test]
 fn a_broken_pipe_sends_its_signal() {

@@ -162,6 +162,16 @@ pub(crate) const fn at_home() -> bool {
 #[inline(always)]
 pub(crate) const fn counted_point_at(_operation: &'static str, _site: &'static Location<'static>) {}
 
+/// A variable is about to be read, or what was written to be stored: nobody chooses who does what first.
+#[inline(always)]
+pub(crate) const fn access_at(_operation: &'static str, _site: &'static Location<'static>) {}
+
+/// Whether somebody chooses who goes on.
+#[inline(always)]
+pub(crate) const fn follows_seed() -> bool {
+    false
+}
+
 /// An operation is done, and may have made somebody ready.
 #[inline(always)]
 pub(crate) const fn settle_at(_operation: &'static str, _site: &'static Location<'static>) {}

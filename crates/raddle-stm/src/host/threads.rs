@@ -142,6 +142,17 @@ pub(crate) const fn others_are_ready() -> bool {
     false
 }
 
+/// Nobody reports who has done what.
+#[inline(always)]
+pub(crate) const fn author() -> u64 {
+    0
+}
+
+/// Of whatever it is asked: there is nobody else.
+pub(crate) fn tell_author(_author: u64, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str("an OS thread")
+}
+
 thread_local! {
     /// Its address is the name of an OS thread.
     static OS_THREAD: u8 = const { 0 };

@@ -234,8 +234,9 @@ impl ProcessTable {
         let more = if *more > 0 { format!("; and {more} more") } else { String::new() };
         let tasks = match (self.tasks, told.is_empty()) {
             (0, _) => String::new(),
+            (1, true) => "1 task waits for a waker that nobody calls".to_owned(),
             (tasks, true) => format!("{tasks} tasks wait for a waker that nobody calls"),
-            (tasks, false) => format!("; and {tasks} tasks"),
+            (tasks, false) => format!("; and {}", count(tasks, "task", "s")),
         };
         format!("{}{more}{tasks}", told.join("; "))
     }

@@ -1,5 +1,5 @@
 //! Owns: the one place from which the protocols import atomics.
-//! May use: `model`, `loom`.
+//! May use: `loom`.
 //! Never: a policy or a data structure.
 
 #[cfg(not(loom))]

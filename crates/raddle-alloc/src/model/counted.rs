@@ -1,5 +1,5 @@
 //! Owns: loom's atomic word with a count of what each thread does to it.
-//! May use: `stopped`, `loom`.
+//! May use: `loom`.
 //! Never: another order than it was asked for.
 
 use super::stopped::step;

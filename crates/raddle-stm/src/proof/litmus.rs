@@ -1,5 +1,5 @@
 //! Owns: traps for zombies: transactions that assert in their bodies what holds in every state that was committed.
-//! May use: `algorithm`, `atomically`, `tvar`.
+//! May use: `algorithm`, `atomically`, `stop`, `tvar`.
 //! Never: an assertion after the transaction alone: an attempt that fails must not see it broken either.
 
 use super::{Chance, on_threads};

@@ -63,8 +63,15 @@ impl Head {
     #[inline(always)]
     pub(crate) fn note_writer(&self, author: u64, site: &'static Location<'static>) {
         // Relaxed: of two that come close one after the other either may be told, or one with the other's place.
-        self.writer.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
-        self.author.store(author, Ordering::Relaxed);
+        //
+        // PERF: what stands there already is not written again: the next locked instruction waits for each store.
+        let site = std::ptr::from_ref(site).cast_mut();
+        if self.writer.load(Ordering::Relaxed) != site {
+            self.writer.store(site, Ordering::Relaxed);
+        }
+        if self.author.load(Ordering::Relaxed) != author {
+            self.author.store(author, Ordering::Relaxed);
+        }
     }
 
     /// Whose transaction has written it last, and where that stands, if one has.

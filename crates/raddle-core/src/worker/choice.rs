@@ -64,6 +64,17 @@ pub fn access_at(operation: &'static str, site: &'static Location<'static>) {
     }
 }
 
+/// As [`counted_point_at`]; whether the caller is a process that follows a seed, by the same look at the switch.
+#[inline(always)]
+pub fn counted_point_if_seeded(operation: &'static str, site: &'static Location<'static>) -> bool {
+    let is_seeded = is_on() && {
+        point_by_seed(operation, site);
+        is_seeded()
+    };
+    count();
+    is_seeded
+}
+
 /// Whether the caller is a process that follows a seed, which others may be chosen to go on before.
 #[inline(always)]
 pub fn follows_seed() -> bool {

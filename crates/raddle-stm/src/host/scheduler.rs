@@ -8,7 +8,9 @@ pub(crate) use raddle_core::trace::{note_committed, note_overtaken};
 use raddle_core::wait::{Author, CallOn, Outcome, Wait, WaitCall, WaitReason, park, who_runs};
 pub(crate) use raddle_core::wait::{Subject as Told, Waiter};
 pub(crate) use raddle_core::worker::at_home;
-pub(crate) use raddle_core::worker::choice::{access_at, counted_point_at, follows_seed};
+pub(crate) use raddle_core::worker::choice::{
+    access_at, counted_point_at, counted_point_if_seeded, follows_seed,
+};
 pub(crate) use raddle_core::worker::choice::{is_on as notes, settle_at};
 use std::any::Any;
 use std::fmt;

@@ -173,6 +173,15 @@ pub(crate) const fn at_home() -> bool {
 #[inline(always)]
 pub(crate) const fn counted_point_at(_operation: &'static str, _site: &'static Location<'static>) {}
 
+/// As [`counted_point_at`]; whether somebody chooses who goes on.
+#[inline(always)]
+pub(crate) const fn counted_point_if_seeded(
+    _operation: &'static str,
+    _site: &'static Location<'static>,
+) -> bool {
+    false
+}
+
 /// A variable is about to be read, or what was written to be stored: nobody chooses who does what first.
 #[inline(always)]
 pub(crate) const fn access_at(_operation: &'static str, _site: &'static Location<'static>) {}

@@ -38,16 +38,18 @@ const NO_OWNER: u64 = 0;
 /// Whether an attempt by this algorithm has short ways. Before each read and the commit of a process that follows a
 /// seed another one may be chosen to go on: that is done on the long ways, so that others do not even ask.
 #[inline(always)]
-fn is_plain(algorithm: Algorithm) -> bool {
-    algorithm == Algorithm::Versioned && !host::follows_seed()
+fn is_plain(algorithm: Algorithm, is_seeded: bool) -> bool {
+    algorithm == Algorithm::Versioned && !is_seeded
 }
 
 impl Tx<'_> {
-    /// Begins an attempt of the transaction at `site`, which notes what it reads if `has_notes`.
+    /// Begins an attempt of the transaction at `site`, which notes what it reads if `has_notes`, of a process that
+    /// follows a seed if `is_seeded`.
     #[inline(always)]
     pub(crate) fn begin(
         algorithm: Algorithm,
         has_notes: bool,
+        is_seeded: bool,
         effort: &Effort,
         site: &'static Location<'static>,
     ) -> Self {
@@ -61,7 +63,7 @@ impl Tx<'_> {
         Tx {
             slot,
             time,
-            is_plain: is_plain(algorithm),
+            is_plain: is_plain(algorithm, is_seeded),
             stopped: None,
             is_over: false,
             has_notes,
@@ -157,7 +159,7 @@ impl Tx<'_> {
     /// From now on the body is not stopped, if it was: an alternative is tried.
     pub(super) fn go_on(&mut self) {
         self.stopped = None;
-        self.is_plain = is_plain(self.algorithm);
+        self.is_plain = is_plain(self.algorithm, host::follows_seed());
     }
 
     /// Moves the snapshot to now, if all that was read is still so; and it was not moved too often before.

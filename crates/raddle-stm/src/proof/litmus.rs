@@ -167,7 +167,7 @@ fn what_was_taken_out_is_private() {
                     let before = left.load();
                     assert_eq!(before, right.load(), "it was not whole");
                     left.store(before + 7);
-                    std::thread::yield_now();
+                    raddle_syscall::yield_processor();
                     assert_eq!((left.load(), right.load()), (before + 7, before), "another has written it");
                     right.store(before + 7);
                     place.store(Some(node));

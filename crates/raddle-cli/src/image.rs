@@ -14,6 +14,19 @@ use std::path::PathBuf;
 
 /// Why the program is to run as it is; none if the library can serve it, or it is not there at all.
 pub(crate) fn why_not(program: &OsStr) -> Option<&'static str> {
+    why(program, why_not_image)
+}
+
+/// Why nothing can be preloaded into the program, if that is so.
+pub(crate) fn takes_no_library(program: &OsStr) -> Option<&'static str> {
+    why(program, |bytes, _| (is_elf(bytes) && loader(bytes).is_none()).then_some(STATIC))
+}
+
+/// What the image of a program says, or its rights.
+fn why(
+    program: &OsStr,
+    of_image: fn(&[u8], &std::path::Path) -> Option<&'static str>,
+) -> Option<&'static str> {
     let mut path = found(program)?;
     // A script's interpreter may be a script.
     for _ in 0..4 {
@@ -24,7 +37,7 @@ pub(crate) fn why_not(program: &OsStr) -> Option<&'static str> {
         let bytes = fs::read(&path).ok()?;
         match interpreter(&bytes) {
             Some(next) => path = found(&next)?,
-            None => return why_not_image(&bytes, &path),
+            None => return of_image(&bytes, &path),
         }
     }
     None
@@ -62,20 +75,30 @@ fn contains(bytes: &[u8], text: &[u8]) -> bool {
     bytes.windows(text.len()).any(|window| window == text)
 }
 
-fn why_not_image(bytes: &[u8], path: &std::path::Path) -> Option<&'static str> {
-    const X86_64: usize = 62;
+const STATIC: &str = "it is linked statically";
+
+/// Of 64 bits, the low ones first.
+fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x7fELF\x02\x01")
+}
+
+/// The name of what loads the program's libraries; none if it is linked statically.
+fn loader(bytes: &[u8]) -> Option<&[u8]> {
     const INTERPRETER: usize = 3;
-    if !bytes.starts_with(b"\x7fELF\x02\x01") || number::<2>(bytes, 18) != Some(X86_64) {
-        return Some("it is no program for x86-64 and Linux");
-    }
     let (first, size, count) = (number::<8>(bytes, 32)?, number::<2>(bytes, 54)?, number::<2>(bytes, 56)?);
     let header = |n: usize| first.checked_add(n * size);
     let is_interpreter = |at: &usize| number::<4>(bytes, *at) == Some(INTERPRETER);
-    let Some(at) = (0..count).filter_map(header).find(is_interpreter) else {
-        return Some("it is linked statically");
-    };
+    let at = (0..count).filter_map(header).find(is_interpreter)?;
     let (from, length) = (number::<8>(bytes, at + 8)?, number::<8>(bytes, at + 32)?);
-    let loader = bytes.get(from..from.checked_add(length)?)?;
+    bytes.get(from..from.checked_add(length)?)
+}
+
+fn why_not_image(bytes: &[u8], path: &std::path::Path) -> Option<&'static str> {
+    const X86_64: usize = 62;
+    if !is_elf(bytes) || number::<2>(bytes, 18) != Some(X86_64) {
+        return Some("it is no program for x86-64 and Linux");
+    }
+    let Some(loader) = loader(bytes) else { return Some(STATIC) };
     if !contains(loader, b"ld-linux-x86-64") {
         return Some("its C library is not glibc");
     }

@@ -13,6 +13,10 @@ use std::panic::Location;
 
 /// No text is longer.
 const TEXT_BYTES_MAX: usize = 160;
+/// But for what is said of a wait, as long as all texts together have not so many bytes: who waits for several
+/// variables tells of each where it was made, and who has written it.
+pub(crate) const LONG_TEXTS_BYTES: usize = 32 << 10;
+const LONG_TEXT_BYTES_MAX: usize = 1200;
 
 /// Whether the workers are to be stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,9 +167,19 @@ impl Text {
 
     /// A piece, of what `write` writes.
     pub(crate) fn span(&mut self, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
+        self.span_of(TEXT_BYTES_MAX, write)
+    }
+
+    /// As [`span`](Self::span), of what may be long.
+    pub(crate) fn long_span(&mut self, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
+        let is_early = self.0.len() < LONG_TEXTS_BYTES;
+        self.span_of(if is_early { LONG_TEXT_BYTES_MAX } else { TEXT_BYTES_MAX }, write)
+    }
+
+    fn span_of(&mut self, bytes_max: usize, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
         let begin = self.0.len();
         let _infallible = write(self);
-        let mut end = self.0.len().min(begin + TEXT_BYTES_MAX);
+        let mut end = self.0.len().min(begin + bytes_max);
         while end < self.0.len() && self.0[end] & 0xc0 == 0x80 {
             end -= 1;
         }

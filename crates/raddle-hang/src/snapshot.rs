@@ -10,7 +10,9 @@
 
 use crate::age;
 use crate::kernel::Stay;
-use crate::process_table::{How, OsThreadRow, ProcessState, ProcessTable, Row, Running, Text, Waiting};
+use crate::process_table::{
+    How, LONG_TEXTS_BYTES, OsThreadRow, ProcessState, ProcessTable, Row, Running, Text, Waiting,
+};
 use crate::runtimes::Watched;
 use crate::stop::{self, Stopped};
 use crate::walks::Span;
@@ -31,7 +33,7 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-/// So many bytes of names and of states are kept for each process; what is more is cut off.
+/// So many bytes of names and of states are kept for each process, beside the long ones; what is more is cut off.
 const TEXT_BYTES_EACH: usize = 96;
 /// So many things there may be more than those who wait: an alternation waits for several.
 const CHOICES_MAX: usize = 4096;
@@ -78,7 +80,7 @@ impl ProcessTable {
             knows_queued: true,
             running: Vec::with_capacity(records.len()),
             places: HashMap::new(),
-            text: Text::with_room((most + records.len()) * TEXT_BYTES_EACH),
+            text: Text::with_room(LONG_TEXTS_BYTES + (most + records.len()) * TEXT_BYTES_EACH),
             walks: Walks::with_room(most + records.len(), walked),
             things: Vec::with_capacity(most + records.len() + CHOICES_MAX),
             holders: Vec::with_capacity(most + records.len() + CHOICES_MAX),
@@ -245,7 +247,7 @@ impl ProcessTable {
     }
 
     fn copy(&mut self, wait: &Wait<'_>) -> Waiting {
-        let more = self.text.span(|text| wait.write_state(text));
+        let more = self.text.long_span(|text| wait.write_state(text));
         let first = self.holders.len() as u32;
         wait.holders(&mut |held| {
             if self.holders.len() < self.holders.capacity() {

@@ -83,7 +83,7 @@ impl ProcessTable {
             _ => String::new(),
         };
         let mut text = format!("{}{word}{}{}", waiting.call.name(), at(waiting.site), self.age(waiting));
-        let state = with_functions(self.text(&waiting.more));
+        let state = self.with_authors(&with_functions(self.text(&waiting.more)));
         if !self.held(waiting).is_empty() {
             let with_state = waiting.kind == SEMAPHORE && !state.is_empty();
             let state = if with_state { format!(" (semaphore: {state})") } else { String::new() };
@@ -94,6 +94,26 @@ impl ProcessTable {
             let _infallible = write!(text, " ({}: {state})", waiting.kind);
         }
         text += &self.supply(waiting);
+        text
+    }
+
+    /// A state with processes in it by their numbers, as who has written a variable: those that are here by their
+    /// names, if they have one, and of others that they have ended.
+    fn with_authors(&self, state: &str) -> String {
+        const BY: &str = "written by #";
+        let mut parts = state.split(BY);
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            let (number, rest) = part.split_at(digits);
+            let there = number.parse::<u64>().ok().and_then(|id| self.rows.iter().find(|row| row.id == id));
+            let _infallible = match there {
+                Some(row) if row.name.is_some() => write!(text, "written by {}", self.short(row)),
+                Some(_) => write!(text, "{BY}{number}"),
+                None => write!(text, "{BY}{number}, which has ended,"),
+            };
+            text += rest;
+        }
         text
     }
 
@@ -214,8 +234,9 @@ impl ProcessTable {
         let more = if *more > 0 { format!("; and {more} more") } else { String::new() };
         let tasks = match (self.tasks, told.is_empty()) {
             (0, _) => String::new(),
+            (1, true) => "1 task waits for a waker that nobody calls".to_owned(),
             (tasks, true) => format!("{tasks} tasks wait for a waker that nobody calls"),
-            (tasks, false) => format!("; and {tasks} tasks"),
+            (tasks, false) => format!("; and {}", count(tasks, "task", "s")),
         };
         format!("{}{more}{tasks}", told.join("; "))
     }

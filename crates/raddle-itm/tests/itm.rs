@@ -84,6 +84,25 @@ fn no_sum_is_ever_wrong() {
     says("bank", &["40", "300"], "25600 well\n");
 }
 
+/// Each function of gcc's own library, by its version.
+#[test]
+fn all_that_gcc_s_own_library_has_is_found_here() {
+    let says = |command: &mut Command| {
+        String::from_utf8(command.output().expect("it is here, with gcc").stdout).expect("a text")
+    };
+    let library = says(Command::new("gcc").arg("-print-file-name=libitm.so"));
+    let names = says(Command::new("nm").args(["-D", "--defined-only", library.trim()]));
+    let functions: Vec<_> = names
+        .lines()
+        .filter_map(|line| line.split_once(" T "))
+        .map(|(_, name)| name.replace("@@", "@"))
+        .collect();
+    let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
+    assert!(functions.len() >= 173, "{names}");
+    let found = run(&compile("entries", "-O1"), &functions, &itm().display().to_string());
+    assert_eq!(found, (Some(0), format!("{}\n", functions.len())));
+}
+
 /// What gcc's own library does is the measure.
 #[test]
 fn values_of_all_types_are_read_and_written() {

@@ -328,6 +328,24 @@ fn ticks_break_nothing_that_a_thread_has_and_does() {
     agree_while_ticking("ticks", &cases.each_ref().map(std::slice::from_ref));
 }
 
+/// Nobody is taken off its worker in the midst of a call of it; between two calls it may come to another's heap.
+#[test]
+fn ticks_leave_heaps_of_raddle_s_own_allocator_whole() {
+    let folder = folder();
+    succeed(xtask(&["alloc", "--debug", "--output"]).arg(&folder));
+    let (allocator, threads) = (folder.join("libraddle_alloc.so"), library().display());
+    let binary = compile("ticks");
+    for case in ["alloc", "forks", "keys"] {
+        let native = run(&binary, &[case], None);
+        for workers in [1, 2] {
+            let mut command = Command::new("timeout");
+            command.args(["300", "env", "RADDLE_TICK=300us", &format!("RADDLE_WORKERS={workers}")]);
+            command.arg(format!("LD_PRELOAD={}:{threads}", allocator.display()));
+            assert_eq!(finish(command.arg(&binary).arg(case)), native, "{case} on {workers} workers");
+        }
+    }
+}
+
 #[test]
 fn faults_are_handled_while_ticks_come() {
     let cases = ["faults", "faultstack", "faultdefer", "faultplain"];

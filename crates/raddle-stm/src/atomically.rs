@@ -80,7 +80,8 @@ pub fn atomically_or_err<R, E>(mut body: impl FnMut(&mut Tx<'_>) -> Result<R, St
     })
 }
 
-/// As [`atomically`], but a wait for a change ends at `deadline`.
+/// As [`atomically`], but a wait for a change ends at `deadline`. A body that may [`abort`](crate::abort), too, is a
+/// [nested](Tx::nested) one.
 ///
 /// ```
 /// use raddle::stm::{TVar, atomically_until};
@@ -197,12 +198,12 @@ pub(crate) fn run<R, S: Stops>(
     deadline: Option<Instant>,
     site: &'static Location<'static>,
 ) -> Result<R, Option<S>> {
-    host::counted_point_at("atomically", site);
+    let is_seeded = host::counted_point_if_seeded("atomically", site);
     let mut effort = Effort::new();
     let mut has_let_others_run = false;
     loop {
         let by = effort.algorithm(algorithm, site);
-        let mut tx = Tx::begin(by, noted || !effort.is_first(), &effort, site);
+        let mut tx = Tx::begin(by, noted || !effort.is_first(), is_seeded, &effort, site);
         let done = body(&mut tx);
         match (tx.verdict(&done), done) {
             (None, Ok(result)) if tx.commit() => {

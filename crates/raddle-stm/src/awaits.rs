@@ -32,6 +32,26 @@ use std::task::{Context, Poll, ready};
 /// assert_eq!(task::block_on(takes).unwrap(), 7);
 /// ```
 ///
+/// A body that may [`abort`](crate::abort) is a [nested](Tx::nested) one:
+///
+/// ```
+/// use raddle::stm::{TVar, abort, atomically_async};
+/// use raddle::task;
+///
+/// let balance = TVar::new(10);
+/// let pays = task::spawn(async move {
+///     let pay = |left: i32| if left < 0 { abort("too little") } else { Ok(left) };
+///     atomically_async(|tx| {
+///         tx.nested(|tx| {
+///             let left = pay(tx.read(&balance)? - 30)?;
+///             Ok(tx.write(&balance, left)?)
+///         })
+///     })
+///     .await
+/// });
+/// assert_eq!(task::block_on(pays).unwrap(), Err("too little"));
+/// ```
+///
 /// # Panics
 /// When it is polled: as [`atomically`](fn@crate::atomically), or after it was ready.
 #[track_caller]
@@ -72,7 +92,8 @@ where
         let mut effort = Effort::new();
         loop {
             let by = effort.polled(Algorithm::default());
-            let mut tx = Tx::begin(by, true, &effort, this.site);
+            // A task goes on to the end of its poll, also by a seed.
+            let mut tx = Tx::begin(by, true, false, &effort, this.site);
             let done = (this.body)(&mut tx);
             match (tx.verdict(&done), done) {
                 (None, Ok(result)) if commits(&mut tx, &mut this.is_over) => {

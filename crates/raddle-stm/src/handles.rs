@@ -4,7 +4,7 @@
 
 use crate::arena;
 use crate::few::Few;
-use crate::host::Told;
+use crate::host::{self, Told};
 use crate::panics::Panics;
 use crate::protocol::watch::WatchNode;
 use crate::variable::{Head, HeadRef};
@@ -142,7 +142,11 @@ impl Told for Variables {
         for (at, head) in self.heads().take(TOLD_MAX).enumerate() {
             write!(out, "{}{}", if at == 0 { "" } else { ", " }, head.site)?;
             match head.writer() {
-                Some(writer) => write!(out, " (last written at {writer})")?,
+                Some((author, site)) => {
+                    out.write_str(" (last written by ")?;
+                    host::tell_author(author, out)?;
+                    write!(out, " at {site})")?;
+                }
                 None => write!(out, " (not written since)")?,
             }
         }

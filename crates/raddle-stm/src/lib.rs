@@ -60,6 +60,10 @@
 //! went well a thousand times says nothing, since a token is hardly ever needed. Old values are dropped later, by some
 //! later transaction. Where all are about one number, a `Mutex` is faster: the bench `stm` has both.
 //!
+//! A child of `fork` has the variables as they were: those that another OS thread was about to store stay locked there,
+//! as a `Mutex` would, and who reads them waits for ever. So where several OS threads run transactions, a child calls
+//! `exec`, or runs none.
+//!
 //! # How
 //!
 //! Each variable has a word with its version; what a transaction writes lies in its log until it commits; one clock

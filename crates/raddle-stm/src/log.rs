@@ -1,5 +1,6 @@
 //! Owns: `Log`: what a transaction has read and is about to write.
-//! May use: `garbage`, `mistake`, `protocol::commit`, `protocol::reserve`, `protocol::word`, `value`, `variable`.
+//! May use: `garbage`, `host`, `mistake`, `protocol::commit`, `protocol::reserve`, `protocol::word`, `value`,
+//! `variable`.
 //! Never: a look at a variable's word.
 //!
 //! A log stays in its slot, so that its memory is there for the next transaction. It is empty while nobody has the
@@ -8,6 +9,7 @@
 mod index;
 
 use crate::garbage::{Garbage, Heap};
+use crate::host;
 use crate::mistake::{Mistake, made};
 use crate::protocol::commit::{Write, are_of, read};
 use crate::protocol::reserve::Reservation;
@@ -336,8 +338,9 @@ impl Log {
     /// replaced until it may be freed.
     #[inline(always)]
     pub(crate) fn committed(&mut self, version: u64, site: &'static Location<'static>) {
+        let author = host::author();
         for entry in &self.writes {
-            entry.head().note_writer(site);
+            entry.head().note_writer(author, site);
             if entry.before.is_watched() {
                 let head = entry.head();
                 // SAFETY: it is its own stripe.

@@ -8,7 +8,7 @@ use crate::value::{ValueCell, ValueKind, Words};
 use crate::waiting::ChangeWaiter;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// A variable, whatever its type. It is there as long as there is a handle of it, and as long as a transaction runs
 /// that may have had one.
@@ -20,6 +20,8 @@ pub(crate) struct Head {
     handles: AtomicUsize,
     /// Which transaction has written it last; for reports alone.
     writer: AtomicPtr<Location<'static>>,
+    /// Whose that was, see `host::author`.
+    author: AtomicU64,
     /// Where it was made.
     pub(crate) site: &'static Location<'static>,
 }
@@ -38,8 +40,8 @@ impl Head {
     ) -> HeadRef {
         let (watched, reservation) = (Watched::new(version), Reservation::new());
         let (value, handles) = (ValueCell::new(words), AtomicUsize::new(1));
-        let head =
-            Box::new(Head { watched, reservation, value, kind, handles, writer: AtomicPtr::default(), site });
+        let (writer, author) = (AtomicPtr::default(), AtomicU64::new(0));
+        let head = Box::new(Head { watched, reservation, value, kind, handles, writer, author, site });
         NonNull::from(Box::leak(head))
     }
 
@@ -57,17 +59,26 @@ impl Head {
         (!seen.is_of(time)).then_some(version)
     }
 
-    /// The transaction at `site` has written it.
+    /// The transaction at `site`, of `author`, has written it.
     #[inline(always)]
-    pub(crate) fn note_writer(&self, site: &'static Location<'static>) {
-        // Relaxed: of two that come close one after the other either may be told.
-        self.writer.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
+    pub(crate) fn note_writer(&self, author: u64, site: &'static Location<'static>) {
+        // Relaxed: of two that come close one after the other either may be told, or one with the other's place.
+        //
+        // PERF: what stands there already is not written again: the next locked instruction waits for each store.
+        let site = std::ptr::from_ref(site).cast_mut();
+        if self.writer.load(Ordering::Relaxed) != site {
+            self.writer.store(site, Ordering::Relaxed);
+        }
+        if self.author.load(Ordering::Relaxed) != author {
+            self.author.store(author, Ordering::Relaxed);
+        }
     }
 
-    /// Where the transaction stands that has written it last, if one has.
-    pub(crate) fn writer(&self) -> Option<&'static Location<'static>> {
+    /// Whose transaction has written it last, and where that stands, if one has.
+    pub(crate) fn writer(&self) -> Option<(u64, &'static Location<'static>)> {
         // SAFETY: null, or a place in the program, and those stay.
-        unsafe { self.writer.load(Ordering::Relaxed).as_ref() }
+        let site = unsafe { self.writer.load(Ordering::Relaxed).as_ref() }?;
+        Some((self.author.load(Ordering::Relaxed), site))
     }
 
     /// There is one more handle.

@@ -10,13 +10,17 @@ fn main() {
     const CHILD: &str = "TEST_CHILD";
     match std::env::var(CHILD).as_deref() {
         Ok("retry") => return two_that_wait_for_each_other(),
+        Ok("written") => return one_that_waits_for_what_others_have_written(),
         Ok("reserved") => return one_that_waits_in_the_body(),
         _ => {}
     }
     let retry =
         ["'warp'", "'weft'", "waits in retry at ", "in the variable made at ", " (not written since)"];
+    let written =
+        ["(last written by 'weft' at ", "(last written by #", ", which has ended, at ", "an OS thread at "];
     for (child, wanted) in [
         ("retry", &retry[..]),
+        ("written", &written[..]),
         ("reserved", &["'writer'", "waits in atomically for another transaction's end at "]),
     ] {
         let program = std::env::current_exe().expect("a test program has a path");
@@ -58,6 +62,31 @@ fn one_that_waits_in_the_body() {
             });
         };
         csp::Builder::new().name("keeper").spawn(keeps).expect("a process").join().expect("it never ends");
+    });
+}
+
+/// For several variables, whose writers are: one that waits, too, one that has ended, and an OS thread.
+#[cfg(not(any(loom, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+fn one_that_waits_for_what_others_have_written() {
+    use raddle_stm::{TVar, atomically};
+
+    let all: [_; 4] = std::array::from_fn(|_| TVar::new(0));
+    all[2].store(1);
+    raddle::Runtime::builder().workers(1).build().expect("a runtime").run(move || {
+        let (of_weft, of_dyer) = (all.clone(), all[1].clone());
+        raddle::csp::spawn(move || of_dyer.store(2)).join().expect("it ends");
+        let weft = raddle::csp::Builder::new().name("weft").spawn(move || {
+            of_weft[0].store(3);
+            atomically(|tx| {
+                let last = tx.read(&of_weft[3])?;
+                tx.check(last == 4)
+            });
+        });
+        atomically(|tx| {
+            let sum = all.iter().try_fold(0, |sum, one| Ok(sum + tx.read(one)?))?;
+            tx.check(sum == 10)
+        });
+        weft.expect("a process").join().expect("it never ends");
     });
 }
 

@@ -46,6 +46,40 @@ fn a_process_that_waits_in_the_body_of_one_that_holds_the_others_up_waits_for_on
     assert!(found.is_ok(), "{}", found.unwrap_err());
 }
 
+/// Whether some schedule has the body of a transaction run again, beside one that writes what it reads.
+fn is_overtaken(by: Algorithm, reads_both: bool) -> bool {
+    let options = Options { iterations: 300, ..Options::default() };
+    let found = try_explore(options, move || {
+        let (first, second, own) = (TVar::new(0), TVar::new(0), TVar::new(0));
+        let both = [first.clone(), second.clone()];
+        let other =
+            csp::spawn(move || atomically(|tx| both.iter().try_for_each(|one| tx.modify(one, |n| n + 1))));
+        let mut runs = 0;
+        by.atomically(|tx| {
+            runs += 1;
+            let n = tx.read(&first)?;
+            if reads_both { tx.read(&second).map(drop) } else { tx.write(&own, n) }
+        });
+        other.join().unwrap();
+        assert_eq!(runs, 1, "overtaken");
+    });
+    found.is_err_and(|found| found.to_string().contains("overtaken"))
+}
+
+/// Who only reads is overtaken between its reads, who reads once and writes between that and its commit.
+#[test]
+fn another_may_go_on_before_each_read_and_before_a_commit() {
+    let _alone = alone();
+    for by in [Algorithm::Versioned, Algorithm::Norec] {
+        assert_eq!([false, true].map(|reads_both| is_overtaken(by, reads_both)), [true, true], "{by:?}");
+    }
+    // What it reads nobody writes before it has ended.
+    assert_eq!(
+        [false, true].map(|reads_both| is_overtaken(Algorithm::Pessimistic, reads_both)),
+        [false, false]
+    );
+}
+
 const KINDS: [Algorithm; 4] =
     [Algorithm::Pessimistic, Algorithm::Pessimistic, Algorithm::Versioned, Algorithm::Norec];
 

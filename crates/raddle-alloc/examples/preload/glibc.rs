@@ -8,6 +8,7 @@
 
 use raddle_alloc as alloc;
 use std::ffi::{c_int, c_void};
+use std::fmt::{self, Write as _};
 
 macro_rules! again {
     ($($name:ident = $function:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {$(
@@ -62,4 +63,45 @@ extern "C" fn mallinfo() -> libc::mallinfo {
 #[unsafe(no_mangle)]
 extern "C" fn malloc_stats() {
     alloc::tell();
+}
+
+/// A file of the C library's.
+struct ToFile(*mut libc::FILE);
+
+impl fmt::Write for ToFile {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // SAFETY: the text is there; the file is the caller's.
+        let written = unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), self.0) };
+        if written == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+/// XML with the figures of `mallinfo2` and the classes, in glibc's elements as far as they say the same. No options are
+/// known, there either.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn malloc_info(options: c_int, file: *mut libc::FILE) -> c_int {
+    if options != 0 {
+        crate::set_errno(libc::EINVAL);
+        return -1;
+    }
+    let figures = alloc::statistics();
+    let [arena, .., used, free, _] = self::figures();
+    let mut out = ToFile(file);
+    let mut tell = || {
+        out.write_str("<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n")?;
+        for class in figures.classes.iter().filter(|class| class.pages > 0) {
+            let (size, blocks) = (class.block_bytes, class.room.saturating_sub(class.blocks));
+            let total = size * blocks;
+            writeln!(out, "  <size from=\"{size}\" to=\"{size}\" total=\"{total}\" count=\"{blocks}\"/>")?;
+        }
+        writeln!(out, "</sizes>\n<total type=\"rest\" count=\"1\" size=\"{free}\"/>")?;
+        writeln!(out, "<system type=\"current\" size=\"{arena}\"/>")?;
+        writeln!(out, "<aspace type=\"total\" size=\"{arena}\"/>\n</heap>")?;
+        writeln!(out, "<total type=\"used\" size=\"{used}\"/>")?;
+        let mapped = figures.mapped_bytes.saturating_sub(figures.arena_bytes);
+        writeln!(out, "<total type=\"mmap\" size=\"{mapped}\"/>\n</malloc>")
+    };
+    // A file that takes no more keeps its own error, as with glibc.
+    let _unwritten: fmt::Result = tell();
+    0
 }

@@ -3,10 +3,10 @@
 //! Never: an arena.
 
 use super::check;
+use crate::prim::{AtomicU64, Ordering};
 use crate::protocol::bits;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 /// Two words, of which the bits 62 to 65 are free.

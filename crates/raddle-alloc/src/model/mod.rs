@@ -5,11 +5,13 @@
 //! Each mistake that an interleaving can show is made in turn, in a process of its own, and some model must fail.
 
 mod bits;
+pub(crate) mod counted;
 mod mistakes;
 mod page_word;
 mod records;
 mod rest;
 mod slots;
+mod stopped;
 
 /// Runs a model. `preemptions` bounds how often a thread that could go on is interrupted in one execution.
 fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {

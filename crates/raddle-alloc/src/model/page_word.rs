@@ -11,8 +11,8 @@ use loom::thread;
 const BLOCKS: usize = 5;
 
 /// A page of some blocks: the link of each, and what the holder alone may touch.
-struct PageModel {
-    word: PageWord,
+pub(super) struct PageModel {
+    pub(super) word: PageWord,
     links: [UnsafeCell<u32>; BLOCKS],
     held: UnsafeCell<Vec<u32>>,
 }
@@ -23,7 +23,7 @@ unsafe impl Sync for PageModel {}
 unsafe impl Send for PageModel {}
 
 impl PageModel {
-    fn new() -> Arc<PageModel> {
+    pub(super) fn new() -> Arc<PageModel> {
         let links = std::array::from_fn(|_| UnsafeCell::new(u32::MAX));
         Arc::new(PageModel { word: PageWord::new(), links, held: UnsafeCell::new(Vec::new()) })
     }
@@ -34,7 +34,7 @@ impl PageModel {
     }
 
     /// Pushes blocks that the caller has; adopts the page if it is nobody's.
-    fn push(&self, blocks: &[u32]) -> bool {
+    pub(super) fn push(&self, blocks: &[u32]) -> bool {
         blocks.windows(2).for_each(|pair| self.set_link(pair[0], pair[1]));
         let (first, last) = (blocks[0], blocks[blocks.len() - 1]);
         let claimed = self
@@ -47,7 +47,7 @@ impl PageModel {
     }
 
     /// The holder takes what there is into its own list.
-    fn collect(&self) {
+    pub(super) fn collect(&self) {
         let returned = self.word.take();
         let mut block = returned.head;
         for _ in 0..returned.count {
@@ -64,10 +64,15 @@ impl PageModel {
     fn holds(&self, expected: &[u32]) {
         let _now_ours = self.word.claim();
         self.collect();
+        assert_eq!(self.all_held(), expected);
+    }
+
+    /// What the holder has in its own list.
+    pub(super) fn all_held(&self) -> Vec<u32> {
         // SAFETY: as above.
         let mut held = self.held.with(|held| unsafe { (*held).clone() });
         held.sort_unstable();
-        assert_eq!(held, expected);
+        held
     }
 }
 

@@ -9,7 +9,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-struct RecordList {
+pub(super) struct RecordList {
     records: Records,
     next: [AtomicU32; 3],
     inside: [UnsafeCell<u32>; 3],
@@ -21,7 +21,7 @@ unsafe impl Sync for RecordList {}
 unsafe impl Send for RecordList {}
 
 impl RecordList {
-    fn new(count: u32) -> Arc<RecordList> {
+    pub(super) fn new(count: u32) -> Arc<RecordList> {
         let shared = RecordList {
             records: Records::new(),
             next: std::array::from_fn(|_| AtomicU32::new(0)),
@@ -31,14 +31,14 @@ impl RecordList {
         Arc::new(shared)
     }
 
-    fn take(&self) -> Option<u32> {
+    pub(super) fn take(&self) -> Option<u32> {
         let record = self.records.take(|record| self.next[record as usize - 1].load(Ordering::Relaxed))?;
         // SAFETY: loom hands out the pointer after it has checked the access.
         self.inside[record as usize - 1].with_mut(|inside| unsafe { *inside += 1 });
         Some(record)
     }
 
-    fn give(&self, record: u32) {
+    pub(super) fn give(&self, record: u32) {
         // SAFETY: as above.
         self.inside[record as usize - 1].with_mut(|inside| unsafe { *inside += 1 });
         self.records.give(record, |next| self.next[record as usize - 1].store(next, Ordering::Relaxed));

@@ -3,10 +3,10 @@
 //! Never: memory.
 
 use super::check;
+use crate::prim::{AtomicU64, Ordering};
 use crate::protocol::slots;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 /// Slots, and what the words 1 and 2 stand for.

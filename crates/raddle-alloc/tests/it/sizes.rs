@@ -53,6 +53,31 @@ fn each_size_is_served_at_each_alignment() {
     }
 }
 
+/// What the kernel has no room for is refused, and leaves nothing behind: so the next one is as the first.
+#[test]
+fn each_size_and_alignment_up_to_2_47_is_served_or_refused() {
+    let largest = |align: usize| {
+        let mut served = 0;
+        for log in 27..=47 {
+            for size in [(1_usize << log) - 1, 1 << log, (1 << log) + 1, 3 << (log - 1)] {
+                let block = allocate_aligned(size, align);
+                if !block.is_null() {
+                    check(block, size, align);
+                    served = size.max(served);
+                }
+                // SAFETY: ours, or null.
+                unsafe { free(block) };
+            }
+        }
+        served
+    };
+    for log in [4, 12, 16, 21, 25, 30, 40, 46, 47] {
+        let served = [(); 2].map(|()| largest(1 << log));
+        assert_eq!(served[0], served[1], "at {log}");
+        assert!(log > 30 || served[0] >= 1 << 30, "only {} at {log}", served[0]);
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     for log in 48..64 {

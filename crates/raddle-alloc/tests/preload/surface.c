@@ -52,5 +52,15 @@ int main(void) {
     assert(asprintf(&line, "%d", 12345) == 5 && !strcmp(line, "12345"));
     free(line);
     free(strdup("x"));
+    char *told = NULL;
+    size_t length;
+    FILE *out = open_memstream(&told, &length);
+    errno = 0;
+    assert(malloc_info(1, out) == -1 && errno == EINVAL);
+    assert(!malloc_info(0, out) && !fclose(out));
+    // glibc's own would know of nothing.
+    assert(strstr(told, "<size from=\"32\"") && !strstr(told, "<system type=\"current\" size=\"0\"/>"));
+    assert(!strcmp(told + length - 10, "</malloc>\n"));
+    free(told);
     return 0;
 }

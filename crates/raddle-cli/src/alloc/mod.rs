@@ -1,5 +1,5 @@
 //! Owns: `raddle alloc`: its options, and where the allocator's library lies.
-//! May use: `exec`, `refusal`, `clap`, `raddle-alloc`.
+//! May use: `exec`, `image`, `refusal`, `clap`, `raddle-alloc`.
 //! Never: a figure that the allocator did not count; staying where a program runs.
 
 mod figures;
@@ -7,7 +7,7 @@ mod figures;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +15,7 @@ use std::process::Command;
 use clap::Subcommand;
 
 use crate::exec::ALLOC;
+use crate::image;
 use crate::refusal::Error;
 
 /// The variable with the allocator's options.
@@ -122,8 +123,12 @@ impl RunArguments {
         };
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
         let mut command = Command::new(program);
-        let error = command.args(arguments).env("LD_PRELOAD", library).env(OPTIONS, options).exec();
         let shown = program.to_string_lossy();
+        if let Some(why) = image::takes_no_library(program) {
+            // Nobody could be told if it cannot be written.
+            let _unwritten = writeln!(io::stderr(), "raddle: `{shown}` runs as it is: {why}");
+        }
+        let error = command.args(arguments).env("LD_PRELOAD", library).env(OPTIONS, options).exec();
         match error.kind() {
             io::ErrorKind::NotFound => Error::NotFound(format!("there is no program `{shown}`")),
             _ => Error::CannotRun(format!("could not run `{shown}`: {error}")),

@@ -23,6 +23,21 @@ fn a_program_gets_the_library_and_the_options_in_its_own_words() {
 }
 
 #[test]
+fn of_a_program_that_takes_no_library_it_is_said() {
+    let folder = folder();
+    let image = folder.join("image");
+    let mut bytes = vec![0; 64];
+    bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    std::fs::write(&image, bytes).expect("a file");
+    std::fs::write(folder.join("libraddle_alloc.so"), "").expect("a file");
+    let mut command = raddle();
+    command.args(["alloc", "run", "--stats", "--"]).arg(&image).env("ALLOC_LIBRARY", &folder);
+    let said = text(&command.output().expect("it starts").stderr);
+    let expected = format!("raddle: `{}` runs as it is: it is linked statically\n", image.display());
+    assert!(said.starts_with(&expected), "{said}");
+}
+
+#[test]
 fn a_process_without_the_allocator_and_one_that_is_not_there_are_told_apart() {
     let ended = |pid: &str| raddle().args(["alloc", "stats", pid]).output().expect("it starts");
     let none = ended("4194305");

@@ -2,6 +2,7 @@
 //! May use: `block::control`, `describe`, `worker::callback`, `raddle-protocol`.
 //! Never: what is waited for.
 
+mod author;
 mod bell;
 pub(crate) mod child;
 pub mod external;
@@ -16,6 +17,7 @@ pub use crate::describe::{
     CallOn, FirstOf, Guarded, Held, MEETINGS, Meeting, Parked, RECV, SEND, Subject, Thing, Wait, held_by,
 };
 pub use crate::worker::Callback;
+pub use author::Author;
 pub(crate) use bell::wait_loosely;
 pub use holder::{Holder, Running, who_runs};
 pub use raddle_protocol::call::{WaitCall, WaitReason};

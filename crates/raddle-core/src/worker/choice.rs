@@ -53,9 +53,38 @@ pub fn point_at(operation: &'static str, site: &'static Location<'static>) {
 #[inline(always)]
 #[track_caller]
 pub fn access(operation: &'static str) {
+    access_at(operation, Location::caller());
+}
+
+/// As [`access`], of an operation that the program calls at `site`.
+#[inline(always)]
+pub fn access_at(operation: &'static str, site: &'static Location<'static>) {
     if is_on() {
-        preempt(operation, Location::caller());
+        preempt(operation, site);
     }
+}
+
+/// As [`counted_point_at`]; whether the caller is a process that follows a seed, by the same look at the switch.
+#[inline(always)]
+pub fn counted_point_if_seeded(operation: &'static str, site: &'static Location<'static>) -> bool {
+    let is_seeded = is_on() && {
+        point_by_seed(operation, site);
+        is_seeded()
+    };
+    count();
+    is_seeded
+}
+
+/// Whether the caller is a process that follows a seed, which others may be chosen to go on before.
+#[inline(always)]
+pub fn follows_seed() -> bool {
+    is_on() && is_seeded()
+}
+
+#[cold]
+#[inline(never)]
+fn is_seeded() -> bool {
+    here().is_some()
 }
 
 /// As [`point`], at the begin of an operation that programs may repeat without ever waiting: it [counts](count)

@@ -5,11 +5,15 @@
 pub(crate) use raddle_core::in_turn::InTurn;
 pub(crate) use raddle_core::region::{graver, lose};
 pub(crate) use raddle_core::trace::{note_committed, note_overtaken};
-use raddle_core::wait::{CallOn, Outcome, Wait, WaitCall, WaitReason, park, who_runs};
+use raddle_core::wait::{Author, CallOn, Outcome, Wait, WaitCall, WaitReason, park, who_runs};
 pub(crate) use raddle_core::wait::{Subject as Told, Waiter};
 pub(crate) use raddle_core::worker::at_home;
-pub(crate) use raddle_core::worker::choice::{counted_point_at, is_on as notes, settle_at};
+pub(crate) use raddle_core::worker::choice::{
+    access_at, counted_point_at, counted_point_if_seeded, follows_seed,
+};
+pub(crate) use raddle_core::worker::choice::{is_on as notes, settle_at};
 use std::any::Any;
+use std::fmt;
 use std::panic::Location;
 use std::time::Instant;
 
@@ -60,6 +64,17 @@ pub(crate) fn let_others_run() {
 /// Whether others are ready on the caller's worker, who would run by [`let_others_run`].
 pub(crate) fn others_are_ready() -> bool {
     !at_home() && park::processes_wait_here()
+}
+
+/// Who runs here, for a report that may be made when he is gone.
+#[inline(always)]
+pub(crate) fn author() -> u64 {
+    Author::here().to_bits()
+}
+
+/// Who that is, in words.
+pub(crate) fn tell_author(author: u64, out: &mut dyn fmt::Write) -> fmt::Result {
+    write!(out, "{}", Author::from_bits(author))
 }
 
 /// What tells whoever runs here from all others.

@@ -142,6 +142,17 @@ pub(crate) const fn others_are_ready() -> bool {
     false
 }
 
+/// Nobody reports who has done what.
+#[inline(always)]
+pub(crate) const fn author() -> u64 {
+    0
+}
+
+/// Of whatever it is asked: there is nobody else.
+pub(crate) fn tell_author(_author: u64, out: &mut dyn fmt::Write) -> fmt::Result {
+    out.write_str("an OS thread")
+}
+
 thread_local! {
     /// Its address is the name of an OS thread.
     static OS_THREAD: u8 = const { 0 };
@@ -161,6 +172,25 @@ pub(crate) const fn at_home() -> bool {
 /// An operation begins that may come in a loop: the kernel sees to it that others have their turns.
 #[inline(always)]
 pub(crate) const fn counted_point_at(_operation: &'static str, _site: &'static Location<'static>) {}
+
+/// As [`counted_point_at`]; whether somebody chooses who goes on.
+#[inline(always)]
+pub(crate) const fn counted_point_if_seeded(
+    _operation: &'static str,
+    _site: &'static Location<'static>,
+) -> bool {
+    false
+}
+
+/// A variable is about to be read, or what was written to be stored: nobody chooses who does what first.
+#[inline(always)]
+pub(crate) const fn access_at(_operation: &'static str, _site: &'static Location<'static>) {}
+
+/// Whether somebody chooses who goes on.
+#[inline(always)]
+pub(crate) const fn follows_seed() -> bool {
+    false
+}
 
 /// An operation is done, and may have made somebody ready.
 #[inline(always)]

@@ -1,12 +1,15 @@
 //! Owns: traps for zombies: transactions that assert in their bodies what holds in every state that was committed.
-//! May use: `algorithm`, `atomically`, `tvar`.
+//! May use: `algorithm`, `atomically`, `stop`, `tvar`.
 //! Never: an assertion after the transaction alone: an attempt that fails must not see it broken either.
 
 use super::{Chance, on_threads};
-use crate::{Algorithm, TVar, atomically, read_only};
+use crate::{Algorithm, StopOr, TVar, abort, atomically, read_only};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 const ROUNDS: usize = 3000;
+
+const KINDS: [Algorithm; 3] = [Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic];
 
 #[test]
 fn no_attempt_sees_a_sum_that_never_was() {
@@ -15,7 +18,7 @@ fn no_attempt_sees_a_sum_that_never_was() {
 
 #[test]
 fn no_attempt_of_any_kind_sees_a_sum_that_never_was() {
-    sum_stays(&[Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic]);
+    sum_stays(&KINDS);
 }
 
 /// The sum is the same in every state.
@@ -76,9 +79,8 @@ fn no_attempt_follows_an_index_out_of_its_list() {
 fn writes_are_not_skewed() {
     let on_duty = Arc::new([TVar::new(true), TVar::new(true)]);
     on_threads(2, 3, move |number| {
-        let kinds = [Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic];
         for round in 0..ROUNDS {
-            kinds[round / 2 % 3].atomically(|tx| {
+            KINDS[round / 2 % 3].atomically(|tx| {
                 let both = [tx.read(&on_duty[0])?, tx.read(&on_duty[1])?];
                 assert!(both[0] || both[1], "nobody is on duty");
                 tx.write(&on_duty[number], !both[1 - number] || !both[number])
@@ -100,6 +102,91 @@ fn what_is_published_is_complete() {
             } else {
                 let (round, text) = atomically(|tx| Ok((tx.read(published)?, tx.read(text)?)));
                 assert!(round == 0 || text.parse::<u64>().unwrap() >= round);
+            }
+        }
+    });
+}
+
+/// What is rolled back, by an abort, a part's abort or a panic, nobody else has ever seen.
+#[test]
+fn what_is_rolled_back_is_exposed_to_nobody() {
+    let both = Arc::new((TVar::new(0_u64), TVar::new(String::from("0"))));
+    on_threads(4, 5, move |number| {
+        let (n, text) = &*both;
+        for round in 0..ROUNDS {
+            let by = KINDS[round % 3];
+            if number % 2 == 1 {
+                by.atomically(|tx| {
+                    let (n, text) = (tx.read(n)?, tx.with(text, |text| text.parse::<u64>().unwrap())?);
+                    assert_eq!((n % 2, n), (0, text), "something was exposed");
+                    Ok(())
+                });
+                assert_eq!(n.load() % 2, 0);
+                continue;
+            }
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                by.atomically_or_err(|tx| {
+                    let before = tx.read(n)?;
+                    tx.write(n, before + 1)?;
+                    tx.write(text, String::from("exposed"))?;
+                    match round % 5 {
+                        0 => return abort(()),
+                        1 => resume_unwind(Box::new(())),
+                        _ => {}
+                    }
+                    let part = tx.nested(|tx| -> Result<(), StopOr<()>> {
+                        tx.write(n, before + 3)?;
+                        abort(())
+                    })?;
+                    assert_eq!((part, tx.read(n)?), (Err(()), before + 1));
+                    tx.write(text, (before + 2).to_string())?;
+                    Ok(tx.write(n, before + 2)?)
+                })
+            }));
+            assert_eq!(matches!(ended, Ok(Ok(()))), round % 5 > 1);
+        }
+    });
+}
+
+/// Who has taken something out of what is shared has it for itself: nobody who was about to write it still does so, and
+/// nobody who finds it in its place sees what becomes of it meanwhile, until it is put back.
+#[test]
+fn what_was_taken_out_is_private() {
+    type Node = Arc<[TVar<u64>; 2]>;
+    let place: Arc<TVar<Option<Node>>> = Arc::new(TVar::new(Some(Arc::default())));
+    on_threads(4, 6, move |number| {
+        for round in 0..ROUNDS {
+            let by = KINDS[(round + number) % 3];
+            match number {
+                0 => {
+                    let node = by.atomically(|tx| match tx.replace(&place, None)? {
+                        Some(node) => Ok(node),
+                        None => tx.retry(),
+                    });
+                    let [left, right] = &*node;
+                    let before = left.load();
+                    assert_eq!(before, right.load(), "it was not whole");
+                    left.store(before + 7);
+                    raddle_syscall::yield_processor();
+                    assert_eq!((left.load(), right.load()), (before + 7, before), "another has written it");
+                    right.store(before + 7);
+                    place.store(Some(node));
+                }
+                1 => by.atomically(|tx| {
+                    let Some(node) = tx.read(&place)? else { return Ok(()) };
+                    tx.modify(&node[0], |n| n + 1)?;
+                    tx.modify(&node[1], |n| n + 1)
+                }),
+                2 => by.atomically(|tx| {
+                    let Some(node) = tx.read(&place)? else { return Ok(()) };
+                    assert_eq!(tx.read(&node[0])?, tx.read(&node[1])?, "a look at what is private");
+                    Ok(())
+                }),
+                _ => read_only(|tx| {
+                    let Some(node) = tx.with(&place, Clone::clone)? else { return Ok(()) };
+                    assert_eq!(tx.read(&node[1])?, tx.read(&node[0])?, "a look at what is private");
+                    Ok(())
+                }),
             }
         }
     });

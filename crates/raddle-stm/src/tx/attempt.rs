@@ -35,12 +35,21 @@ pub(super) const WAITS_FOR_RESERVED: u32 = 4;
 /// Nobody's number, of those who lock.
 const NO_OWNER: u64 = 0;
 
+/// Whether an attempt by this algorithm has short ways. Before each read and the commit of a process that follows a
+/// seed another one may be chosen to go on: that is done on the long ways, so that others do not even ask.
+#[inline(always)]
+fn is_plain(algorithm: Algorithm, is_seeded: bool) -> bool {
+    algorithm == Algorithm::Versioned && !is_seeded
+}
+
 impl Tx<'_> {
-    /// Begins an attempt of the transaction at `site`, which notes what it reads if `has_notes`.
+    /// Begins an attempt of the transaction at `site`, which notes what it reads if `has_notes`, of a process that
+    /// follows a seed if `is_seeded`.
     #[inline(always)]
     pub(crate) fn begin(
         algorithm: Algorithm,
         has_notes: bool,
+        is_seeded: bool,
         effort: &Effort,
         site: &'static Location<'static>,
     ) -> Self {
@@ -54,7 +63,7 @@ impl Tx<'_> {
         Tx {
             slot,
             time,
-            is_plain: algorithm == Algorithm::Versioned,
+            is_plain: is_plain(algorithm, is_seeded),
             stopped: None,
             is_over: false,
             has_notes,
@@ -114,6 +123,7 @@ impl Tx<'_> {
         if let Some(written) = self.log().written(head) {
             return Ok(*written);
         }
+        host::access_at("Tx::read", self.site);
         if self.is_pessimistic() {
             return self.look_reserved(head, kind);
         }
@@ -149,7 +159,7 @@ impl Tx<'_> {
     /// From now on the body is not stopped, if it was: an alternative is tried.
     pub(super) fn go_on(&mut self) {
         self.stopped = None;
-        self.is_plain = self.algorithm == Algorithm::Versioned;
+        self.is_plain = is_plain(self.algorithm, host::follows_seed());
     }
 
     /// Moves the snapshot to now, if all that was read is still so; and it was not moved too often before.
@@ -243,6 +253,7 @@ impl Tx<'_> {
     /// As [`publish`](Self::publish), whatever is in the way.
     #[inline(never)]
     fn publish_again(&mut self) -> bool {
+        host::access_at("commit", self.site);
         let is_pessimistic = self.is_pessimistic();
         let mut passage = match (self.has_token, is_pessimistic) {
             (true, _) => Passage::Own,

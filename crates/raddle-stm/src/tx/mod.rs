@@ -66,7 +66,7 @@ pub struct Tx<'t> {
     slot: &'static TxSlot<Log>,
     /// The time of the snapshot.
     time: u64,
-    /// It is by versions, and its body was told nothing: what most reads need.
+    /// It is by versions, its body was told nothing, and no seed is followed: what most reads need.
     is_plain: bool,
     /// What its body was told by a [`Stop`]: nothing more is read, and nothing committed.
     stopped: Option<Why>,

@@ -124,8 +124,8 @@ fn a_wait_says_what_it_is_for_and_can_be_cancelled() {
         };
         assert!(words.starts_with(&format!("waits in retry at {}", file!())), "{words}");
         assert!(words.contains(", in one of the variables made at "), "{words}");
-        let writer = format!(" (last written at {}:{writer}:", file!());
-        assert!(words.contains(&writer) && words.contains(" (not written since)"), "{words}");
+        let (by, at) = (" (last written by #", format!(" at {}:{writer}:", file!()));
+        assert!([by, &at, " (not written since)"].iter().all(|part| words.contains(part)), "{words}");
         token.cancel();
         assert!(waiting.join().unwrap().is_err());
     });

@@ -5,27 +5,29 @@
 use super::Shared;
 use super::builder::run_worker;
 use crate::worker::Worker;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
-/// Workers may stand in an allocator's lock, for which an OS thread more would have to wait, too.
-static MALLOC_MAY_WAIT: AtomicBool = AtomicBool::new(false);
+/// What makes extra workers when a runtime begins, if workers may stand in an allocator's lock, for which an OS thread
+/// more would have to wait, too. By its address: a program that never asks for it does not have its code.
+static MAKES_AHEAD: OnceLock<fn(&Shared)> = OnceLock::new();
 
 pub(crate) fn let_malloc_wait() {
-    MALLOC_MAY_WAIT.store(true, Ordering::Relaxed);
+    let _first = MAKES_AHEAD.set(|shared| {
+        const AHEAD: usize = 2;
+        // One that the system refuses is missed when it is needed, if at all.
+        let _made = (0..AHEAD).all(|_| shared.add_extra(begin));
+    });
 }
 
 pub(crate) fn malloc_may_wait() -> bool {
-    MALLOC_MAY_WAIT.load(Ordering::Relaxed)
+    MAKES_AHEAD.get().is_some()
 }
 
 /// The workers run: what is to be ready before one of them stands.
 pub(super) fn make_ahead(shared: &Shared) {
-    const AHEAD: usize = 2;
-    if malloc_may_wait() {
-        // One that the system refuses is missed when it is needed, if at all.
-        let _made = (0..AHEAD).all(|_| shared.add_extra(begin));
+    if let Some(make) = MAKES_AHEAD.get() {
+        make(shared);
     }
 }
 

@@ -25,8 +25,8 @@ pub use facts::Course;
 pub use file::FileError;
 pub use insn::{Form, Insn, Op};
 pub use module::{
-    Bundle, End, FOREIGN, FOREIGN_STEPS, ForeignRoutine, Function, GET_PRIORITY, Line, Module, SET_PRIORITY,
-    Site, Watched,
+    BEGIN_PLACED, Bundle, END_PLACED, End, FOREIGN, FOREIGN_STEPS, ForeignRoutine, Function, GET_PRIORITY,
+    Line, Module, PLACE_CHANNELS, SET_PRIORITY, Site, Watched,
 };
 pub use names::{Long, Real, Trap, printable};
 pub use table::NUMBERING;

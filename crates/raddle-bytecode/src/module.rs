@@ -92,6 +92,14 @@ pub struct Watched {
 pub const GET_PRIORITY: i32 = -1;
 /// The process's priority := slot a, from 0, which goes first, to 31.
 pub const SET_PRIORITY: i32 = -2;
+/// A PLACED PAR begins. Slot a: 0 if ranks may share it. Then slot a := among how many ranks it is placed, slot a + 1
+/// := which one this is.
+pub const BEGIN_PLACED: i32 = -3;
+/// It has ended here: waits until it has on all ranks. The program goes on at rank 0, and on others at the next one.
+pub const END_PLACED: i32 = -4;
+/// It mentions the channel whose address slot a has, if slot a + 1 is -1; else the channels of an array of so many, at
+/// that address.
+pub const PLACE_CHANNELS: i32 = -5;
 /// Calls of the host from this number on are of foreign routines: [`FOREIGN_STEPS`] numbers for each.
 pub const FOREIGN: i32 = 1 << 16;
 

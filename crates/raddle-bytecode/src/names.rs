@@ -61,6 +61,7 @@ numbered! {
         Host = "refused by the host" "the host knows no such call, or refuses it";
         Depth = "too many processes" "more processes than the machine can number";
         Race = "race" "two processes use the same thing, one changes it, and nothing puts them into an order";
+        Placed = "cannot be placed" "ranks cannot share what this PLACED PAR is, uses, or does";
     }
 }
 

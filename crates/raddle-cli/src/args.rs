@@ -228,7 +228,7 @@ pub(crate) enum RunResult {
 
 impl RunCommand {
     /// Becomes the program, or runs it when it is occam; returns otherwise only if that fails.
-    pub(crate) fn carry_out(self) -> RunResult {
+    pub(crate) fn carry_out(mut self) -> RunResult {
         let occam = |extension: &std::ffi::OsStr| extension == "occ" || extension == "rbc";
         if self.path.as_os_str() == "-" || self.path.extension().is_some_and(occam) {
             if self.running.is_native()
@@ -237,6 +237,12 @@ impl RunCommand {
                 return RunResult::Trouble(error);
             }
             let compiled_here = self.path.extension().is_none_or(|extension| extension != "rbc");
+            if let Some(ranks) = self.running.ranks_to_start() {
+                return RunResult::Trouble(occam::ranks::start(ranks));
+            }
+            if self.running.is_over_ranks() && compiled_here {
+                self.compile = self.compile.for_ranks();
+            }
             let running = (&self.running, compiled_here);
             return match self.compile.module(self.path.as_os_str()) {
                 Ok(module) => match occam::run(module, running, self.settings.variables(), self.args) {

@@ -24,12 +24,15 @@ mod world;
 #[cfg(feature = "native")]
 pub use compile::{Compile, CompileInput};
 pub use foreign::ForeignRoutines;
+pub use many::ranks::RankLink;
 pub use options::RunOptions;
-pub use outcome::RunOutcome;
+pub use outcome::{RankOutcome, RunOutcome};
 pub use raddle_core::{BuildError, Builder};
 pub use raddle_vm::{Fault, Port, Stats, block_bytes, records, solo::Failure};
 pub use world::World;
 
+use many::ranks::{FarScreen, Keeper};
+use outcome::RunRefusal;
 use raddle_bytecode::Verified;
 use std::sync::Arc;
 
@@ -71,8 +74,72 @@ pub fn run(program: Verified, options: RunOptions, world: Arc<dyn World>) -> Res
             (false, true) => many::Start::Traced,
             (false, false) => many::Start::Serial,
         };
-        many::run(program, &options, start, (runtime, workers), world)
+        many::run(program, &options, start, (runtime, workers), world, None).map_err(build_error)
     }
+}
+
+fn build_error(refusal: RunRefusal) -> BuildError {
+    match refusal {
+        RunRefusal::Build(error) => error,
+        RunRefusal::Ranks(_) => unreachable!("a program without ranks"),
+    }
+}
+
+/// Runs a program to its end as one of several ranks, all of which call this with the same program. Rank 0 runs it;
+/// others run the branches of PLACED PARs that are theirs, and have no keyboard, and rank 0's screen. On each, workers
+/// run it from its first instruction on; a seed is not followed.
+///
+/// # Errors
+/// As [`run`]; the others end then, too.
+pub fn run_on_ranks(
+    program: Verified,
+    options: RunOptions,
+    world: Arc<dyn World>,
+    link: Arc<dyn RankLink>,
+) -> Result<(RunOutcome, RankOutcome), BuildError> {
+    let keeper = Arc::new(Keeper::new(link));
+    let ran = run_as_rank(program, &options, world, &keeper);
+    match ran {
+        Ok(outcome) => {
+            let well = outcome.result.is_ok();
+            Ok((outcome, keeper.end(well)))
+        }
+        Err(RunRefusal::Ranks(outcome)) => {
+            let ended = RunOutcome { result: Err(Failure::Quit), ..RunOutcome::nothing_to_do(0) };
+            Ok((ended, keeper.end_unbegun(outcome)))
+        }
+        Err(RunRefusal::Build(error)) => {
+            keeper.end(false);
+            Err(error)
+        }
+    }
+}
+
+fn run_as_rank(
+    program: Verified,
+    options: &RunOptions,
+    world: Arc<dyn World>,
+    keeper: &Arc<Keeper>,
+) -> Result<RunOutcome, RunRefusal> {
+    // SAFETY: as in `run`.
+    let mut runtime = unsafe { options.runtime.clone().light_processes() };
+    if options.workers != 0 {
+        runtime = runtime.workers(options.workers);
+    }
+    let workers = runtime.worker_count()?;
+    keeper.compare_programs(fingerprint(&program.module().write()))?;
+    let world: Arc<dyn World> = match keeper.is_first() {
+        true => world,
+        false => Arc::new(FarScreen { world, keeper: keeper.clone() }),
+    };
+    many::run(program, options, many::Start::Queued, (runtime, workers), world, Some(keeper))
+}
+
+/// FNV-1a, of 64 bits.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 pub use world::NoKeys;

@@ -1,8 +1,9 @@
 //! Owns: how a program has ended.
-//! May use: `raddle-bytecode`, `raddle-vm`.
+//! May use: `raddle-bytecode`, `raddle-core`, `raddle-vm`.
 //! Never: running one.
 
 use raddle_bytecode::Trap;
+use raddle_core::BuildError;
 use raddle_vm::{Fault, Machine, Stats, solo::Failure};
 
 /// How a program has ended.
@@ -27,7 +28,46 @@ pub struct RunOutcome {
     pub workers: usize,
 }
 
+/// How a program over ranks has ended, beside what [`RunOutcome`] says of this one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RankOutcome {
+    /// The rank that has ended it for a reason of its own, which it tells itself.
+    pub ended_by: Option<usize>,
+    /// What is to be said here, beside the report: of ranks.
+    pub told: Option<String>,
+}
+
+impl RankOutcome {
+    pub(crate) fn told(text: String) -> RankOutcome {
+        RankOutcome { ended_by: None, told: Some(text) }
+    }
+}
+
+/// Why a program has not run.
+pub(crate) enum RunRefusal {
+    Build(BuildError),
+    /// Because of other ranks.
+    Ranks(RankOutcome),
+}
+
+impl From<BuildError> for RunRefusal {
+    fn from(error: BuildError) -> Self {
+        RunRefusal::Build(error)
+    }
+}
+
+impl From<RankOutcome> for RunRefusal {
+    fn from(outcome: RankOutcome) -> Self {
+        RunRefusal::Ranks(outcome)
+    }
+}
+
 impl RunOutcome {
+    /// Of a rank for which no PLACED PAR has anything to do.
+    pub(crate) fn nothing_to_do(memory_bytes: u32) -> RunOutcome {
+        RunOutcome { result: Ok(()), memory_bytes, ..RunOutcome::not_begun(Trap::Placed) }
+    }
+
     pub(crate) fn not_begun(trap: Trap) -> RunOutcome {
         let failure = Failure::Fault(Fault { trap, process: 0, at: 0 });
         RunOutcome {

@@ -78,7 +78,9 @@ pub use auto::{AutoReport, Trial};
 pub use blocks::{ArrivedBlock, BlockFlight, BlockPlan};
 pub use call::{NetCall, Request};
 pub use cart::Cart;
-pub use ends::{RemoteMessage, RemoteReceiver, RemoteRecvError, RemoteSendError, RemoteSender, WhenSent};
+pub use ends::{
+    PostBox, RemoteMessage, RemoteReceiver, RemoteRecvError, RemoteSendError, RemoteSender, WhenSent,
+};
 pub use error::{Late, NetError};
 pub use halo::Reach;
 pub use late::{LateAnswer, OnLate};

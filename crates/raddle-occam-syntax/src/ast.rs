@@ -229,6 +229,7 @@ pub enum ConstructKind {
     Seq,
     Par,
     PriPar,
+    PlacedPar,
 }
 
 /// IF with its choices.
@@ -355,7 +356,7 @@ pub enum ProcessKind {
     Skip,
     /// STOP.
     Stop,
-    /// SEQ, PAR, PRI PAR.
+    /// SEQ, PAR, PRI PAR, PLACED PAR; and PROCESSOR, which is a SEQ of one whose number is in [`Ast::processors`].
     Construct { order: ConstructKind, replicator: Option<Box<Replicator>>, body: Vec<ProcessId> },
     /// IF.
     If(If),
@@ -563,6 +564,8 @@ pub struct Ast {
     pub specs: Vec<Spec>,
     /// Written types by [`TypeNodeId`].
     pub types: Vec<TypeNode>,
+    /// What stands behind PROCESSOR, by the number of the process below it.
+    pub processors: std::collections::BTreeMap<u32, ExprId>,
     /// How many replicators there are.
     pub replicators: u32,
     /// The outermost specifications; the last PROC is the program.

@@ -90,6 +90,13 @@ impl Free {
         self.forks[routine.0 as usize]
     }
 
+    /// Whether processes fork others that a FORKING around them counts.
+    pub(crate) fn fork_outwards(&self, program: &Program, processes: &[ProcessId]) -> bool {
+        let mut walk = Walk { program, found: Found::default(), forking: 0 };
+        processes.iter().for_each(|&process| walk.process(process));
+        walk.found.forks || walk.found.outside.iter().any(|&routine| self.forks(routine))
+    }
+
     /// How many ALTs a routine contains.
     pub(crate) fn alts_of(&self, routine: RoutineId) -> u32 {
         self.alts[routine.0 as usize]
@@ -272,7 +279,11 @@ impl Walk<'_> {
             ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Suspend | ProcessKind::Error => {}
             ProcessKind::Construct { replicator, body, .. } => {
                 replicator.iter().for_each(|replicator| self.replicator(replicator));
-                body.iter().for_each(|&process| self.process(process));
+                for &process in body {
+                    let number = self.program.ast.processors.get(&process.0);
+                    number.into_iter().for_each(|&number| self.expr(number));
+                    self.process(process);
+                }
             }
             ProcessKind::If(node) => self.if_process(node),
             ProcessKind::Alt(node) => {

@@ -12,6 +12,7 @@ pub mod check;
 mod checked;
 mod free;
 pub mod lower;
+mod placed;
 pub mod program;
 pub mod types;
 pub mod usage;
@@ -64,6 +65,9 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
         incomplete: diagnostics.iter().any(Diagnostic::is_error),
     };
     let uses = usage::check(&program, rules, &mut diagnostics);
+    if !rules_broken(&diagnostics) {
+        placed::check(&program, &mut diagnostics);
+    }
     // What is not declared may be declared in the file that is not there.
     if diagnostics.iter().any(|it| it.code == Code::FileNotFound) {
         diagnostics.retain(|it| it.code != Code::Undeclared);
@@ -73,6 +77,10 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
     diagnostics.sort_by_key(|it| (it.primary.span, it.code));
     diagnostics.dedup();
     Analysis::new(program, diagnostics, uses)
+}
+
+fn rules_broken(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
 }
 
 /// Puts the predefined routines that are written in occam before a program that mentions one.

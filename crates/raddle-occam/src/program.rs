@@ -146,6 +146,8 @@ pub struct Program {
     pub replicator_names: Vec<NameId>,
     /// For each FORKING, the number of the first name that is declared in it or later.
     pub forkings: crate::symbol::FastMap<u32, NameId>,
+    /// For each PLACED PAR, the number of the first name that is declared in it or later.
+    pub placed: crate::symbol::FastMap<u32, NameId>,
     /// Where names, tags and fields are mentioned, in the order in which that was looked at.
     pub mentions: Vec<Mention>,
     /// The value of each whole-number or BOOL expression that is constant and was asked for.

@@ -1,5 +1,5 @@
 //! Owns: ALT: enabling, waiting, disabling, and which guard is chosen.
-//! May use: `atom`, `comm`, `machine`, `memory`, `process`, `scheduler`, `raddle-bytecode`.
+//! May use: `atom`, `comm`, `machine`, `memory`, `process`, `scheduler`, `loom`, `raddle-bytecode`.
 //! Never: trusts a channel's word: it lies in the program's memory.
 //!
 //! **ALT.** The word `alt` of the one who inputs goes `IDLE` -> `ENABLING` -> `WAITING`; who has something for it
@@ -14,8 +14,8 @@ use crate::atom;
 use crate::comm::after;
 use crate::machine::Machine;
 use crate::memory::FLOOR;
-use crate::prim::Ordering;
-use crate::process::{ENABLING, IDLE, IN_ALT, Process, READY, Step, WAITING};
+use crate::prim::{AtomicU32, Ordering};
+use crate::process::{ENABLING, IDLE, IN_ALT, INPUT, Process, READY, Step, UNTOUCHED, WAITING};
 use crate::scheduler::{Port, Scheduler};
 use raddle_bytecode::Trap;
 
@@ -59,11 +59,24 @@ impl<L: Default> Machine<L> {
             Ok(()) => Ok(()),
             Err(now) if now == me.id() | IN_ALT => Ok(()),
             Err(now) if now & IN_ALT != 0 => Err(Trap::Channel),
+            Err(UNTOUCHED) => {
+                self.first_touch::<S, SHARED>(scheduler, channel | INPUT)?;
+                self.enable_touched::<SHARED>(me, word)
+            }
             Err(_) => {
                 me.alt.store(READY, Ordering::Relaxed);
                 Ok(())
             }
         }
+    }
+
+    /// The same, where nobody else inputs: it was the first to.
+    #[cold]
+    fn enable_touched<const SHARED: bool>(&self, me: &Process<L>, word: &AtomicU32) -> Result<(), Trap> {
+        if atom::exchange::<SHARED>(word, 0, me.id() | IN_ALT).is_err() {
+            me.alt.store(READY, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// `ent`.

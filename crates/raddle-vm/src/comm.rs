@@ -10,6 +10,7 @@
 //! | 0 | nobody waits |
 //! | p | process p waits to output or to input; its `wait` says which, and where |
 //! | p + `IN_ALT` | process p would input, among other things |
+//! | `UNTOUCHED` | nobody has used it yet, and who does first is told of (`ranks`) |
 //!
 //! **Rendezvous.** The first to come notes what it wants in its own record, sets `wait` to the channel and its
 //! direction, and puts its number into the word (exchange 0 -> p). From there on it must not be touched by itself.
@@ -29,7 +30,9 @@ use crate::block::{BYTES_A_STEP, PIECE_BYTES};
 use crate::machine::Machine;
 use crate::memory::FLOOR;
 use crate::prim::{AtomicU32, Ordering};
-use crate::process::{EXTENDED, IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, Step, WAITING};
+use crate::process::{
+    ANY, EXTENDED, IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, Step, UNTOUCHED, WAITING,
+};
 use crate::races::Deed;
 use crate::scheduler::{Port, Scheduler};
 use crate::stop::Stop;
@@ -108,7 +111,7 @@ impl<L: Default> Machine<L> {
 
     /// `end` is the channel and the direction.
     #[cfg_attr(feature = "large", inline(always))]
-    fn meet<'m, S: Scheduler<Link = L>, const SHARED: bool>(
+    pub(crate) fn meet<'m, S: Scheduler<Link = L>, const SHARED: bool>(
         &'m self,
         scheduler: &S,
         me: &Process<L>,
@@ -158,7 +161,9 @@ impl<L: Default> Machine<L> {
         message: Message,
         met: &mut Met<'m, L>,
     ) -> Result<Step, Stop> {
-        let other = self.processes.get(other).ok_or(Trap::Channel)?;
+        let Some(other) = self.processes.get(other) else {
+            return self.meet_untouched::<S, SHARED>(scheduler, me, (word, end), other, message, met);
+        };
         let wanted = end ^ OUTPUT ^ INPUT;
         if message.length & EXTENDED != 0 {
             return self.copy_from_waiting(scheduler, me, other, wanted, message);
@@ -185,6 +190,25 @@ impl<L: Default> Machine<L> {
             return self.stay(scheduler, me, other, (word, end), (message, theirs), met);
         }
         self.pass_any(scheduler, (from, to), (me, other), &mut met.kept)
+    }
+
+    /// In the word is no process: nobody has used the channel yet, or it is damaged.
+    #[cold]
+    #[inline(never)]
+    fn meet_untouched<'m, S: Scheduler<Link = L>, const SHARED: bool>(
+        &'m self,
+        scheduler: &S,
+        me: &Process<L>,
+        (word, end): (&AtomicU32, u32),
+        seen: u32,
+        message: Message,
+        met: &mut Met<'m, L>,
+    ) -> Result<Step, Stop> {
+        if seen != UNTOUCHED {
+            return Err(Stop::Trap(Trap::Channel));
+        }
+        self.first_touch::<S, SHARED>(scheduler, end)?;
+        self.meet::<S, SHARED>(scheduler, me, (word, end), message, met)
     }
 
     /// An extended input comes second: who outputs waits on.
@@ -277,6 +301,10 @@ impl<L: Default> Machine<L> {
         to: Message,
     ) -> Result<(), Stop> {
         let length = from.bytes();
+        if to.length == ANY {
+            // It stays with who outputs until another rank has it.
+            return Ok(());
+        }
         if length != to.bytes() {
             return Err(Stop::Trap(Trap::Message));
         }

@@ -90,6 +90,32 @@ impl Heap {
         u64::from(self.used.get())
     }
 
+    /// From here on nothing was ever used.
+    pub(crate) fn fresh(&self) -> u32 {
+        self.fresh.get()
+    }
+
+    /// What it knows beside what lies in memory; meaningful while nobody else uses it.
+    pub(crate) fn state(&self) -> [u32; CLASSES + 3] {
+        let mut state = [0; CLASSES + 3];
+        (state[0], state[1], state[2]) = (self.fresh.get(), self.used.get(), self.used_max.get());
+        state[3..].iter_mut().zip(&self.free).for_each(|(word, free)| *word = free.get());
+        state
+    }
+
+    /// Knows that from now on. `None` if that is nothing of a heap with so much memory.
+    pub(crate) fn become_state(&self, state: &[u32], bytes: u32) -> Option<()> {
+        let [fresh, used, used_max, free @ ..] = state else { return None };
+        if free.len() != CLASSES || *fresh > bytes {
+            return None;
+        }
+        self.fresh.set(*fresh);
+        self.used.set(*used);
+        self.used_max.set(*used_max);
+        free.iter().zip(&self.free).for_each(|(word, free)| free.set(*word));
+        Some(())
+    }
+
     /// Waits until nobody else has the heap.
     #[cfg_attr(feature = "large", inline(always))]
     fn hold<const SHARED: bool>(&self) {

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | who runs it, and the account of what went wrong | `solo`, `report` |
 //! | the loop that runs instructions, and those that are more than a line in it | `interp`, `step` |
-//! | protocols between processes, as methods of the machine | `alt`, `par`, `lock`, `barrier`, `quiet` |
+//! | protocols between processes, as methods of the machine | `alt`, `par`, `lock`, `barrier`, `quiet`, `ranks` |
 //! | channels, and the claim of who waits | `comm` |
 //! | instructions on many bytes, in pieces | `block` |
 //! | the machine: its parts put together | `machine` |
@@ -52,6 +52,7 @@ mod published;
 mod queues;
 pub mod quiet;
 mod races;
+mod ranks;
 mod report;
 mod scheduler;
 pub mod solo;
@@ -64,6 +65,8 @@ pub use heap::block_bytes;
 pub use level::{LEVEL, LEVELS};
 pub use machine::{Fault, Machine};
 pub use process::{Process, Step};
-pub use report::{Front, Network, NetworkChannel, Report, SourceLocation, WaitingProcess};
-pub use scheduler::{Port, Scheduler};
+pub use report::{
+    FarUsers, Front, Network, NetworkChannel, Report, SourceLocation, UsedEnds, WaitingProcess,
+};
+pub use scheduler::{ChannelEnd, Port, Ranks, Scheduler};
 pub use table::{Stats, WorkerLocal, records};

@@ -29,6 +29,10 @@ pub(crate) const IN_ALT: u32 = 1 << 31;
 pub(crate) const IN_SLOT: u32 = 1 << 31;
 /// Set in `length` if who outputs is to wait until the input's process has ended.
 pub(crate) const EXTENDED: u32 = 1 << 30;
+/// `length` of who stands in for one on another rank, who inputs a message of any length.
+pub(crate) const ANY: u32 = EXTENDED | (EXTENDED - 1);
+/// In the word of a channel that a PLACED PAR mentions and nobody has used yet. No process has that number.
+pub(crate) const UNTOUCHED: u32 = 1 << 30;
 /// Where the priority begins in `start`.
 pub(crate) const LEVEL_SHIFT: u32 = 27;
 /// The bits of the priority there.
@@ -121,6 +125,11 @@ impl<L> Process<L> {
     /// The number of the instruction with which it goes on, while it does not run.
     pub fn next_instruction(&self) -> u32 {
         self.ip.get()
+    }
+
+    /// Whether it is in a channel's word, and has not been claimed from there.
+    pub fn waits_at_channel(&self) -> bool {
+        self.wait.load(Ordering::Relaxed) != 0
     }
 
     #[inline(always)]

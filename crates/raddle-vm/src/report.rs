@@ -20,6 +20,8 @@ mod name;
 mod race;
 mod values;
 
+pub use look::{FarUsers, UsedEnds};
+
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -68,6 +70,8 @@ pub struct WaitingProcess {
     pub unsure: bool,
     /// The world around the program could.
     pub outside: bool,
+    /// Those of other ranks could.
+    pub ranks: Vec<u32>,
 }
 
 impl WaitingProcess {
@@ -77,7 +81,7 @@ impl WaitingProcess {
     }
 
     /// What to call it where it may not be the only one of its name: `fork, index 3`.
-    fn label(&self) -> String {
+    pub fn label(&self) -> String {
         let indices: Vec<String> = self.indices.iter().map(|index| format!("{index}")).collect();
         match indices.len() {
             0 => self.name.clone(),
@@ -162,6 +166,10 @@ impl Report {
         let left = process.waits_for.len().saturating_sub(OTHERS_MAX);
         if left > 0 {
             writeln!(f, "      {or}for {left} more")?;
+        }
+        for rank in &process.ranks {
+            writeln!(f, "      {or}for rank {rank}")?;
+            or = "or ";
         }
         match process.unsure {
             true => writeln!(f, "      {or}for somebody who cannot be told from here"),

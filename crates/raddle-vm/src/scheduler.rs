@@ -1,8 +1,9 @@
 //! Owns: `Scheduler`: what the machine needs of whoever decides who runs, and of the world.
-//! May use: `process`.
+//! May use: `process`, `raddle-bytecode`.
 //! Never: a decision; each scheduler makes its own.
 
 use crate::process::Process;
+use raddle_bytecode::Trap;
 
 /// A channel that the host serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +15,36 @@ pub enum Port {
     Screen = 20,
     /// Where it complains.
     Error = 24,
+}
+
+/// Which end of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ChannelEnd {
+    /// Where one outputs.
+    Output,
+    /// Where one inputs.
+    Input,
+}
+
+impl ChannelEnd {
+    /// The other one.
+    pub fn other(self) -> ChannelEnd {
+        if self == ChannelEnd::Output { ChannelEnd::Input } else { ChannelEnd::Output }
+    }
+}
+
+/// The ranks that share a program, and which of them this is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ranks {
+    /// This one, from 0.
+    pub rank: u32,
+    /// How many there are.
+    pub size: u32,
+}
+
+impl Ranks {
+    /// There is no other one.
+    pub const ALONE: Ranks = Ranks { rank: 0, size: 1 };
 }
 
 /// What decides who runs, and what the machine needs of the world around.
@@ -94,6 +125,39 @@ pub trait Scheduler {
     /// Whether the last call took long: then the process has had its turn.
     fn took_long(&self) -> bool {
         false
+    }
+    /// A PLACED PAR begins, which `may` be placed, in that process, which has been saved before it. Says among which
+    /// ranks it is placed, and which one this is.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    fn begin_placed(&self, process: &Process<Self::Link>, may: bool) -> Result<Ranks, Trap> {
+        let _ = (process, may);
+        Ok(Ranks::ALONE)
+    }
+    /// It mentions that channel, and is to be told who uses it first.
+    fn place_channel(&self, channel: u32) {
+        let _ = channel;
+    }
+    /// Such a channel is used for the first time, at that end.
+    ///
+    /// # Errors
+    /// If that end is another rank's.
+    fn touched(&self, channel: u32, end: ChannelEnd) -> Result<(), Trap> {
+        let _ = (channel, end);
+        Ok(())
+    }
+    /// Whether a PLACED PAR is placed now.
+    fn is_placed(&self) -> bool {
+        false
+    }
+    /// Its processes have ended on this rank. The one in which it began waits until it is rung.
+    ///
+    /// # Errors
+    /// If what ranks share is not as it should be.
+    fn end_placed(&self, process: &Process<Self::Link>) -> Result<(), Trap> {
+        let _ = process;
+        Ok(())
     }
     /// The program has come to its end.
     fn finished(&self);

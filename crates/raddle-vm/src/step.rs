@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::prim::Ordering;
 use crate::process::{self, Process, Step};
 use crate::scheduler::Scheduler;
-use raddle_bytecode::{FOREIGN, Insn, Long, Op, Trap};
+use raddle_bytecode::{BEGIN_PLACED, FOREIGN, Insn, Long, Op, Trap};
 
 impl<L: Default> Machine<L> {
     pub(crate) fn alt_step<S: Scheduler<Link = L>, const SHARED: bool>(
@@ -72,6 +72,9 @@ impl<L: Default> Machine<L> {
         at: u32,
         number: i32,
     ) -> Result<(), Trap> {
+        if number <= BEGIN_PLACED {
+            return self.place_step(scheduler, me, at, number);
+        }
         if number < 0 {
             return self.level_step(me, at, number);
         }

@@ -2,6 +2,7 @@
 //! May use: `check`, `native`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
 //! Never: exit codes.
 
+pub(crate) mod ranks;
 pub(crate) mod terminal;
 mod world;
 
@@ -10,11 +11,12 @@ pub(crate) use world::without_arguments;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use raddle_bytecode::verify;
 use raddle_bytecode::{Module, Trap, Verified};
 use raddle_host::{Failure, ForeignRoutines};
-use raddle_occam::diag::Diagnostic;
+use raddle_occam::diag::{Code, Diagnostic};
 use raddle_occam::source::{FileId, Sources};
 use raddle_occam::{Checked, Options, analyse, lower};
 
@@ -48,6 +50,10 @@ pub(crate) struct Compile {
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "exempt")]
     debug: Option<Debug>,
+
+    /// Another rank says what is to be said of the source.
+    #[arg(skip)]
+    silent: bool,
 }
 
 /// The variables that a debug build watches.
@@ -88,6 +94,13 @@ impl Compile {
             (self.debug.is_some(), "--debug"),
         ];
         given.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
+
+    /// For ranks, which cannot share every PLACED PAR.
+    pub(crate) fn for_ranks(mut self) -> Compile {
+        self.deny.push(Denied::One(Code::PlacedPar));
+        self.silent = ranks::is_not_the_first();
+        self
     }
 
     /// The options as they are given, for a command that is shown.
@@ -158,13 +171,19 @@ impl Compile {
         }
         match analysis.checked() {
             Ok(checked) => {
-                say(checked.warnings(), &sources);
+                self.say(checked.warnings(), &sources);
                 Ok(CheckedSource { name, checked, sources, root })
             }
             Err(complaints) => {
-                say(&complaints, &sources);
+                self.say(&complaints, &sources);
                 Err(Refused::Program)
             }
+        }
+    }
+
+    fn say(&self, complaints: &[Diagnostic], sources: &Sources) {
+        if !self.silent {
+            say(complaints, sources);
         }
     }
 }
@@ -213,6 +232,11 @@ pub(crate) struct Running {
     /// Name machine code for `perf`, by routine and line, in /tmp/perf-PID.map
     #[arg(long)]
     perf_map: bool,
+
+    /// Place PLACED PARs over ranks of MPI: as one of those that `mpirun` has started; or start N by `mpirun`
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: Option<Option<u32>>,
 
     /// Draw who waits for whom in a deadlock, as SVG, into this file
     #[arg(long, value_name = "FILE")]
@@ -284,6 +308,16 @@ pub(crate) fn memory_mib(text: &str) -> Result<u32, String> {
 }
 
 impl Running {
+    /// Whether it is one of several ranks, or several are to be started.
+    pub(crate) fn is_over_ranks(&self) -> bool {
+        self.ranks.is_some()
+    }
+
+    /// How many ranks are to be started.
+    pub(crate) fn ranks_to_start(&self) -> Option<u32> {
+        self.ranks.flatten()
+    }
+
     /// Whether the program is to be compiled to machine code.
     pub(crate) fn is_native(&self) -> bool {
         self.native.is_some()
@@ -299,8 +333,10 @@ impl Running {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let native = self.native.map(|_| "--native");
         let graph = self.deadlock_graph.as_ref().map(|_| "--deadlock-graph");
+        let ranks = self.ranks.map(|_| "--ranks");
         native
             .or(graph)
+            .or(ranks)
             .or_else(|| self.foreign.given())
             .or_else(|| (self.memory != MEMORY_MIB).then_some("--memory"))
     }
@@ -324,13 +360,23 @@ pub(crate) fn run(
     let begin = std::time::Instant::now();
     let terminal = terminal::Terminal::watched();
     let streams = world::Streams::new(arguments, foreign);
-    let outcome = raddle_host::run(verified, options, streams.clone()).map_err(|error| refused(&error));
+    let outcome = match running.is_over_ranks() {
+        true => ranks::run(verified, options, streams.clone()),
+        false => run_alone(verified, options, streams.clone()),
+    };
     drop(terminal);
     let say = |text: std::fmt::Arguments<'_>| {
         streams.end_line();
         let _ = writeln!(io::stderr(), "{text}");
     };
-    let outcome = outcome?;
+    // The net goes last: all ranks leave together, when each has said what it has to say.
+    let RanOutcome { net: _net, outcome, whose, told, is_told } = outcome?;
+    if let Some(told) = told {
+        say(format_args!("{told}"));
+    }
+    if is_told {
+        return Ok(Ended::Failed);
+    }
     if stats {
         say(format_args!("{}", counted(&outcome, begin.elapsed())));
     }
@@ -339,7 +385,7 @@ pub(crate) fn run(
         return Err(Error::CannotRun(format!("could not write the screen: {error}")));
     }
     if let Some(report) = &outcome.report {
-        say(format_args!("{report}"));
+        say(format_args!("{whose}{report}"));
         if let Some(note) = less_memory(&outcome, memory_bytes) {
             say(format_args!("  {note}"));
         }
@@ -366,6 +412,28 @@ pub(crate) fn run(
         }
         Err(_) => Ok(Ended::Failed),
     }
+}
+
+/// How a run has come out, and what is to be said of it.
+pub(crate) struct RanOutcome {
+    /// By which other ranks are reached.
+    net: Option<raddle_mpi::Net>,
+    outcome: raddle_host::RunOutcome,
+    /// Before its report: which rank's it is.
+    whose: String,
+    /// Beside its report.
+    told: Option<String>,
+    /// Nothing else is to be said of a failure.
+    is_told: bool,
+}
+
+fn run_alone(
+    verified: Verified,
+    options: raddle_host::RunOptions,
+    streams: Arc<world::Streams>,
+) -> Result<RanOutcome, Error> {
+    let outcome = raddle_host::run(verified, options, streams).map_err(|error| refused(&error))?;
+    Ok(RanOutcome { net: None, outcome, whose: String::new(), told: None, is_told: false })
 }
 
 /// The settings of environment and command line.

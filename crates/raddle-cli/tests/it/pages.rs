@@ -32,6 +32,13 @@ fn the_programs_on_the_page_about_occam_do_what_it_says() {
 }
 
 #[test]
+fn the_program_on_the_page_about_ranks_does_what_it_says_without_them() {
+    for options in [&["--workers", "1"][..], &["--workers", "2"], &["--seed", "5"]] {
+        assert_eq!(run("MPI", options), 1);
+    }
+}
+
+#[test]
 fn the_programs_on_the_page_about_libraries_do_what_it_says() {
     for options in [&["--workers", "1"][..], &["--workers", "2"], &["--seed", "5"]] {
         assert_eq!(run("LIBRARIES", options), 4);

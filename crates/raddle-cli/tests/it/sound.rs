@@ -70,6 +70,8 @@ pub(crate) fn accepted_with(
 fn is_the_machines(trap: Trap) -> bool {
     match trap {
         Trap::Message | Trap::Channel | Trap::Address | Trap::Alias | Trap::Host | Trap::Race => true,
+        // Only among ranks.
+        Trap::Placed => true,
         Trap::Stop | Trap::Assert | Trap::If | Trap::Case | Trap::Alt | Trap::Tag => false,
         Trap::Overflow | Trap::Division | Trap::Range | Trap::Shift | Trap::Count => false,
         Trap::Subscript | Trap::Slice | Trap::Size | Trap::Undefined => false,

@@ -13,13 +13,14 @@
 mod hand_over;
 mod levels;
 mod outside;
+pub(crate) mod ranks;
 mod recorded;
 mod scheduler;
 
 use crate::long_calls::LongCalls;
 use crate::one::{Outside, report};
 use crate::options::RunOptions;
-use crate::outcome::RunOutcome;
+use crate::outcome::{RunOutcome, RunRefusal};
 use crate::screen::Screen;
 use crate::watch::WatchEvent;
 use crate::world::World;
@@ -31,14 +32,16 @@ use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Failure, Rest};
 use raddle_vm::{Machine, Process, Scheduler as _, WorkerLocal};
+use ranks::Keeper;
 use recorded::{PhaseOutcome, SerialPhase};
-use scheduler::{Alarms, KeyTaken, OnWorker};
+use scheduler::{Alarms, KeyTaken, OnWorker, StandIns};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// One worker's part of the machine.
@@ -87,6 +90,8 @@ struct MachineHost<'m> {
     has_handed_over: AtomicBool,
     /// Who can run, of those with a higher priority than most.
     above: levels::ReadyAbove,
+    /// What there is of other ranks.
+    ranks: Option<Arc<Keeper>>,
 }
 
 /// How a program begins.
@@ -110,6 +115,7 @@ impl<'m> MachineHost<'m> {
         runtime: &Runtime,
         outside: &Outside,
         (world, screen): (Arc<dyn World>, Arc<Screen>),
+        ranks: Option<Arc<Keeper>>,
     ) -> Self {
         MachineHost {
             machine,
@@ -133,6 +139,7 @@ impl<'m> MachineHost<'m> {
             handed_over: Mutex::new(None),
             has_handed_over: AtomicBool::new(false),
             above: levels::ReadyAbove::default(),
+            ranks,
         }
     }
 
@@ -270,6 +277,20 @@ impl<'m> MachineHost<'m> {
         slot.visits.leave(local);
     }
 
+    /// Adds what the workers have counted, who have ended.
+    fn count_into(&self, local: &mut WorkerLocal) {
+        for slot in &self.slots {
+            // SAFETY: the workers have ended.
+            local.count(unsafe { &*slot.local.get() }.stats());
+        }
+    }
+
+    fn has_stand_ins(&self, handle: Handle) {
+        if let Some(keeper) = &self.ranks {
+            keeper.has_stand_ins(handle);
+        }
+    }
+
     /// How often the workers have been in the machine; `None` if one is.
     fn visits(&self) -> Option<u32> {
         Visits::sum(self.slots.iter().map(|slot| &slot.visits))
@@ -304,19 +325,26 @@ unsafe impl Engine for MachineHost<'_> {
     }
 }
 
-/// Runs a program on up to `workers` OS threads.
+/// Runs a program on up to `workers` OS threads, as one of several ranks if it has a keeper. With an error of that kind
+/// it has not begun.
 pub(crate) fn run(
     program: Verified,
     options: &RunOptions,
     start: Start,
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
-) -> Result<RunOutcome, BuildError> {
+    ranks: Option<&Arc<Keeper>>,
+) -> Result<RunOutcome, RunRefusal> {
     let mut local = WorkerLocal::default();
     let mut machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut local) {
         Ok(machine) => machine,
         Err(trap) => return Ok(RunOutcome::not_begun(trap)),
     };
+    if let Some(keeper) = ranks.filter(|keeper| !keeper.is_first())
+        && !keeper.wait_for_image(&machine)?
+    {
+        return Ok(RunOutcome::nothing_to_do(machine.memory_bytes()));
+    }
     machine.keep_apart();
     #[cfg(feature = "native")]
     crate::compile::prepare(&mut machine, options.compiler.as_deref());
@@ -342,13 +370,14 @@ pub(crate) fn run(
                 (world.clone(), screen.clone()),
                 rest,
                 (outside, &mut local),
+                ranks.cloned(),
             );
             match parallel {
                 Ok(result) => (result, workers),
                 Err(error) => {
                     screen.flush();
                     give_back(machine, &*world);
-                    return Err(error);
+                    return Err(error.into());
                 }
             }
         }
@@ -394,6 +423,8 @@ fn in_memory_order(ready: VecDeque<&Process<Link>>) -> Vec<&Process<Link>> {
 struct StopOnDrop<'h, 'm> {
     host: &'h MachineHost<'m>,
     runtime: Option<Runtime>,
+    /// Who hears other ranks.
+    listener: Option<JoinHandle<()>>,
 }
 
 impl Drop for StopOnDrop<'_, '_> {
@@ -403,6 +434,10 @@ impl Drop for StopOnDrop<'_, '_> {
         let alarms: Vec<Alarm> = self.host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
         alarms.into_iter().for_each(|alarm| self.host.gate.cancel(alarm));
         self.runtime.take().map(Runtime::stop);
+        if let (Some(listener), Some(keeper)) = (self.listener.take(), &self.host.ranks) {
+            keeper.quit();
+            let _its_panic_was_shown = listener.join();
+        }
         if let Err(panic) = watcher_result
             && !std::thread::panicking()
         {
@@ -418,6 +453,7 @@ fn run_parallel<'m>(
     (world, screen): (Arc<dyn World>, Arc<Screen>),
     rest: Option<Rest<'m, Link>>,
     (outside, local): (Outside, &mut WorkerLocal),
+    ranks: Option<Arc<Keeper>>,
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).door("occam");
     // A thread that runs something of another runtime cannot become a worker of this one; and a traced program does not
@@ -429,7 +465,7 @@ fn run_parallel<'m>(
         (runtime.build()?, None)
     };
     let policy = runtime.policy();
-    let host = Box::new(MachineHost::new(machine, &runtime, &outside, (world, screen)));
+    let host = Box::new(MachineHost::new(machine, &runtime, &outside, (world, screen), ranks));
     // SAFETY: the host is in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
@@ -440,8 +476,11 @@ fn run_parallel<'m>(
         machine.main().link.belongs_to(host.handle());
     }
     machine.keyboard().link.belongs_to(&key_taken_handle);
+    let stand_ins = StandIns(&host);
+    // SAFETY: as above; the handle is the keeper's, which the host has.
+    host.has_stand_ins(unsafe { Handle::new(&stand_ins) });
     // From here on, since the world's functions may panic.
-    let stop_on_drop = StopOnDrop { host: &host, runtime: Some(runtime) };
+    let stop_on_drop = StopOnDrop { host: &host, runtime: Some(runtime), listener: host.listen() };
     let from_outside = FromOutside { host: &host };
     let (mut outside, outcome) = match rest {
         Some(rest) => (outside, Ok(Some(rest))),
@@ -475,10 +514,7 @@ fn run_parallel<'m>(
         Err(failure) => host.end(Some(failure)),
     }
     drop(stop_on_drop);
-    for slot in &host.slots {
-        // SAFETY: the workers have ended.
-        local.count(unsafe { &*slot.local.get() }.stats());
-    }
+    host.count_into(local);
     Ok(host.failure.get().copied().map_or(Ok(()), Err))
 }
 

@@ -106,8 +106,24 @@ impl MachineHost<'_> {
         begun.map_or(Ok(()), JoinHandle::join)
     }
 
+    /// Starts the thread that hears other ranks, if there are any. If the system has none, the program ends.
+    pub(super) fn listen(&self) -> Option<JoinHandle<()>> {
+        let keeper = self.ranks.clone()?;
+        // SAFETY: the host lives until the thread has been joined, when `StopOnDrop` is dropped.
+        let host = unsafe { self.outliving() };
+        let body = move || {
+            keeper.begin_to_hear(host);
+            keeper.listen(host);
+        };
+        let listener = thread::Builder::new().name("ranks".into()).spawn(body);
+        if listener.is_err() {
+            self.end(Some(Failure::Quit));
+        }
+        listener.ok()
+    }
+
     /// Ends the program and stops the workers.
-    fn end_from_outside(&self, failure: Failure) {
+    pub(super) fn end_from_outside(&self, failure: Failure) {
         self.end(Some(failure));
         self.gate.stop();
     }
@@ -211,7 +227,10 @@ pub(super) fn watch(from: &FromOutside<'_, '_>, outside: &mut Outside) {
                     && host.alarms().set.is_empty()
                     && host.machine.stands_still(before, || host.visits())
                 {
-                    return host.end_from_outside(Failure::Deadlock);
+                    match &host.ranks {
+                        Some(keeper) if !keeper.is_alone() => keeper.stands_still(host, before),
+                        _ => return host.end_from_outside(Failure::Deadlock),
+                    }
                 }
                 quiet = host.visits();
             }

@@ -1,11 +1,12 @@
 //! Owns: the machine's scheduler for one worker, and alarms.
-//! May use: `watch`, `raddle-core`, `raddle-vm`.
+//! May use: `watch`, `raddle-bytecode`, `raddle-core`, `raddle-vm`.
 //! Never: touches a process that it has made ready.
 
 use super::{MachineHost, link_of};
 use crate::watch::WatchEvent;
+use raddle_bytecode::Trap;
 use raddle_core::engine::{Alarm, Engine, Link, Turn};
-use raddle_vm::{Port, Process, Scheduler};
+use raddle_vm::{ChannelEnd, Port, Process, Ranks, Scheduler};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -36,6 +37,14 @@ impl<'h, 'm> OnWorker<'h, 'm> {
 }
 
 impl OnWorker<'_, '_> {
+    /// What ranks cannot do is the error of the process that does it, and told in words.
+    fn placed<R>(&self, answer: Result<R, String>) -> Result<R, Trap> {
+        answer.map_err(|text| {
+            self.host.ranks.iter().for_each(|keeper| keeper.note(text.clone()));
+            Trap::Placed
+        })
+    }
+
     /// Whether a process whose turn it is runs; if not, it is queued again. Asked once somebody has chosen a priority.
     #[cold]
     pub(super) fn may_run(&self, process: &Process<Link>) -> bool {
@@ -156,6 +165,10 @@ impl Scheduler for OnWorker<'_, '_> {
     }
 
     fn want_key(&self) {
+        if let Some(keeper) = self.host.ranks.as_ref().filter(|keeper| !keeper.is_first()) {
+            let text = "a branch of a PLACED PAR reads the keyboard, which is rank 0's: place it there";
+            return keeper.fail(self.host, text.to_owned());
+        }
         if !self.host.wants_key.swap(true, Ordering::Relaxed) {
             let _told = self.host.events.send(WatchEvent::WantsKey);
             self.host.watch();
@@ -177,6 +190,35 @@ impl Scheduler for OnWorker<'_, '_> {
         self.took_long.get()
     }
 
+    fn begin_placed(&self, process: &Process<Link>, may: bool) -> Result<Ranks, Trap> {
+        match &self.host.ranks {
+            None => Ok(Ranks::ALONE),
+            Some(keeper) => self.placed(keeper.begin(self.host, process, may)),
+        }
+    }
+
+    fn place_channel(&self, channel: u32) {
+        self.host.ranks.iter().for_each(|keeper| keeper.place_channel(channel));
+    }
+
+    fn touched(&self, channel: u32, end: ChannelEnd) -> Result<(), Trap> {
+        match &self.host.ranks {
+            None => Ok(()),
+            Some(keeper) => self.placed(keeper.touched(self.host, channel, end)),
+        }
+    }
+
+    fn is_placed(&self) -> bool {
+        self.host.ranks.as_ref().is_some_and(|keeper| keeper.is_placed())
+    }
+
+    fn end_placed(&self, _: &Process<Link>) -> Result<(), Trap> {
+        match &self.host.ranks {
+            None => Ok(()),
+            Some(keeper) => self.placed(keeper.end_placed(self.host)),
+        }
+    }
+
     fn finished(&self) {
         self.host.end_here(self.turn, None);
     }
@@ -195,6 +237,27 @@ unsafe impl Engine for KeyTaken<'_, '_> {
 
     fn name(&self, _: NonNull<Link>) -> Option<Arc<str>> {
         Some("keyboard".into())
+    }
+}
+
+/// Runs as the stand-ins: what they waited for has come.
+pub(super) struct StandIns<'h, 'm>(pub(super) &'h MachineHost<'m>);
+
+// SAFETY: the process runs no code, and is the keeper's.
+unsafe impl Engine for StandIns<'_, '_> {
+    fn run(&self, turn: Turn<'_>, link: NonNull<Link>) {
+        let host = self.0;
+        // SAFETY: the worker took it out of a queue, into which the machine has put one of its processes.
+        let process = unsafe { host.process_of(link) };
+        host.visit(turn, |_, _| {
+            if let Some(keeper) = &host.ranks {
+                keeper.fired(host, process);
+            }
+        });
+    }
+
+    fn name(&self, _: NonNull<Link>) -> Option<Arc<str>> {
+        Some("another rank".into())
     }
 }
 

@@ -46,6 +46,17 @@ impl ChannelEnd {
         (peer, role): (usize, EndRole),
         capacity: u32,
     ) -> Result<ChannelEnd, NetError> {
+        ChannelEnd::at_bell::<T>(net, name, (peer, role), capacity, Arc::default())
+    }
+
+    /// An end at whose bell those of others may be, too.
+    pub(super) fn at_bell<T: RemoteMessage>(
+        net: &Net,
+        name: &str,
+        (peer, role): (usize, EndRole),
+        capacity: u32,
+        bell: Arc<EndBell>,
+    ) -> Result<ChannelEnd, NetError> {
         if peer >= net.size() {
             let text = format!("channel `{name}`: there is no rank {peer} of {} ranks", net.size());
             return Err(NetError::Misuse(text));
@@ -56,7 +67,7 @@ impl ChannelEnd {
         let (name, type_name) = (name.to_owned(), T::type_name());
         let binding = Binding { name: name.clone(), role, capacity, type_name, type_bytes };
         binding.check()?;
-        let (bell, place) = (Arc::<EndBell>::default(), (net.rank(), peer));
+        let place = (net.rank(), peer);
         let number = net.engine.with_channels(|channels, shim, heard| {
             channels.bind(shim, place, (binding, bell.clone()), heard)
         })??;

@@ -7,17 +7,20 @@
 //! | `message` | what channels carry |
 //! | `end`, `sender`, `receiver`, `refusal` | what users hold, and what it answers |
 //! | `ready` | an end in a choice |
+//! | `post_box` | ends to and from all ranks, with one who waits at them |
 //!
 //! What ends say to each other is `channel`'s; `engine::channels` waits and looks.
 
 mod end;
 mod message;
+mod post_box;
 mod ready;
 mod receiver;
 mod refusal;
 mod sender;
 
 pub use message::RemoteMessage;
+pub use post_box::PostBox;
 pub use ready::WhenSent;
 pub use receiver::RemoteReceiver;
 pub use refusal::{RemoteRecvError, RemoteSendError};

@@ -94,6 +94,11 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
         self.end.deadline = deadline;
     }
 
+    /// Among the ends of its rank.
+    pub(super) fn number(&self) -> u32 {
+        self.end.number
+    }
+
     fn receive(&mut self, (span, then): (Duration, AtDeadline)) -> Result<T, RemoteRecvError> {
         self.receive_or_fail((span, then)).map_err(|failure| match failure {
             Some(EndFailure::Net(error)) => RemoteRecvError::Failed(error),

@@ -47,6 +47,15 @@ impl<T: RemoteMessage> RemoteSender<T> {
         self.end.deadline = deadline;
     }
 
+    /// Waits until the other end is there, and is for the same messages.
+    pub(super) fn wait_until_bound(&self) -> Result<(), NetError> {
+        match self.wait("the binding of", |_| Some(Ok(()))) {
+            Ok(()) => Ok(()),
+            Err(EndFailure::Gone) => Err(NetError::Over),
+            Err(EndFailure::Net(error)) => Err(error),
+        }
+    }
+
     fn send_bytes(&self, message: &T) -> Result<(), EndFailure> {
         let (end, bytes) = (&self.end, message.size());
         let is_rendezvous = self

@@ -63,10 +63,25 @@ impl Job {
 
     /// So many ranks of a program.
     pub(crate) fn of(mpi: Flavour, ranks: usize, program: impl AsRef<OsStr>, line: &[&str]) -> Job {
-        let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(format!("mpirun.{}", mpi.name()));
         if mpi == Flavour::OpenMpi {
             command.args(["--oversubscribe", "--bind-to", "none"]);
+        }
+        command.args(["-np", &ranks.to_string()]).arg(program.as_ref()).args(line);
+        Job::by(mpi, command)
+    }
+
+    /// A program that starts ranks itself.
+    #[allow(dead_code, reason = "as below")]
+    pub(crate) fn alone(mpi: Flavour, program: impl AsRef<OsStr>, line: &[&str]) -> Job {
+        let mut command = Command::new(program);
+        command.args(line);
+        Job::by(mpi, command).with("MPI_SHIM", mpi.name())
+    }
+
+    fn by(mpi: Flavour, mut command: Command) -> Job {
+        let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        if mpi == Flavour::OpenMpi {
             // All ranks are on one core, where need be; a container refuses to copy between processes.
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
             command
@@ -76,7 +91,6 @@ impl Job {
             fs::create_dir_all(own_folder(&mark)).expect("a folder for the job");
             command.env("OMPI_MCA_orte_tmpdir_base", own_folder(&mark));
         }
-        command.args(["-np", &ranks.to_string()]).arg(program.as_ref()).args(line);
         command.env("TEST_MPI_MARK", &mark).env_remove("MPI_SHIM");
         Job { mpi, command, mark }.with_shim("plain", &[])
     }
@@ -182,6 +196,13 @@ impl Ended {
         assert!(!self.said.contains(text), "`{text}` is in:\n{}", self.said);
     }
 
+    /// Nothing but that.
+    #[allow(dead_code, reason = "as above")]
+    pub(crate) fn expect_all(&self, text: &str) {
+        assert_eq!(self.said, text);
+    }
+
+    #[allow(dead_code, reason = "as above")]
     pub(crate) fn expect(&self, text: &str) {
         assert!(self.said.contains(text), "`{text}` is not in:\n{}", self.said);
     }

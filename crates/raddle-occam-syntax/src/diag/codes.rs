@@ -141,9 +141,12 @@ codes! {
         "The last PROC is the program. Its parameters are some of `CHAN BYTE keyboard?, screen!, error!`, of which \
          the last two may be SHARED. Which is which follows from the direction, or the use where none is written, \
          and from the name; a name that says nothing takes what is left, in this order."
-    PlacedPar 506 Warning "PLACED PAR, which runs as PAR"
+    PlacedPar 506 Warning "a PLACED PAR that ranks cannot share"
         "PLACED PAR says which processor of a network runs which branch. On one machine the branches run as those of a \
-         PAR, on whatever core is free; what stands behind PROCESSOR is not looked at."
+         PAR, on whatever core is free; with `raddle run --ranks` they run on ranks of MPI, and talk by the channels \
+         that are declared around the PLACED PAR. Ranks share no memory: a branch there cannot change a variable of \
+         its surroundings, use a SHARED channel, a barrier, or an end that is mobile, send a MOBILE, or fork for a \
+         FORKING around. With --ranks this is an error."
     Direction 601 Error "the wrong end of a channel"
         "A channel parameter with `?` may only be read from, one with `!` only written to, and an end can \
          only be passed where that end is wanted."

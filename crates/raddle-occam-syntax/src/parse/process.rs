@@ -185,31 +185,31 @@ impl Parser<'_> {
 
     /// PLACED PAR, and PROCESSOR in it.
     fn placed(&mut self) -> Parsed<ProcessKind> {
-        let span = self.span();
         Ok(match self.kind() {
             TokenKind::Placed => {
                 self.bump();
                 if self.kind() != TokenKind::Par {
                     return self.unexpected("PAR");
                 }
-                let complaint = Diagnostic::new(
-                    Code::PlacedPar,
-                    span,
-                    "this runs as PAR: on one machine, its workers share it",
-                );
-                let placed = Span::new(span.lo, self.span().lo);
-                let complaint = complaint.help("write PAR; which core does what is the scheduler's to say");
-                self.diagnostics.push(complaint.fix("write PAR", placed, ""));
-                self.construct()?
+                match self.construct()? {
+                    ProcessKind::Construct { replicator, body, .. } => {
+                        ProcessKind::Construct { order: ConstructKind::PlacedPar, replicator, body }
+                    }
+                    enrolls => enrolls,
+                }
             }
             TokenKind::Processor => {
                 self.bump();
-                self.expr()?;
+                // A name and the kind of processor would be a conversion to a type of that name.
+                let is_named = self.kind() == TokenKind::Name
+                    && (self.peek(1), self.peek(2)) == (TokenKind::Name, TokenKind::Newline);
+                let number = if is_named { self.element()? } else { self.expr()? };
                 // The kind of processor.
                 self.eat(TokenKind::Name);
                 self.end_of_line()?;
-                let body = vec![self.body("PROCESSOR")];
-                ProcessKind::Construct { order: ConstructKind::Seq, replicator: None, body }
+                let body = self.body("PROCESSOR");
+                self.ast.processors.insert(body.0, number);
+                ProcessKind::Construct { order: ConstructKind::Seq, replicator: None, body: vec![body] }
             }
             _ => return self.unexpected("PLACED PAR"),
         })

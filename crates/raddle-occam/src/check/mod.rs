@@ -88,6 +88,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         names: Vec::new(),
         routines: Vec::new(),
         forkings: FastMap::default(),
+        placed: FastMap::default(),
         activations: FastMap::default(),
         mentions: Vec::new(),
         constants: FastMap::default(),

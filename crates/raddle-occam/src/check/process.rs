@@ -25,15 +25,12 @@ impl Checker<'_> {
                 if *order != ConstructKind::Seq {
                     self.communicates(process.span);
                 }
-                if *order == ConstructKind::PriPar {
-                    let complaint =
-                        Diagnostic::new(Code::PriPar, process.span, "this runs as PAR: all branches alike");
-                    let pri = Span::new(process.span.lo, process.span.lo + 4);
-                    let complaint = complaint.help("write PAR, or PRI ALT where one input must win");
-                    self.diagnostics.push(complaint.fix("write PAR", pri, ""));
-                }
+                self.note_order(id, *order, process.span);
                 self.replicated(replicator.as_deref(), |checker| {
                     for &process in body {
+                        if let Some(&number) = ast.processors.get(&process.0) {
+                            checker.expr_of(number, Types::INT);
+                        }
                         checker.process_in_scope(process);
                     }
                 });
@@ -111,6 +108,23 @@ impl Checker<'_> {
             self.complain(Code::Unexpected, span, "so much is wrong that the rest is not checked");
         }
         many
+    }
+
+    fn note_order(&mut self, id: ProcessId, order: ConstructKind, span: Span) {
+        match order {
+            ConstructKind::PriPar => {
+                let complaint = Diagnostic::new(Code::PriPar, span, "this runs as PAR: all branches alike");
+                let pri = Span::new(span.lo, span.lo + 4);
+                let complaint = complaint.help("write PAR, or PRI ALT where one input must win");
+                self.diagnostics.push(complaint.fix("write PAR", pri, ""));
+            }
+            ConstructKind::PlacedPar => {
+                // What is declared in it has a number from here on.
+                let first = NameId(self.program.names.len() as u32);
+                self.program.placed.insert(id.0, first);
+            }
+            ConstructKind::Seq | ConstructKind::Par => {}
+        }
     }
 
     fn replicated(&mut self, replicator: Option<&Replicator>, within: impl FnOnce(&mut Self)) {

@@ -5,6 +5,7 @@
 use raddle_bytecode::build::{Code, FunctionId, Label};
 
 use super::ends::UsedEnd;
+use super::placed::Placing;
 use super::{Lowerer, Slot};
 use crate::diag::Diagnostic;
 use crate::program::NameId;
@@ -64,6 +65,8 @@ pub(super) struct Function {
     pub(super) extending: bool,
     /// Of the barriers that the branches of the PAR that comes next are members of, the slots with their addresses.
     pub(super) enrolling: Vec<Slot>,
+    /// Of the PLACED PAR that comes next.
+    pub(super) placing: Option<Placing>,
     /// The slot with the address of the block that counts what is forked here.
     pub(super) forking: Option<Slot>,
     /// The slot with the address of the mobile process that this is part of, and may suspend.

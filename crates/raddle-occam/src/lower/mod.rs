@@ -32,6 +32,7 @@ mod operator;
 mod par;
 mod pass;
 mod place;
+mod placed;
 mod predefined;
 mod process;
 mod release;

@@ -10,6 +10,7 @@
 use super::barrier::Members;
 use super::function::{Dim, Home, View};
 use super::pass::Pass;
+use super::placed::Placing;
 use super::shape::Class;
 use super::{Lowerer, Slot};
 use crate::ast::{ProcessId, Replicator};
@@ -18,11 +19,12 @@ use crate::source::Span;
 
 impl Lowerer<'_> {
     pub(super) fn par(&mut self, span: Span, body: &[ProcessId]) {
+        let placing = self.f.placing.take();
         let Some((&first, others)) = body.split_first() else { return };
         if others.is_empty() {
             // It has its parent's membership.
             self.f.enrolling.clear();
-            return self.process(first);
+            return self.par_branch(first, placing);
         }
         self.enroll_in_process();
         let members = self.members(Err(1 + others.len() as u32));
@@ -33,7 +35,7 @@ impl Lowerer<'_> {
             self.f.code.fork(join, label);
         }
         let (top, peak) = (self.f.top, self.f.peak);
-        let mut highest = self.branch_process(first, members.as_ref());
+        let mut highest = self.branch_process(first, placing, members.as_ref());
         // Who waits for the others stands at the PAR.
         self.at(span);
         self.f.code.join(join);
@@ -41,7 +43,7 @@ impl Lowerer<'_> {
         self.f.code.jump(done);
         for (&process, label) in others.iter().zip(labels) {
             self.f.code.bind(label);
-            highest = highest.max(self.branch_process(process, members.as_ref()));
+            highest = highest.max(self.branch_process(process, placing, members.as_ref()));
             self.f.code.end();
         }
         self.f.code.bind(done);
@@ -51,11 +53,16 @@ impl Lowerer<'_> {
     }
 
     /// A branch; the next one begins behind all its slots.
-    fn branch_process(&mut self, process: ProcessId, members: Option<&Members>) -> u32 {
+    fn branch_process(
+        &mut self,
+        process: ProcessId,
+        placing: Option<Placing>,
+        members: Option<&Members>,
+    ) -> u32 {
         self.f.peak = self.f.top;
         let (from, around) = (self.f.code.here(), std::mem::take(&mut self.f.ends));
         let exit = self.begin_exit();
-        self.process(process);
+        self.par_branch(process, placing);
         self.end_exit(exit);
         self.leave_members(members);
         self.tell_ends(from, around);
@@ -64,6 +71,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn replicated_par(&mut self, replicator: &Replicator, body: &[ProcessId]) {
+        let placing = self.f.placing.take();
         let index = self.program.replicator_names[replicator.number as usize];
         let (names, alts) = self.free.of_processes(self.program, body, index);
         let routine = self.module.declare("PAR");
@@ -108,9 +116,11 @@ impl Lowerer<'_> {
             self.load_at(1, u32::from(slot) * 4, Class::Word, own);
             self.f.instance = Some(own);
         }
+        let placing =
+            placing.map(|placing| self.captured_placing(placing, (own, state), replicator.step.is_some()));
         self.reserve_alts(alts);
         let exit = self.begin_exit();
-        body.iter().for_each(|&process| self.process(process));
+        body.iter().for_each(|&process| self.par_branch(process, placing));
         self.end_exit(exit);
         self.leave_members(members.as_ref());
         self.f.code.end();

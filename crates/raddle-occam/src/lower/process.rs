@@ -42,6 +42,9 @@ impl Lowerer<'_> {
                     body.iter().for_each(|&process| lowerer.process(process));
                 }),
             },
+            ProcessKind::Construct { order: ConstructKind::PlacedPar, replicator, body } => {
+                self.placed_par(id, process.span, replicator.as_deref(), body);
+            }
             ProcessKind::Construct { replicator: None, body, .. } => self.par(process.span, body),
             ProcessKind::Construct { replicator: Some(replicator), body, .. } => {
                 self.replicated_par(replicator, body);

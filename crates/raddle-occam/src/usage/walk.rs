@@ -26,7 +26,12 @@ impl Walker<'_> {
             ProcessKind::Skip | ProcessKind::Suspend | ProcessKind::Error => {}
             ProcessKind::Stop => self.dead = true,
             ProcessKind::Construct { order: ConstructKind::Seq, replicator, body } => match replicator {
-                None => body.iter().for_each(|&process| self.process(process)),
+                None => body.iter().for_each(|&process| {
+                    if let Some(&number) = ast.processors.get(&process.0) {
+                        self.read(number);
+                    }
+                    self.process(process);
+                }),
                 Some(replicator) => self.replicated_seq(replicator, body),
             },
             ProcessKind::Construct { replicator: None, body, .. } => self.par(body),

@@ -8,7 +8,7 @@ use crate::par::Many;
 use crate::process::{EXTENDED, IN_SLOT, OUTPUT};
 use crate::scheduler::Scheduler;
 use crate::stop::Stop;
-use raddle_bytecode::Trap;
+use raddle_bytecode::{END_PLACED, Trap};
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
     #[cfg_attr(feature = "large", inline(always))]
@@ -122,6 +122,19 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     #[cfg_attr(feature = "large", inline(always))]
     pub(super) fn alt(&self, about: (u32, u32, u32)) -> Result<(), Trap> {
         self.machine.alt_step::<S, SHARED>(self.scheduler, self.me, self.insn, about)
+    }
+
+    /// A step of a PLACED PAR.
+    #[cold]
+    pub(super) fn place(&mut self) -> Result<(), Stop> {
+        if self.imm() == END_PLACED {
+            self.me.save(self.at, self.fp);
+            let step = self.machine.end_placed(self.scheduler, self.me);
+            return self.after(step, |_| ());
+        }
+        // Another rank begins here, too.
+        self.me.save(self.at - 1, self.fp);
+        Ok(self.machine.host_step(self.scheduler, self.me, self.slot_at(self.insn.a), self.imm())?)
     }
 
     #[cfg_attr(feature = "large", inline(always))]

@@ -35,7 +35,7 @@ use crate::stop::Stop;
 use crate::table::WorkerLocal;
 use cpu::Cpu;
 use flow::FUEL;
-use raddle_bytecode::{FOREIGN, Op, Trap};
+use raddle_bytecode::{BEGIN_PLACED, FOREIGN, Op, Trap};
 
 impl<L: Default> Machine<L> {
     /// Runs `first`, and whomever the scheduler names after it, until it names nobody.
@@ -308,6 +308,10 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Host => {
                     // Who waits here may go elsewhere meanwhile.
                     self.kept = 0;
+                    if self.imm() <= BEGIN_PLACED {
+                        self.place()?;
+                        continue;
+                    }
                     self.machine.host_step(self.scheduler, self.me, self.slot_at(self.insn.a), self.imm())?;
                     let is_long = self.imm() >= FOREIGN && self.scheduler.took_long();
                     self.spend(if is_long { FUEL } else { ROUTINE_COST })?;

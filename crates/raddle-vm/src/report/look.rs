@@ -22,6 +22,24 @@ const ELEMENTS_MAX: u32 = 4096;
 /// So many steps into the summary are gone for all processes together.
 const STEPS_MAX: u32 = 5_000_000;
 
+/// Who may use ends of channels on other ranks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FarUsers {
+    /// The ranks that may, by channel, and whether to output.
+    pub ends: BTreeMap<(u32, bool), Vec<u32>>,
+    /// Of these ranks that is not known.
+    pub unknown: Vec<u32>,
+}
+
+/// Which ends of some channels the processes of a machine may still use.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UsedEnds {
+    /// By channel, and whether to output.
+    pub ends: Vec<(u32, bool)>,
+    /// There may be others.
+    pub more: bool,
+}
+
 /// What a process needs of others.
 pub(super) enum Needs {
     /// That one of these ends is used: (channel, whether to output).
@@ -32,6 +50,8 @@ pub(super) enum Needs {
     Barrier(u32),
     /// The end of all processes that count in this word: those of its PAR, or forked in its block.
     Children(u32),
+    /// What other ranks do.
+    Ranks,
     Unknown,
 }
 
@@ -263,6 +283,9 @@ impl<L: Default> Machine<L> {
         let channel = wait & !3;
         let name = |channel| self.channel_name(process, at, channel);
         match (wait, wait & 3) {
+            (0, _) if process.alt.load(Ordering::Relaxed) == WAITING && self.ends_placed(at) => {
+                ("waits for the branches of its PLACED PAR on other ranks".to_string(), Needs::Ranks)
+            }
             (0, _) if process.alt.load(Ordering::Relaxed) == WAITING => {
                 let channels = self.alternatives(process, at, summary);
                 let names: Vec<String> = channels.iter().map(|&channel| name(channel)).collect();
@@ -410,7 +433,13 @@ impl<L: Default> Machine<L> {
     }
 
     /// What each of them waits for, and for whom. `more` there are of whom nothing is known.
-    fn waits(&self, all: &[&Process<L>], more: usize, summaries: &[Summary]) -> Vec<WaitingProcess> {
+    fn waits(
+        &self,
+        all: &[&Process<L>],
+        more: usize,
+        summaries: &[Summary],
+        far: &FarUsers,
+    ) -> Vec<WaitingProcess> {
         let users = Users::of(summaries);
         let mut processes = Vec::new();
         for (number, process) in all.iter().enumerate() {
@@ -437,7 +466,12 @@ impl<L: Default> Machine<L> {
                     waiting.unsure |= ends.is_empty();
                     waiting.outside = ends.iter().any(|&(channel, _)| channel < FLOOR);
                     waiting.waits_for = ends.iter().flat_map(|&end| users.of_end(end)).collect();
+                    waiting.ranks =
+                        ends.iter().filter_map(|end| far.ends.get(end)).flatten().copied().collect();
+                    waiting.unsure |= !far.unknown.is_empty();
+                    waiting.outside |= !waiting.ranks.is_empty();
                 }
+                Needs::Ranks => waiting.outside = true,
                 Needs::Unknown => waiting.unsure = true,
             }
             waiting.waits_for.retain(|&other| other != number);
@@ -452,8 +486,23 @@ impl<L: Default> Machine<L> {
 
     /// The account of a deadlock. Meaningful while nothing runs.
     pub fn report_deadlock(&self) -> Report {
+        self.report_deadlock_among(&FarUsers::default())
+    }
+
+    /// Which ends of these channels processes here may still use. Meaningful while nothing runs.
+    pub fn used_ends(&self, channels: &BTreeSet<u32>) -> UsedEnds {
         let (all, more) = self.looked_at(PROCESSES_MAX);
-        let processes = self.waits(&all, more, &self.summaries(&all));
+        let summaries = self.summaries(&all);
+        let users = Users::of(&summaries);
+        let ends = channels.iter().flat_map(|&channel| [(channel, false), (channel, true)]);
+        let ends = ends.filter(|&end| !users.of_end(end).is_empty()).collect();
+        UsedEnds { ends, more: more > 0 || !users.unknown.is_empty() }
+    }
+
+    /// The same account, on one of several ranks, with what the others have said of the ends that they may use.
+    pub fn report_deadlock_among(&self, far: &FarUsers) -> Report {
+        let (all, more) = self.looked_at(PROCESSES_MAX);
+        let processes = self.waits(&all, more, &self.summaries(&all), far);
         let total = all.len() + more;
         let headline = format!(
             "deadlock: {total} process{} wait{}, and nothing can go on",
@@ -502,7 +551,7 @@ impl<L: Default> Machine<L> {
         for (at, channel) in &mut channels {
             channel.name = names.get(at).cloned().unwrap_or_default();
         }
-        let processes = self.waits(&all, more, &summaries);
+        let processes = self.waits(&all, more, &summaries, &FarUsers::default());
         Network { processes, channels: channels.into_values().collect(), more }
     }
 

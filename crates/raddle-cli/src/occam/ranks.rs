@@ -1,0 +1,114 @@
+//! Owns: `raddle run --ranks`: an occam program as one of the ranks that `mpirun` has started, or that it is to start.
+//! May use: `refusal`, `raddle-bytecode`, `raddle-host`, `raddle-mpi`.
+//! Never: a call of MPI; `raddle-mpi` makes them.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+use std::sync::Arc;
+
+use raddle_bytecode::Verified;
+use raddle_host::{Failure, RankLink, RankOutcome, RunOptions, RunOutcome, World};
+use raddle_mpi::{Net, NetConfig, NetError, PostBox};
+
+use super::RanOutcome;
+use crate::refusal::Error;
+
+/// Becomes `mpirun`, which starts so many ranks of this very command; returns only if that fails.
+pub(crate) fn start(ranks: u32) -> Error {
+    let mut arguments = std::env::args_os();
+    let program = std::env::current_exe().map(OsString::from).ok().or_else(|| arguments.next());
+    let Some(program) = program else {
+        return Error::CannotRun("the system does not say where `raddle` is".to_owned());
+    };
+    // Each rank is to be one, and not to start others.
+    let of_ranks = |argument: &OsString| argument.to_str().is_some_and(|text| text.starts_with("--ranks="));
+    let rest: Vec<OsString> = std::env::args_os()
+        .skip(1)
+        .map(|argument| if of_ranks(&argument) { "--ranks".into() } else { argument })
+        .collect();
+    let named = std::env::var("MPI_SHIM").map(|name| format!("mpirun.{name}"));
+    let launchers = named.into_iter().chain(["mpirun", "mpirun.openmpi", "mpirun.mpich"].map(str::to_owned));
+    for launcher in launchers {
+        let mut command = Command::new(&launcher);
+        command.args(["-n", &ranks.to_string()]).arg(&program).args(&rest);
+        let error = command.exec();
+        if error.kind() != std::io::ErrorKind::NotFound {
+            return Error::CannotRun(format!("could not start `{launcher}`: {error}"));
+        }
+    }
+    let advice = "`raddle mpi info` says what there is of MPI, and what to install";
+    Error::NotFound(format!("there is no `mpirun` to start {ranks} ranks; {advice}"))
+}
+
+/// Whether `mpirun` says that this is another rank than 0: before MPI has begun.
+pub(super) fn is_not_the_first() -> bool {
+    let rank = |name: &&str| std::env::var(name).ok()?.parse::<u32>().ok();
+    ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"].iter().find_map(rank).is_some_and(|rank| rank != 0)
+}
+
+/// The ranks of this job, by MPI.
+struct MpiRanks {
+    post: PostBox,
+    rank: usize,
+    size: usize,
+}
+
+impl RankLink for MpiRanks {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn send(&self, rank: usize, message: Vec<u8>) -> Result<(), String> {
+        self.post.send(rank, message).map_err(|error| format!("rank {rank} is not reached: {error}"))
+    }
+
+    fn receive(&self) -> Result<(usize, Vec<u8>), String> {
+        match self.post.receive() {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err("all other ranks have left".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Runs a program as one of the ranks.
+pub(super) fn run(
+    program: Verified,
+    options: RunOptions,
+    world: Arc<dyn World>,
+) -> Result<RanOutcome, Error> {
+    if program.module().is_debug_build() {
+        let text = "--debug looks for races within one machine; --ranks has several";
+        return Err(Error::Setting(text.to_owned()));
+    }
+    if options.seed.is_some() {
+        let text = "a seed replays the schedule of one machine; --ranks has several";
+        return Err(Error::Setting(text.to_owned()));
+    }
+    let refused = |error: NetError| Error::CannotRun(format!("--ranks: {error}"));
+    let net = Net::start(NetConfig::default()).map_err(refused)?;
+    let post = net.post_box("raddle run").map_err(refused)?;
+    let (rank, size) = (net.rank(), net.size());
+    let link = Arc::new(MpiRanks { post, rank, size });
+    let ran = raddle_host::run_on_ranks(program, options, world, link);
+    let (outcome, of_ranks) = ran.map_err(|error| super::refused(&error))?;
+    Ok(said((net, rank), outcome, of_ranks))
+}
+
+/// What this rank is to say: what is another one's reason that one says.
+fn said((net, rank): (Net, usize), outcome: RunOutcome, of_ranks: RankOutcome) -> RanOutcome {
+    let whose = format!("rank {rank}: ");
+    let is_deadlock = outcome.result == Err(Failure::Deadlock);
+    // The account of a deadlock is of all ranks, each by its name.
+    let told = of_ranks.told.map(|text| if is_deadlock { text } else { format!("{whose}{text}") });
+    let is_told = match told {
+        Some(_) => is_deadlock || outcome.report.is_none(),
+        None => of_ranks.ended_by.is_some(),
+    };
+    RanOutcome { net: Some(net), outcome, whose, told, is_told }
+}

@@ -1,0 +1,126 @@
+//! Owns: `PostBox`: messages to and from all ranks, of which whoever waits takes those of any.
+//! May use: `channel::bell`, `channel::frame`, `engine`, `error`, `gate`, `net`.
+//! Never: a send that waits: what nobody has taken yet stays where it is.
+
+use super::end::ChannelEnd;
+use super::receiver::RemoteReceiver;
+use super::refusal::{RemoteRecvError, RemoteSendError};
+use super::sender::RemoteSender;
+use crate::channel::{EndBell, EndRole};
+use crate::engine::{AtDeadline, Engine};
+use crate::error::{Late, NetError};
+use crate::gate::lock;
+use crate::net::Net;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Messages of bytes between all ranks of a job: any of them sends, to any, itself too, at any time, and one receives
+/// what has come, from whomever. Made by [`Net::post_box`].
+///
+/// What a rank sends to another one arrives in its order. Nothing bounds how much is on its way: that is for those who
+/// use it, as by answers.
+pub struct PostBox {
+    engine: Arc<Engine>,
+    to: Vec<Mutex<RemoteSender<Vec<u8>>>>,
+    from: Mutex<BoxReceivers>,
+    bell: Arc<EndBell>,
+}
+
+/// The ends that receive.
+struct BoxReceivers {
+    /// By rank; none of one that has closed its own.
+    ends: Vec<Option<RemoteReceiver<Vec<u8>>>>,
+    /// Where the next look begins: nobody is to be overlooked because others send much.
+    next: usize,
+}
+
+impl Net {
+    /// Messages between all ranks. A collective call: it waits until all have made their box of that name.
+    ///
+    /// # Errors
+    /// As [`sender`](Self::sender) and [`bind_channels`](Self::bind_channels), of this box.
+    pub fn post_box(&self, name: &str) -> Result<PostBox, NetError> {
+        let bell = Arc::<EndBell>::default();
+        let (mut to, mut ends) = (Vec::new(), Vec::new());
+        for rank in 0..self.size() {
+            let own = Arc::default();
+            let end = ChannelEnd::at_bell::<Vec<u8>>(self, name, (rank, EndRole::Sends), u32::MAX, own)?;
+            to.push(Mutex::new(RemoteSender::new(end)));
+            let role = (rank, EndRole::Receives);
+            let end = ChannelEnd::at_bell::<Vec<u8>>(self, name, role, u32::MAX, bell.clone())?;
+            ends.push(Some(RemoteReceiver::new(end)));
+        }
+        to.iter().try_for_each(|end| lock(end).wait_until_bound())?;
+        let from = Mutex::new(BoxReceivers { ends, next: 0 });
+        Ok(PostBox { engine: self.engine.clone(), to, from, bell })
+    }
+}
+
+impl PostBox {
+    /// Sends a message, and does not wait until it is received.
+    ///
+    /// # Errors
+    /// [`NetError::Over`] if that rank has dropped its box, or this one its net; others.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    pub fn send(&self, rank: usize, message: Vec<u8>) -> Result<(), NetError> {
+        lock(&self.to[rank]).send(message).map_err(|error| match error {
+            RemoteSendError::Disconnected(_) => NetError::Over,
+            RemoteSendError::Failed(_, error) => error,
+        })
+    }
+
+    /// Waits for a message, as long as that takes, and gives it with the rank that has sent it; none if all others
+    /// have dropped their boxes, and all that they had sent is received. Parks the caller.
+    ///
+    /// # Errors
+    /// [`NetError::Over`] and others.
+    pub fn receive(&self) -> Result<Option<(usize, Vec<u8>)>, NetError> {
+        let mut from = lock(&self.from);
+        while from.has_others() {
+            let rank = self.ready_rank(&from)?;
+            from.next = rank + 1;
+            let Some(end) = &mut from.ends[rank] else { continue };
+            match end.recv() {
+                Ok(message) => return Ok(Some((rank, message))),
+                Err(RemoteRecvError::Disconnected | RemoteRecvError::Empty) => from.ends[rank] = None,
+                Err(RemoteRecvError::Failed(error)) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A rank whose end has an answer.
+    fn ready_rank(&self, from: &BoxReceivers) -> Result<usize, NetError> {
+        let ranks = from.ends.len();
+        let order = (0..ranks).map(|step| (from.next + step) % ranks);
+        let numbers: Vec<(usize, u32)> =
+            order.filter_map(|rank| Some((rank, from.ends[rank].as_ref()?.number()))).collect();
+        let found = self.engine.wait_at(
+            &self.bell,
+            (Duration::MAX, AtDeadline::GoesOn),
+            |channels, _| {
+                let ready = |number: u32| channels.end(number).is_none_or(|record| record.is_ready());
+                numbers.iter().find(|(_, number)| ready(*number)).map(|(rank, _)| *rank)
+            },
+            |_, waited| Late { what: "a box".to_owned(), waited, pending: Vec::new(), strays: Vec::new() },
+        )?;
+        found.ok_or(NetError::Over)
+    }
+}
+
+impl BoxReceivers {
+    /// Whether any may come but from this rank itself, whose own end stays open as long as the box.
+    fn has_others(&self) -> bool {
+        let open = self.ends.iter().flatten().count();
+        open > usize::from(self.ends.len() > 1)
+    }
+}
+
+impl fmt::Debug for PostBox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostBox").field("ranks", &self.to.len()).finish_non_exhaustive()
+    }
+}

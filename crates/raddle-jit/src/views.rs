@@ -294,7 +294,11 @@ fn late_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn], held: &[ViewSet
         for (number, block) in blocks.all.iter().enumerate().filter(|(_, block)| block.is_live) {
             let mut out = late[number].clone();
             instructions(block, code).for_each(|insn| views.pass_late(insn, &mut out));
-            for &next in &block.next {
+            let test = first_test(blocks, code, number);
+            test.iter()
+                .flat_map(|it| instructions(it, code))
+                .for_each(|insn| views.pass_late(insn, &mut out));
+            for &next in &test.unwrap_or(block).next {
                 let mut joined = out.clone();
                 joined.meet(&may_be[next]);
                 joined.join(&late[next]);
@@ -304,6 +308,13 @@ fn late_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn], held: &[ViewSet
         }
     }
     late
+}
+
+/// The test of a loop that is made once more at the end of that block, which then goes on behind it: so nobody comes to
+/// the test from there.
+fn first_test<'b>(blocks: &'b Blocks, code: &[Insn], number: usize) -> Option<&'b BasicBlock> {
+    let &[next] = &blocks.all[number].next[..] else { return None };
+    blocks.is_first_test(code, number, next).then(|| &blocks.all[next])
 }
 
 /// What may be late at the beginning of a block where that is held: at the head of a loop, what the loop writes.
@@ -338,7 +349,9 @@ fn held_with(views: &Views, blocks: &Blocks, code: &[Insn], wanted: &[ViewSet]) 
         for (number, block) in blocks.all.iter().enumerate().filter(|(_, block)| block.is_live) {
             let mut out = held[number].clone();
             instructions(block, code).for_each(|insn| views.pass(insn, &mut out));
-            for &next in &block.next {
+            let test = first_test(blocks, code, number);
+            test.iter().flat_map(|it| instructions(it, code)).for_each(|insn| views.pass(insn, &mut out));
+            for &next in &test.unwrap_or(block).next {
                 if blocks.all[next].looped_from.is_none() && !blocks.all[next].is_resume {
                     let before = held[next].clone();
                     held[next].meet(&out);

@@ -173,7 +173,9 @@ impl Translation<'_, '_> {
         let falls = self.way_to(next);
         if to <= self.at {
             let back = self.ins.create_block();
-            self.ins.ins().brif(condition, back, &[], falls, &[]);
+            // This way round the way back stands behind the jump, and a turn jumps once.
+            let goes_on = self.ins.ins().icmp_imm_s(IntCC::Equal, condition, 0);
+            self.ins.ins().brif(goes_on, falls, &[], back, &[]);
             let (held, late) = (self.held.clone(), self.late.clone());
             self.begin_block(back);
             self.jump_there(insn);

@@ -243,7 +243,14 @@ impl Loops {
             }
             self.push(Op::AndI, INDEX, INDEX, 7);
         }
-        self.push(Op::AstW, REALS, ARRAYS[3], INDEX);
+        // What divides is once in a while too large: then the quotient is a number.
+        let number = if self.one_in(4) { f32::MAX } else { 3.0 };
+        self.set(REALS, number.to_bits() as i32);
+        for (op, to, left, right) in [(Op::MulF, 1, 0, 0), (Op::DivF, 2, 0, 1)] {
+            self.push(op, REALS + to, REALS + left, REALS + right);
+            self.push(Op::ChkF, REALS + to, 0, 0);
+        }
+        self.push(Op::AstW, REALS + 2, ARRAYS[3], INDEX);
     }
 
     /// A jump to the test of a loop, from outside the loop that this one is in.

@@ -31,8 +31,6 @@ pub(crate) enum RangeMistake {
     Window,
     /// What divides is taken for checked where the quotient is.
     Divisor,
-    /// No access by an address is taken for one that may reach a slot.
-    Unseen,
 }
 
 /// Whether it is made.

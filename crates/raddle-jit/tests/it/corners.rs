@@ -181,7 +181,7 @@ impl Loops {
     /// Slots that are written more than once in a turn, while an array reaches them, and the interpreter has parts of
     /// the turn.
     fn looked_at(&mut self) {
-        let (array, first) = (ARRAYS[0], 8 + self.dice.below(3) as i32);
+        let (array, first) = (ARRAYS[0], 9 + self.dice.below(2) as i32);
         self.code.push(Insn::with_imm(Op::Addr, array, 4 * first));
         self.set(array + 1, 4);
         self.set(INDEX, 0);
@@ -191,7 +191,7 @@ impl Loops {
         self.code.bind(again);
         for _ in 0..6 {
             let temporary = self.of(TEMPORARIES);
-            match self.dice.below(6) {
+            match self.dice.below(8) {
                 0 | 1 => {
                     let number = self.dice.below(50) as i32;
                     self.set(temporary, number);
@@ -199,6 +199,12 @@ impl Loops {
                 // It leaves, and goes on.
                 2 => self.push(Op::Div, OUTER, INDEX, STEP),
                 3 => self.push(Op::Plus, temporary, INDEX, temporary),
+                // By a subscript of which nothing is known before the loop.
+                4 | 5 => {
+                    let word = self.of(2..6);
+                    self.push(Op::AldW, OUTER, ARRAYS[1], INDEX);
+                    self.push(Op::AldW, word, array, OUTER);
+                }
                 _ => {
                     let word = self.of(2..6);
                     let array = if self.one_in(3) { ARRAYS[1] } else { array };

@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 pub(crate) const INSTRUCTIONS_MAX: u32 = 1 << 14;
 
 /// Whether checks are left out because of what is known of values, of ways and of loops (`docs/NATIVE.md`). Without it
-/// each is made where it stands, and no loop is entered otherwise than the bytecode says. It is off until the tests
-/// have run long enough with it: two faults were found by reading that they had not found.
+/// each is made where it stands, and no loop is entered otherwise than the bytecode says.
 pub(crate) const LEAVES_OUT: bool = cfg!(feature = "ranges");
 
 /// Instructions that are run one after the other.

@@ -366,9 +366,18 @@ impl Factory {
                 process: self.input.process,
                 shared: self.ways.shared,
             };
-            let ins = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-            let (ins, points, checks) = Translation::run(ins, &common, &function, (&plan, &piece));
-            ins.finalize(config);
+            let mut unproven = None;
+            let (points, checks) = loop {
+                let ins = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
+                let it = Translation::run(ins, &common, &function, (&plan, &piece), unproven);
+                it.ins.finalize(config);
+                if it.found.is_empty() {
+                    break (it.points, it.checks);
+                }
+                unproven = Some(it.found);
+                let name = UserFuncName::user(0, number as u32);
+                self.context.func = Clif::with_name_signature(name, signature());
+            };
             self.checks.made += checks.made;
             self.checks.left_out += checks.left_out;
             let title = format!("{}, from instructions {points:?}", self.program.string(function.name));

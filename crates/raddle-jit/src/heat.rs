@@ -38,7 +38,7 @@ pub enum When {
 
 /// What it takes to compile a function, in hundredths of what the ways took; and each of its instructions.
 const FUNCTION: u64 = 50;
-const INSTRUCTION: u64 = 5;
+const INSTRUCTION: u64 = 2;
 /// What the ways took is taken for no less, and no more, in microseconds: once in a while it is measured wrongly.
 const WAYS: std::ops::RangeInclusive<u64> = 500..=20_000;
 /// No more microseconds are taken for a function's at once: meanwhile the OS thread may have run compiled code.

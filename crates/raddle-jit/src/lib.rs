@@ -16,6 +16,7 @@
 //! | `routine` | code that all functions share |
 //! | `plan` | into which pieces that is cut |
 //! | `views` | which slots stand in registers where |
+//! | `settled` | which slots are always set to the same |
 //! | `blocks` | where blocks begin, and where a process may be resumed |
 //! | `pages` | memory that holds code |
 //! | `perf` | names of code, for `perf` |
@@ -34,6 +35,7 @@ mod pages;
 mod perf;
 mod plan;
 mod routine;
+mod settled;
 mod views;
 
 pub use code::Listing;

@@ -25,6 +25,12 @@ pub(crate) enum RangeMistake {
     Fuel,
     /// The step of a loop with a test may be negative.
     Step,
+    /// What a slot is set to wherever it is set is taken for what it is.
+    Settled,
+    /// A check of a real is left for later beyond a store.
+    Window,
+    /// What divides is taken for checked where the quotient is.
+    Divisor,
 }
 
 /// Whether it is made.

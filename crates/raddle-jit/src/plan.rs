@@ -1,5 +1,5 @@
 //! Owns: how the code of a function is cut into pieces.
-//! May use: `blocks`, `views`, `raddle-bytecode`.
+//! May use: `blocks`, `settled`, `views`, `raddle-bytecode`.
 //! Never: code.
 //!
 //! A piece with many entries has a number for each, and who comes in jumps twice: into the piece, and to the block; and
@@ -8,9 +8,14 @@
 //! point's blocks, too. (PERF: a message of commstime 9.0 ns with all in one piece, 7.5 so.)
 //!
 //! So has the head of a loop, at which a process goes on that had used up its fuel: with a second way into a loop the
-//! compiler would move nothing out of it. Loops in that loop have theirs. (PERF: sieve and matrix.)
+//! compiler would move nothing out of it. (PERF: sieve and matrix.) It has the loops in that loop, too, if they are
+//! not long, so that they are entered without a jump to another piece, and what they rely on is compared once, before
+//! the loop around. A process whose fuel was used up in an inner loop ends that one in its piece, and comes back by
+//! the head of the next loop around. The piece with the function's beginning jumps to the pieces of its loops, unless
+//! they are short: it would be left for good when the fuel is used up first.
 
 use crate::blocks::Blocks;
+use crate::settled::Settled;
 use crate::views::{ViewSet, Views, held_at_blocks};
 use raddle_bytecode::{Function, Insn};
 
@@ -20,12 +25,15 @@ const WANTED: u32 = 8;
 const MOST: u32 = 64;
 /// The same for what begins with the head of a loop.
 const LOOP_MOST: u32 = 1024;
+/// A loop of no more instructions is also in the piece with the function's beginning.
+const LOOP_SHORT: u32 = 16;
 
 /// A function, ready to be translated.
 #[derive(Debug)]
 pub(crate) struct FunctionPlan {
     pub(crate) blocks: Blocks,
     pub(crate) views: Views,
+    pub(crate) settled: Settled,
     /// What is held at the beginning of each block.
     pub(crate) held_at: Vec<ViewSet>,
     /// What of it may be late there.
@@ -54,7 +62,8 @@ impl FunctionPlan {
     ) -> FunctionPlan {
         let blocks = Blocks::of(function, code);
         let (held_at, late_at) = held_at_blocks(&views, &blocks, code);
-        FunctionPlan { blocks, views, held_at, late_at, names, gaps }
+        let settled = Settled::of(function, code, &views);
+        FunctionPlan { blocks, views, settled, held_at, late_at, names, gaps }
     }
 
     /// The pieces. The first one begins with the function.
@@ -64,10 +73,17 @@ impl FunctionPlan {
         let mut is_apart = vec![false; all.len()];
         for number in (0..all.len()).filter(|&number| all[number].is_resume && all[number].is_live) {
             let is_head = all[number].looped_from.is_some();
-            match self.short_piece(number, if is_head { LOOP_MOST } else { MOST }) {
+            let piece = match is_head {
+                true => self
+                    .short_piece(number, LOOP_MOST, true)
+                    .or_else(|| self.short_piece(number, LOOP_MOST, false)),
+                false => self.short_piece(number, MOST, false),
+            };
+            match piece {
                 Some(piece) if number != 0 => {
-                    // The first piece has its loops itself.
-                    is_apart[number] = !is_head;
+                    let is_short =
+                        all[number].looped_from.is_some_and(|it| it - all[number].first < LOOP_SHORT);
+                    is_apart[number] = !is_short;
                     pieces.push(piece);
                 }
                 _ => rest.push(number),
@@ -84,15 +100,21 @@ impl FunctionPlan {
         pieces
     }
 
-    /// What runs from that block on to the next waits, or at least to blocks that are resume points.
-    fn short_piece(&self, first: usize, most: u32) -> Option<Piece> {
+    /// What runs from that block on to the next waits, or at least to blocks that are resume points. The loop that
+    /// begins there has its loops with it, if that is wanted.
+    fn short_piece(&self, first: usize, most: u32, has_inner: bool) -> Option<Piece> {
         let all = &self.blocks.all;
         let size = |number: usize| all[number].behind - all[number].first;
         let mut has = vec![false; all.len()];
         let (mut total, mut found, mut later) = (0, vec![first], Vec::new());
         while let Some(number) = found.pop().or_else(|| later.pop()) {
             let is_near = total + size(number) <= WANTED;
-            let is_wanted = number == first || !all[number].is_resume || is_near;
+            let is_inner = has_inner
+                && all[number].looped_from.is_some()
+                && all[first]
+                    .looped_from
+                    .is_some_and(|last| (all[first].first..=last).contains(&all[number].first));
+            let is_wanted = number == first || !all[number].is_resume || is_near || is_inner;
             if has[number] || !is_wanted {
                 continue;
             }

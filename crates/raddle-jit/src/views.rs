@@ -10,7 +10,8 @@
 //!
 //! What is written stays in a register, and the view is *late*: it goes into memory where somebody else may look, at
 //! waits, helpers and errors. What is late is held. At the beginning of a block are late the views that are so on one
-//! way there at least; where one comes with others, they are stored on the way.
+//! way there at least; where one comes with others, they are stored on the way. At the head of a loop only what it
+//! writes may be late: all else is stored once, before it, and not at each of the ways out of it.
 
 use crate::blocks::{BasicBlock, Blocks};
 use crate::operands::{Kills, Operand, kills, operands};
@@ -27,7 +28,7 @@ impl ViewSet {
         ViewSet(vec![0; count.div_ceil(64)])
     }
 
-    fn all(count: usize) -> ViewSet {
+    pub(crate) fn all(count: usize) -> ViewSet {
         ViewSet(vec![u64::MAX; count.div_ceil(64)])
     }
 
@@ -67,7 +68,7 @@ impl ViewSet {
         self.0.iter_mut().zip(&other.0).for_each(|(one, other)| *one &= other);
     }
 
-    fn join(&mut self, other: &ViewSet) {
+    pub(crate) fn join(&mut self, other: &ViewSet) {
         self.0.iter_mut().zip(&other.0).for_each(|(one, other)| *one |= other);
     }
 
@@ -188,6 +189,16 @@ impl Views {
         }
     }
 
+    /// Takes out of the set the views all of which a word there covers, or two: but for the machine's own slots, into
+    /// which reports look.
+    pub(crate) fn cover(&self, set: &mut ViewSet, slot: u16, is_wide: bool) {
+        let behind = slot.checked_add(1).filter(|_| is_wide);
+        let places = [Some((slot, false)), behind.map(|slot| (slot, false)), behind.map(|_| (slot, true))];
+        for place in places.into_iter().flatten().filter(|&(slot, _)| slot > 1) {
+            self.by_place.get(&place).into_iter().for_each(|&view| set.remove(view));
+        }
+    }
+
     /// What is held behind an instruction before which `held` is.
     pub(crate) fn pass(&self, insn: Insn, held: &mut ViewSet) {
         let operands = operands(insn);
@@ -276,15 +287,20 @@ pub(crate) fn held_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn]) -> (
 /// What may be late at the beginning of each block.
 fn late_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn], held: &[ViewSet]) -> Vec<ViewSet> {
     let mut late = vec![ViewSet::none(views.all.len()); blocks.all.len()];
+    let may_be: Vec<ViewSet> = blocks.all.iter().zip(held).map(|it| may_be_late(views, it, code)).collect();
     let mut changed = true;
     while changed {
         changed = false;
         for (number, block) in blocks.all.iter().enumerate().filter(|(_, block)| block.is_live) {
             let mut out = late[number].clone();
             instructions(block, code).for_each(|insn| views.pass_late(insn, &mut out));
-            for &next in &block.next {
+            let test = first_test(blocks, code, number);
+            test.iter()
+                .flat_map(|it| instructions(it, code))
+                .for_each(|insn| views.pass_late(insn, &mut out));
+            for &next in &test.unwrap_or(block).next {
                 let mut joined = out.clone();
-                joined.meet(&held[next]);
+                joined.meet(&may_be[next]);
                 joined.join(&late[next]);
                 changed |= joined != late[next];
                 late[next] = joined;
@@ -292,6 +308,26 @@ fn late_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn], held: &[ViewSet
         }
     }
     late
+}
+
+/// The test of a loop that is made once more at the end of that block, which then goes on behind it: so nobody comes to
+/// the test from there.
+fn first_test<'b>(blocks: &'b Blocks, code: &[Insn], number: usize) -> Option<&'b BasicBlock> {
+    let &[next] = &blocks.all[number].next[..] else { return None };
+    blocks.is_first_test(code, number, next).then(|| &blocks.all[next])
+}
+
+/// What may be late at the beginning of a block where that is held: at the head of a loop, what the loop writes.
+fn may_be_late(views: &Views, (block, held): (&BasicBlock, &ViewSet), code: &[Insn]) -> ViewSet {
+    let mut set = held.clone();
+    if let Some(last) = block.looped_from {
+        let mut written = ViewSet::none(views.all.len());
+        for &insn in &code[block.first as usize..=last as usize] {
+            operands(insn).writes().for_each(|operand| written.add(views.at(operand)));
+        }
+        set.meet(&written);
+    }
+    set
 }
 
 /// What is held at the beginning of each block, if that is wanted at the heads of loops.
@@ -313,7 +349,9 @@ fn held_with(views: &Views, blocks: &Blocks, code: &[Insn], wanted: &[ViewSet]) 
         for (number, block) in blocks.all.iter().enumerate().filter(|(_, block)| block.is_live) {
             let mut out = held[number].clone();
             instructions(block, code).for_each(|insn| views.pass(insn, &mut out));
-            for &next in &block.next {
+            let test = first_test(blocks, code, number);
+            test.iter().flat_map(|it| instructions(it, code)).for_each(|insn| views.pass(insn, &mut out));
+            for &next in &test.unwrap_or(block).next {
                 if blocks.all[next].looped_from.is_none() && !blocks.all[next].is_resume {
                     let before = held[next].clone();
                     held[next].meet(&out);

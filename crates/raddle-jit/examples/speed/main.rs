@@ -2,7 +2,9 @@
 //! takes to compile all of them: the shortest of three runs each, on one worker. With `--list`, before the names, which
 //! may be those of files: their bytecode and their code (`--clif`: as Cranelift is given it); with `--c`, the same work
 //! in C (`rivals.c`, compiled by `cc -O2`), with and without the checks that occam makes. With `--spread`, of 40 runs
-//! each, in turn, the shortest, the middle one and the three longest: interpreted, and with what is hot compiled.
+//! each, in turn, the shortest, the middle one and the three longest: interpreted, and with what is hot compiled. With
+//! `--native`, of 15 runs each, all of them compiled before, the shortest, the middle one and the longest, what C takes
+//! beside each, with the checks, and what it takes to compile. With `--compile`, of 40 times, what it takes to compile.
 //! `cargo run --release --manifest-path crates/raddle-jit/Cargo.toml --example speed -- NAME...`
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
@@ -18,6 +20,23 @@ use raddle_vm::{Machine, Port, WorkerLocal};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+/// The programs, by name.
+const PROGRAMS: [(&str, &str); 13] = [
+    ("update", include_str!("update.occ")),
+    ("calls", include_str!("calls.occ")),
+    ("sieve", include_str!("sieve.occ")),
+    ("matrix", include_str!("matrix.occ")),
+    ("mandelbrot", include_str!("mandelbrot.occ")),
+    ("nbody", include_str!("nbody.occ")),
+    ("spectral", include_str!("spectral.occ")),
+    ("fannkuch", include_str!("fannkuch.occ")),
+    ("life", include_str!("life.occ")),
+    ("commstime", include_str!("commstime.occ")),
+    ("commstime-par", include_str!("commstime-par.occ")),
+    ("ring", include_str!("ring.occ")),
+    ("granularity", include_str!("granularity.occ")),
+];
 
 struct Silent(Instant);
 
@@ -114,6 +133,53 @@ fn spread(name: &str, program: &Verified) {
     }
 }
 
+/// The shortest, the middle one and the longest.
+fn three(mut times: Vec<f64>) -> [f64; 3] {
+    times.sort_by(f64::total_cmp);
+    [times[0], times[times.len() / 2], times[times.len() - 1]]
+}
+
+/// Prints how long runs of a program take that is compiled before, in turn with what C takes.
+fn natively(name: &str, program: &Verified, rival: &Path) {
+    let rounds: Vec<(Times, f64)> = (0..15)
+        .map(|_| (run(program, Some(When::AtOnce)), seconds(rival, name).unwrap_or(f64::NAN)))
+        .collect();
+    let of = |which: fn(&(Times, f64)) -> f64| three(rounds.iter().map(which).collect()).map(|it| it * 1e3);
+    let (native, compile, c) = (of(|it| it.0.0.as_secs_f64()), of(|it| it.0.1.as_secs_f64()), of(|it| it.1));
+    let count = program.module().code.len();
+    println!(
+        "{name:14} {:.1} {:.1} {:.1} ms; C {:.1} {:.1} {:.1}; ratios {:.2} {:.2}; compiled in {:.2} {:.2}, \
+         {:.1} us each of {count}",
+        native[0],
+        native[1],
+        native[2],
+        c[0],
+        c[1],
+        c[2],
+        native[0] / c[0],
+        native[1] / c[1],
+        compile[0],
+        compile[1],
+        compile[0] * 1e3 / count as f64
+    );
+}
+
+/// Prints what it takes to compile a program.
+fn compiling(name: &str, program: &Verified) {
+    let machine: Machine<()> =
+        Machine::new(program.clone(), 64 << 20, &mut WorkerLocal::default()).expect("there is memory");
+    let compiler = Compiler { when: When::AtOnce, perf_map: false };
+    let input = input(&machine);
+    let once = |_| {
+        let begun = Instant::now();
+        compiler.compile(program, &input).expect("it is compiled");
+        begun.elapsed().as_secs_f64() * 1e3
+    };
+    let [least, middle, most] = three((0..40).map(once).collect());
+    let count = program.module().code.len();
+    println!("{name:14} {least:.2} {middle:.2} {most:.2} ms; {count} instructions");
+}
+
 /// How long a run takes, and what of it is compiling.
 type Times = (Duration, Duration);
 
@@ -122,27 +188,13 @@ fn main() {
     let mut takes =
         |option: &str| names.first().is_some_and(|it| it == option).then(|| names.remove(0)).is_some();
     let listing = takes("--list").then_some(Listing::Assembly).or(takes("--clif").then_some(Listing::Clif));
-    let spreads = takes("--spread");
+    let (spreads, compiles) = (takes("--spread"), takes("--compile"));
+    let natives = takes("--native").then(|| rival("-DCHECKED"));
     let rivals = takes("--c").then(|| [rival("-DCHECKED"), rival("-DPLAIN")]);
-    let all = [
-        ("update", include_str!("update.occ")),
-        ("calls", include_str!("calls.occ")),
-        ("sieve", include_str!("sieve.occ")),
-        ("matrix", include_str!("matrix.occ")),
-        ("mandelbrot", include_str!("mandelbrot.occ")),
-        ("nbody", include_str!("nbody.occ")),
-        ("spectral", include_str!("spectral.occ")),
-        ("fannkuch", include_str!("fannkuch.occ")),
-        ("life", include_str!("life.occ")),
-        ("commstime", include_str!("commstime.occ")),
-        ("commstime-par", include_str!("commstime-par.occ")),
-        ("ring", include_str!("ring.occ")),
-        ("granularity", include_str!("granularity.occ")),
-    ];
     let files: Vec<_> = names.iter().filter(|name| name.ends_with(".occ")).collect();
     let files =
         files.into_iter().map(|name| (&name[..], std::fs::read_to_string(name).expect("it is a file")));
-    let all = all.into_iter().map(|(name, text)| (name, text.to_owned())).chain(files);
+    let all = PROGRAMS.iter().map(|&(name, text)| (name, text.to_owned())).chain(files);
     for (name, text) in all {
         if !names.is_empty() && !names.iter().any(|it| it == name) {
             continue;
@@ -152,8 +204,16 @@ fn main() {
             show(&program, kind);
             continue;
         }
+        if compiles {
+            compiling(name, &program);
+            continue;
+        }
+        if let Some(rival) = &natives {
+            natively(name, &program, rival);
+            continue;
+        }
         if spreads {
-            spread(&name, &program);
+            spread(name, &program);
             continue;
         }
         let round = |_| [None, Some(When::AtOnce), Some(When::Hot)].map(|when| run(&program, when));

@@ -32,6 +32,8 @@ pub(super) enum Limit {
 /// What is compared before a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LoopClaim {
+    /// That value, which in the loop stays the same, is the other one.
+    Same(Value, Value),
     /// That value is less, without sign, which in the loop stays the same.
     Below(Value, Bound),
     /// That number is less, without sign.
@@ -83,6 +85,10 @@ impl Translation<'_, '_> {
 
     fn claim(&mut self, claims: &mut Claims, guard: LoopClaim) {
         match (guard, claims.turns) {
+            (LoopClaim::Same(value, other), _) => {
+                let is_same = self.ins.ins().icmp(IntCC::Equal, value, other);
+                self.claim_that(claims, is_same);
+            }
             (LoopClaim::Below(index, bound), _) => {
                 let index = self.made_here(claims, index);
                 let bound = self.bound_here(claims, bound);
@@ -150,6 +156,9 @@ impl Translation<'_, '_> {
         let [_, count, fuel] = counter.entered;
         let one = self.ins.ins().iconst(types::I32, 1);
         let count = if makes(RangeMistake::Sign) { count } else { self.ins.ins().smax(count, one) };
+        if counter.burns {
+            return count;
+        }
         // The cost is no more than two to the power of this.
         let bits = 32 - (counter.cost.max(1) as u32 - 1).leading_zeros();
         let burnt = self.ins.ins().sshr_imm_s(fuel, i64::from(bits));

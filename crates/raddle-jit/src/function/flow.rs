@@ -4,7 +4,7 @@
 //! Never: a way on with what a helper may have changed still held.
 
 use super::loops::Counter;
-use super::{Common, ReturnRecord, Translation};
+use super::{Common, ReturnRecord, Translation, cold_block};
 use crate::blocks::target;
 use crate::convention::SLOT;
 use crate::operands::how;
@@ -156,6 +156,7 @@ impl Translation<'_, '_> {
 
     /// The test of a loop is made here, too, and leads into it as from outside.
     fn test_first(&mut self, block: usize) {
+        self.enter_live(block);
         let (at, block) = (self.at, &self.blocks.all[block]);
         self.tests_first = true;
         for at in block.first..block.behind {
@@ -163,6 +164,7 @@ impl Translation<'_, '_> {
             self.translate(self.common.module.code[at as usize]);
         }
         (self.tests_first, self.at) = (false, at);
+        self.enter_live(self.number);
     }
 
     fn jump_if(&mut self, condition: Value, insn: Insn) {
@@ -171,7 +173,9 @@ impl Translation<'_, '_> {
         let falls = self.way_to(next);
         if to <= self.at {
             let back = self.ins.create_block();
-            self.ins.ins().brif(condition, back, &[], falls, &[]);
+            // This way round the way back stands behind the jump, and a turn jumps once.
+            let goes_on = self.ins.ins().icmp_imm_s(IntCC::Equal, condition, 0);
+            self.ins.ins().brif(goes_on, falls, &[], back, &[]);
             let (held, late) = (self.held.clone(), self.late.clone());
             self.begin_block(back);
             self.jump_there(insn);
@@ -213,12 +217,17 @@ impl Translation<'_, '_> {
         self.set_word(insn.b, left);
         let limit = self.ins.use_var(counter.limit);
         let goes_on = self.ins.ins().icmp(IntCC::NotEqual, next, limit);
-        let (back, looks) = (self.ins.create_block(), self.ins.create_block());
+        // Cold, so that the way back stands behind the jump: a turn then jumps once.
+        let (back, looks) = (self.ins.create_block(), cold_block(&mut self.ins));
         self.ins.ins().brif(goes_on, back, &[], looks, &[]);
         let (held, late) = (self.held.clone(), self.late.clone());
         self.begin_block(back);
-        let fuel_left = self.ins.ins().iadd_imm_s(fuel, i64::from(-counter.cost));
-        self.ins.def_var(self.fuel, fuel_left);
+        if counter.burns {
+            self.spend(counter.cost, to);
+        } else {
+            let fuel_left = self.ins.ins().iadd_imm_s(fuel, i64::from(-counter.cost));
+            self.ins.def_var(self.fuel, fuel_left);
+        }
         self.enter_block(head, true);
         (self.held, self.late) = (held.clone(), late.clone());
         self.begin_block(looks);

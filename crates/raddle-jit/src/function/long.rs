@@ -71,7 +71,8 @@ impl Translation<'_, '_> {
                 let bits = self.common.module.pool[insn.imm() as usize];
                 self.ins.ins().iconst(types::I64, bits as i64)
             }
-            Op::MovL => self.long_at(insn.b),
+            // As a register has it: it may be a real.
+            Op::MovL => self.read_as_held((insn.b, ValueClass::Long)),
             Op::NotL => {
                 let value = self.long_at(insn.b);
                 self.ins.ins().bnot(value)

@@ -1,14 +1,15 @@
 //! Owns: what is known in a loop: what does not change in it, and how far its index goes.
-//! May use: `mistakes`, `cranelift-codegen`, `cranelift-frontend`.
+//! May use: `mistakes`, `settled`, `cranelift-codegen`, `cranelift-frontend`.
 //! Never: a check left out for another reason than a comparison that is made each time the loop is entered.
 //!
 //! `docs/NATIVE.md` has the argument why each check that is left out holds.
 
 use super::claims::{Bound, Limit, LoopClaim};
 use super::ranges::Range;
-use super::shape::{Loop, Test, Than};
+use super::shape::{Counts, Loop, Test, Than};
 use super::{Fact, Translation};
 use crate::mistakes::{RangeMistake, makes};
+use crate::settled::Setting;
 use cranelift_codegen::ir::{Block, InstBuilder as _, InstructionData, Value, ValueDef, types};
 use cranelift_frontend::Variable;
 use std::collections::HashMap;
@@ -50,6 +51,8 @@ pub(super) struct Counter {
     /// The loop is left for a moment when the index is that.
     pub(super) limit: Variable,
     pub(super) cost: i32,
+    /// Something in it uses fuel, which is then looked at in each turn.
+    pub(super) burns: bool,
 }
 
 /// Values are looked for no deeper than that.
@@ -72,9 +75,10 @@ impl Translation<'_, '_> {
         self.here = Some((which, this.certain[number - this.head]));
         let known_values = known.constants.iter().map(|(&view, &value)| (self.variables[view], value));
         let mut values: Vec<(Variable, Value)> = known_values.collect();
-        if let (Some(counter), Some((index, count, _))) = (known.counter, this.counts) {
-            let variables = [self.variables[index], self.variables[count], self.fuel];
-            values.extend(variables.into_iter().zip(counter.inside));
+        if let (Some(counter), Some(counts)) = (known.counter, this.counts) {
+            let variables = [self.variables[counts.index], self.variables[counts.count], self.fuel];
+            let kept = if counts.burns { 2 } else { 3 };
+            values.extend(variables.into_iter().zip(counter.inside).take(kept));
         }
         for (variable, value) in values {
             self.ins.def_var(variable, value);
@@ -86,18 +90,18 @@ impl Translation<'_, '_> {
         let Loop { head, parent, counts, .. } = self.loops[which];
         let Some(before) = self.before_loops[head] else { unreachable!("a head has a place before it") };
         self.ins.switch_to_block(before);
-        let mut constants = HashMap::new();
-        for view in self.loops[which].constants.clone() {
+        let (mut constants, mut guards) = (HashMap::new(), Vec::new());
+        for (view, is_read) in self.loops[which].constants.clone() {
             let outer = parent.and_then(|it| self.loops[it].known.as_ref()?.constants.get(&view).copied());
-            let value = outer.unwrap_or_else(|| self.value_of(self.variables[view]));
+            let value = outer.unwrap_or_else(|| self.settled_value(view, is_read, &mut guards));
             constants.insert(view, value);
         }
-        let counter = counts.map(|(index, count, cost)| {
+        let counter = counts.map(|Counts { index, count, cost, burns }| {
             let entered =
                 [self.variables[index], self.variables[count], self.fuel].map(|it| self.value_of(it));
             let sum = self.ins.ins().iadd(entered[0], entered[1]);
             let limit = self.ins.declare_var(types::I32);
-            Counter { entered, inside: entered, sum, limit, cost }
+            Counter { entered, inside: entered, sum, limit, cost, burns }
         });
         let tested = self.loops[which].tests.map(|tests| {
             let begins = self.value_of(self.variables[tests.index]);
@@ -108,12 +112,29 @@ impl Translation<'_, '_> {
         self.ins.seal_block(claims);
         let first_inside = self.ins.func.dfg.num_values() as u32;
         self.loops[which].known =
-            Some(KnownLoop { claims, first_inside, constants, counter, tested, guards: Vec::new() });
+            Some(KnownLoop { claims, first_inside, constants, counter, tested, guards });
+    }
+
+    /// What a view has before a loop that does not change it. Where the function sets it to one thing alone, that is
+    /// compared, and then known.
+    fn settled_value(&mut self, view: usize, is_read: bool, guards: &mut Vec<LoopClaim>) -> Value {
+        let value = self.value_of(self.variables[view]);
+        let is_word = self.ins.func.dfg.value_type(value) == types::I32;
+        let Some(setting) = self.plan.settled.get(view).filter(|_| is_read && is_word) else { return value };
+        let settled = match setting {
+            Setting::Number(number) if self.constant_of(value) == Some(number) => return value,
+            Setting::Number(number) => self.ins.ins().iconst(types::I32, i64::from(number as u32)),
+            Setting::InFrame(offset) => self.frame_address(offset),
+        };
+        if !makes(RangeMistake::Settled) {
+            guards.push(LoopClaim::Same(value, settled));
+        }
+        settled
     }
 
     /// At the head of a loop that only counts: count and fuel follow from the index.
     fn begin_count(&mut self, which: usize) {
-        let Some((index, ..)) = self.loops[which].counts else { return };
+        let Some(Counts { index, .. }) = self.loops[which].counts else { return };
         let index = self.value_of(self.variables[index]);
         let Some(counter) = self.loops[which].known.as_mut().and_then(|known| known.counter.as_mut()) else {
             return;
@@ -305,6 +326,9 @@ impl Translation<'_, '_> {
 
     /// Whether a comparison has shown it, or does before the loop.
     pub(super) fn is_below(&mut self, index: Value, count: Value) -> bool {
-        !self.facts.insert(Fact::Below(index, count)) || self.is_proved_below(index, Bound::Count(count))
+        // Each place has a value of its own for the same constant.
+        let fact =
+            self.constant_of(count).map_or(Fact::Below(index, count), |it| Fact::BelowNumber(index, it));
+        !self.facts.insert(fact) || self.is_proved_below(index, Bound::Count(count))
     }
 }

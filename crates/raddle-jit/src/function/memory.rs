@@ -1,5 +1,5 @@
 //! Owns: bytes in memory.
-//! May use: `convention`, `mistakes`, `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
+//! May use: `blocks`, `convention`, `mistakes`, `operands`, `cranelift-codegen`, `raddle-bytecode`, `raddle-vm`.
 //! Never: an address that was not compared with the memory's size.
 //!
 //! What is accessed by an address may lie in this frame, where a register holds a slot: then the interpreter does it,
@@ -9,6 +9,7 @@
 use super::claims::Bound;
 use super::ranges::Range;
 use super::{CHECKED, Fact, Translation};
+use crate::blocks::LEAVES_OUT;
 use crate::convention::SLOT;
 use crate::mistakes::{RangeMistake, makes};
 use crate::operands::ValueClass;
@@ -59,12 +60,14 @@ impl Translation<'_, '_> {
         match location {
             Location::Offset => {
                 let address = self.word_at(insn.b);
+                if self.row_at(address).is_some_and(|size| u32::from(insn.c) + bytes <= size) {
+                    self.checks.left_out += 2;
+                    let row = self.pointer(address);
+                    return self.ins.ins().iadd_imm_s(row, i64::from(insn.c));
+                }
+                self.is_unproven();
                 let wide = self.ins.ins().uextend(types::I64, address);
                 let place = self.ins.ins().iadd_imm_s(wide, i64::from(insn.c));
-                if self.rows.get(&address).is_some_and(|&size| u32::from(insn.c) + bytes <= size) {
-                    self.checks.left_out += 2;
-                    return self.ins.ins().iadd(self.base, place);
-                }
                 if self.facts.insert(Fact::Bytes(address, insn.c, bytes)) {
                     self.within(place, bytes);
                 }
@@ -86,15 +89,46 @@ impl Translation<'_, '_> {
                     bytes,
                 )) && !self.is_proved_below(index, Bound::Plain(address, count, i64::from(bytes)))
                 {
+                    self.is_unproven();
                     self.element((address, count, bytes), index);
                 }
-                let wide = self.ins.ins().uextend(types::I64, address);
-                let array = self.ins.ins().iadd(self.base, wide);
+                let array = self.pointer(address);
                 let index = self.ins.ins().uextend(types::I64, index);
                 let offset = self.ins.ins().ishl_imm_s(index, i64::from(bytes.trailing_zeros()));
                 self.ins.ins().iadd(array, offset)
             }
         }
+    }
+
+    /// An address in the frame. What lies there is known without a comparison: the frame lies in memory.
+    pub(super) fn frame_address(&mut self, offset: i32) -> Value {
+        let value = self.ins.ins().iadd_imm_s(self.fp, i64::from(offset));
+        let size = 4 * u64::from(self.function.slots);
+        if let Some(inside) = u32::try_from(offset).ok().filter(|&it| LEAVES_OUT && u64::from(it) < size) {
+            let is_free = |slot: &u32| u16::try_from(*slot).is_ok_and(|slot| !self.views.name(slot));
+            let behind = self.views.behind();
+            let free = (inside / 4..behind).take_while(is_free).count() as u32;
+            let end = if inside / 4 + free >= behind { size } else { 4 * u64::from(inside / 4 + free) };
+            let room = u32::try_from(end.saturating_sub(inside.into())).unwrap_or(u32::MAX);
+            self.frames.insert(value, (offset, room));
+        }
+        value
+    }
+
+    /// An address for the processor.
+    fn pointer(&mut self, address: Value) -> Value {
+        if let Some(&(offset, _)) = self.frames.get(&address) {
+            return self.ins.ins().iadd_imm_s(self.frame, i64::from(offset));
+        }
+        self.pointers.get(&address).copied().unwrap_or_else(|| {
+            let wide = self.ins.ins().uextend(types::I64, address);
+            self.ins.ins().iadd(self.base, wide)
+        })
+    }
+
+    /// How many bytes behind an address lie in memory and elsewhere than the slots that have views.
+    fn row_at(&self, address: Value) -> Option<u32> {
+        self.frames.get(&address).map(|&(_, room)| room).or_else(|| self.rows.get(&address).copied())
     }
 
     /// By what the fact about an element is told from that about one of another view of the array.
@@ -172,9 +206,9 @@ impl Translation<'_, '_> {
 
     /// Whether so many elements fit into the row of an array that was found at that address.
     fn is_in_row(&self, address: Value, count: Value, bytes: u32) -> bool {
-        let row = self.rows.get(&address);
+        let row = self.row_at(address);
         let count = self.constant_of(count).and_then(|count| u32::try_from(count).ok());
-        let fits = |(&size, count): (&u32, u32)| count.checked_mul(bytes).is_some_and(|all| all <= size);
+        let fits = |(size, count): (u32, u32)| count.checked_mul(bytes).is_some_and(|all| all <= size);
         row.zip(count).is_some_and(fits)
     }
 
@@ -310,9 +344,12 @@ impl Translation<'_, '_> {
     /// have views: then so do its elements.
     fn row(&mut self, slot: u16, (address, count, size): (Value, Value, u32), index: Value) {
         let fact = Fact::Element(address, index, self.told_apart(address, count), size);
-        if self.facts.insert(fact)
+        if self.is_in_row(address, count, size) {
+            self.check_below(index, count);
+        } else if self.facts.insert(fact)
             && !self.is_proved_below(index, Bound::Plain(address, count, i64::from(size)))
         {
+            self.is_unproven();
             let plain_count = self.plain_count((address, count), i64::from(size));
             let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
             self.leave_unless(is_below);
@@ -320,6 +357,11 @@ impl Translation<'_, '_> {
         // Within memory, and so no more than 32 bits.
         let offset = self.ins.ins().imul_imm_s(index, i64::from(size));
         let value = self.ins.ins().iadd(address, offset);
+        let array = self.pointer(address);
+        let wide = self.ins.ins().uextend(types::I64, index);
+        let offset = self.ins.ins().imul_imm_s(wide, i64::from(size));
+        let pointer = self.ins.ins().iadd(array, offset);
+        self.pointers.insert(value, pointer);
         self.set_word(slot, value);
         self.rows.insert(value, size);
     }

@@ -9,40 +9,51 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | here | blocks, slots and the ways out |
+//! | here | blocks |
+//! | `slots` | slots in registers, and when memory is told |
+//! | `exits` | the ways out to the interpreter |
 //! | `word`, `long`, `real` | arithmetic |
 //! | `memory` | bytes in memory |
 //! | `shape` | which loops are simple |
 //! | `loops` | what is known in a loop |
 //! | `claims` | what is compared before a loop |
 //! | `ranges` | between which numbers a value lies |
+//! | `later` | checks of reals that are made later than where they stand |
+//! | `live` | which slots may be looked at before they are written again |
 //! | `flow` | jumps, calls, helpers |
 
 mod claims;
+mod exits;
 mod flow;
+mod later;
+mod live;
 mod long;
 mod loops;
 mod memory;
 mod ranges;
 mod real;
 mod shape;
+mod slots;
 mod word;
 
 use crate::blocks::{Blocks, LEAVES_OUT};
 use crate::convention::{SLOT, signature};
 use crate::mistakes::{RangeMistake, makes};
-use crate::operands::{Doer, Operand, ValueClass, how, is_short};
+use crate::operands::{Doer, ValueClass, how, is_short};
 use crate::plan::{FunctionPlan, Piece};
 use crate::routine::SharedCode;
 use crate::views::{ViewSet, Views};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, MemFlagsData, SigRef, Type, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder as _, MemFlagsData, SigRef, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use raddle_bytecode::{Function, Insn, Module, Op};
 use raddle_vm::native::{CodeChecks, CodeWord, Helper, NativeContext, NativeSite, ProcessLayout};
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
 
+use later::Window;
+use live::Liveness;
+pub(crate) use live::Unproven;
 use ranges::Range;
 use shape::Loop;
 
@@ -81,6 +92,8 @@ pub(crate) struct ReturnRecord {
 enum Fact {
     /// The first is less than the second, without sign.
     Below(Value, Value),
+    /// It is less than that number, without sign.
+    BelowNumber(Value, i32),
     /// So much of the element of that number, of an array at that address and of so many, may be accessed: another view
     /// of the same memory may have fewer.
     Element(Value, Value, Value, u32),
@@ -90,8 +103,20 @@ enum Fact {
     Apart(Value, u16, u32),
 }
 
+/// Facts, and addresses at which so many bytes lie in memory and elsewhere than the slots that have views.
+type Shown = (HashSet<Fact>, HashMap<Value, u32>);
+
 /// Where a piece can be entered: the instruction, by number of the entry.
 pub(crate) type ResumePoints = Vec<u32>;
+
+/// A piece that is translated.
+pub(crate) struct Translated<'f> {
+    pub(crate) ins: FunctionBuilder<'f>,
+    pub(crate) points: ResumePoints,
+    pub(crate) checks: CodeChecks,
+    /// If something was not proved that was taken for proved: what is not. Then it is to be translated once more.
+    pub(crate) found: Unproven,
+}
 
 /// The translation of a function.
 pub(crate) struct Translation<'f, 'm> {
@@ -110,18 +135,30 @@ pub(crate) struct Translation<'f, 'm> {
     before_loops: Vec<Option<Block>>,
     /// Landings that are still to be made, with the blocks to which they lead.
     landings: Vec<(Block, usize)>,
+    live: Liveness,
+    /// What is taken for unproven, and what else was found to be.
+    unproven: Unproven,
+    found: Unproven,
+    /// Where such values of views go into memory, on a way out, with the instruction as parameter.
+    stores: HashMap<Vec<(usize, Value)>, Block>,
     /// The views that registers hold here.
     held: ViewSet,
     /// Those of them that memory does not have.
     late: ViewSet,
     /// Where the instruction leaves to the interpreter, with what was late when that was made.
     exit: Option<Block>,
+    /// Checks of reals that are still to be made.
+    window: Option<Window>,
     /// What has been compared on each way here, and holds.
     facts: HashSet<Fact>,
     /// Addresses at which so many bytes lie in memory and elsewhere than the slots that have views.
     rows: HashMap<Value, u32>,
+    /// Addresses in the frame: so many bytes behind its beginning, and as above.
+    frames: HashMap<Value, (i32, u32)>,
+    /// What lies at such an address, for the processor.
+    pointers: HashMap<Value, Value>,
     /// What has been shown at the end of each block that is translated.
-    shown: Vec<Option<(HashSet<Fact>, HashMap<Value, u32>)>>,
+    shown: Vec<Option<Shown>>,
     /// The loops that are entered by their heads alone, and the innermost of them that each block is in.
     loops: Vec<Loop>,
     innermost: Vec<Option<usize>>,
@@ -151,27 +188,42 @@ pub(crate) struct Translation<'f, 'm> {
     dry: Block,
 }
 
-/// Each way out stores all that is late; so it must not be very much.
-const LATE_MAX: u32 = 16;
-
 /// What has been compared with the memory's size is there.
 const CHECKED: MemFlagsData = MemFlagsData::new().with_notrap();
 
 impl<'f, 'm> Translation<'f, 'm> {
-    /// Translates a piece; gives where it can be entered.
+    /// Translates a piece, as if what is not in `unproven` were proved.
     pub(crate) fn run(
+        ins: FunctionBuilder<'f>,
+        common: &'f Common<'m>,
+        function: &'f Function,
+        (plan, piece): (&'f FunctionPlan, &'f Piece),
+        unproven: Option<Unproven>,
+    ) -> Translated<'f> {
+        let (mut this, at) = Translation::new(ins, common, function, (plan, piece), unproven);
+        let points = this.dispatch(at);
+        this.translate_blocks();
+        this.enter_loops();
+        this.make_claims();
+        this.ways_out();
+        this.ins.seal_all_blocks();
+        let Translation { ins, checks, mut found, unproven, .. } = this;
+        if !found.is_empty() {
+            found.extend(unproven);
+        }
+        Translated { ins, points, checks, found }
+    }
+
+    /// With nothing translated yet; gives at which resume point to go on, too.
+    fn new(
         mut ins: FunctionBuilder<'f>,
         common: &'f Common<'m>,
         function: &'f Function,
         (plan, piece): (&'f FunctionPlan, &'f Piece),
-    ) -> (FunctionBuilder<'f>, ResumePoints, CodeChecks) {
+        unproven: Option<Unproven>,
+    ) -> (Translation<'f, 'm>, Value) {
         let FunctionPlan { blocks, views, .. } = plan;
-        let entry = ins.create_block();
-        ins.append_block_params_for_function_params(entry);
-        ins.switch_to_block(entry);
-        let [context, frame, fuel_left, at] = *ins.block_params(entry) else {
-            unreachable!("four parameters")
-        };
+        let [context, frame, fuel_left, at] = parameters(&mut ins);
         let (base, fp) = place_of_frame(&mut ins, context, frame);
         let fuel = ins.declare_var(types::I32);
         ins.def_var(fuel, fuel_left);
@@ -181,8 +233,11 @@ impl<'f, 'm> Translation<'f, 'm> {
         let code_signature = ins.import_signature(signature());
         let [slow, dry] = [0; 2].map(|_| cold_block(&mut ins));
         let [held, late] = [0; 2].map(|_| ViewSet::none(views.all.len()));
-        let (loops, innermost) = shape::of(plan, piece, &common.module.code);
-        let mut this = Translation {
+        let code = &common.module.code;
+        let (loops, innermost) = shape::of(plan, piece, code);
+        let unproven = unproven.unwrap_or_else(|| live::outside_loops(plan, piece, code, &innermost));
+        let live = Liveness::of(plan, piece, code, &unproven);
+        let this = Translation {
             ins,
             common,
             at: function.first,
@@ -195,11 +250,18 @@ impl<'f, 'm> Translation<'f, 'm> {
             entries,
             before_loops,
             landings: Vec::new(),
+            live,
+            unproven,
+            found: Unproven::new(),
+            stores: HashMap::new(),
             held,
             late,
             exit: None,
+            window: None,
             facts: HashSet::new(),
             rows: HashMap::new(),
+            frames: HashMap::new(),
+            pointers: HashMap::new(),
             shown: blocks.all.iter().map(|_| None).collect(),
             loops,
             innermost,
@@ -219,13 +281,19 @@ impl<'f, 'm> Translation<'f, 'm> {
             slow,
             dry,
         };
-        let resumes = this.dispatch(at);
-        this.translate_blocks();
-        this.enter_loops();
-        this.make_claims();
-        this.ways_out();
-        this.ins.seal_all_blocks();
-        (this.ins, resumes, this.checks)
+        (this, at)
+    }
+
+    /// The instructions of that block are translated.
+    fn enter_live(&mut self, number: usize) {
+        self.live.enter(self.plan, number, &self.common.module.code, &self.unproven);
+    }
+
+    /// Nothing has shown that this access is no view's.
+    fn is_unproven(&mut self) {
+        if !self.unproven.contains(&self.at) {
+            self.found.insert(self.at);
+        }
     }
 
     /// From the entry to the resume points.
@@ -273,8 +341,7 @@ impl<'f, 'm> Translation<'f, 'm> {
         if !self.piece.has[number] {
             return self.jump_to_piece(self.blocks.all[number].first);
         }
-        let early: Vec<usize> = self.late.beyond(&self.plan.late_at[number]).collect();
-        early.into_iter().for_each(|view| self.store_view(view));
+        self.early(number).into_iter().for_each(|view| self.store_view(view));
         let missing: Vec<usize> = self.plan.held_at[number].beyond(&self.held).collect();
         for view in missing {
             self.store_overlapping(view);
@@ -303,7 +370,7 @@ impl<'f, 'm> Translation<'f, 'm> {
     fn way_to(&mut self, number: usize) -> Block {
         let nothing_to_do = self.piece.has[number]
             && self.plan.held_at[number].beyond(&self.held).next().is_none()
-            && self.late.beyond(&self.plan.late_at[number]).next().is_none();
+            && self.early(number).is_empty();
         if nothing_to_do {
             return self.entry(number, false);
         }
@@ -334,6 +401,7 @@ impl<'f, 'm> Translation<'f, 'm> {
                 continue;
             }
             self.number = number;
+            self.enter_live(number);
             self.meet_facts(number);
             self.begin_in_loop(number);
             self.held = self.plan.held_at[number].clone();
@@ -345,6 +413,7 @@ impl<'f, 'm> Translation<'f, 'm> {
                 self.translate(self.common.module.code[at as usize]);
             }
             if !self.ended {
+                self.close_window();
                 let next = self.blocks.at(behind);
                 self.enter_block(next, false);
             }
@@ -384,6 +453,7 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     fn translate(&mut self, insn: Insn) {
         self.exit = None;
+        self.close_window_for(insn);
         if !matches!(how(insn), Doer::Inline | Doer::Jump) {
             self.store_late();
         }
@@ -407,141 +477,15 @@ impl<'f, 'm> Translation<'f, 'm> {
             Doer::Return => self.give_back(),
         }
     }
+}
 
-    fn load_view(&mut self, view: usize) -> Value {
-        let view = self.views.all[view];
-        let ty = type_of(view.is_wide, view.is_real);
-        self.ins.ins().load(ty, SLOT, self.frame, 4 * i32::from(view.slot))
-    }
-
-    /// Puts a view that is late into memory.
-    fn store_view(&mut self, view: usize) {
-        let value = self.ins.use_var(self.variables[view]);
-        self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));
-        self.late.remove(view);
-        self.exit = None;
-    }
-
-    /// Puts all that is late into memory.
-    fn store_late(&mut self) {
-        let late: Vec<usize> = self.late.all_of().collect();
-        late.into_iter().for_each(|view| self.store_view(view));
-    }
-
-    /// Puts into memory what is late and shares a slot with that view.
-    fn store_overlapping(&mut self, view: usize) {
-        let late: Vec<usize> = self.views.overlapping(view).filter(|&other| self.late.has(other)).collect();
-        late.into_iter().for_each(|view| self.store_view(view));
-    }
-
-    /// What stands in a slot.
-    fn read(&mut self, operand: Operand) -> Value {
-        let value = self.read_as_held(operand);
-        self.cast(value, class_type(operand.1))
-    }
-
-    /// What stands in a slot, as whatever a register has it.
-    fn read_as_held(&mut self, operand: Operand) -> Value {
-        let view = self.views.at(operand);
-        let variable = self.variables[view];
-        if self.views.all[view].is_open {
-            self.store_overlapping(view);
-            return self.load_view(view);
-        }
-        if !self.held.has(view) {
-            self.store_overlapping(view);
-            let value = self.load_view(view);
-            self.ins.def_var(variable, value);
-            self.held.add(view);
-        }
-        // As it was called first, so that facts about it are found.
-        let value = self.ins.use_var(variable);
-        self.ins.func.dfg.resolve_aliases(value)
-    }
-
-    /// Puts a value into a slot.
-    fn write(&mut self, operand: Operand, value: Value) {
-        let view = self.views.at(operand);
-        let kind = self.views.all[view];
-        let value = self.cast(value, type_of(kind.is_wide, kind.is_real));
-        self.store_overlapping(view);
-        if self.late.count() >= LATE_MAX {
-            self.store_late();
-        }
-        self.exit = None;
-        self.views.write(operand, &mut self.held);
-        if kind.is_open {
-            self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(kind.slot));
-            return;
-        }
-        self.ins.def_var(self.variables[view], value);
-        self.late.add(view);
-    }
-
-    /// The same bits as another type.
-    fn cast(&mut self, value: Value, ty: Type) -> Value {
-        if self.ins.func.dfg.value_type(value) == ty {
-            return value;
-        }
-        self.ins.ins().bitcast(ty, MemFlagsData::new(), value)
-    }
-
-    fn word_at(&mut self, slot: u16) -> Value {
-        self.read((slot, ValueClass::Word))
-    }
-
-    fn set_word(&mut self, slot: u16, value: Value) {
-        self.write((slot, ValueClass::Word), value);
-    }
-
-    /// Has the interpreter do the instruction if the condition holds, and go on from there.
-    fn leave_if(&mut self, condition: Value) {
-        self.checks.made += 1;
-        let (exit, late) = self.exit();
-        let further = self.ins.create_block();
-        self.ins.ins().brif(condition, exit, &[], further, &[]);
-        self.make_exit(late);
-        self.begin_block(further);
-    }
-
-    fn leave_unless(&mut self, condition: Value) {
-        self.checks.made += 1;
-        let (exit, late) = self.exit();
-        let further = self.ins.create_block();
-        self.ins.ins().brif(condition, further, &[], exit, &[]);
-        self.make_exit(late);
-        self.begin_block(further);
-    }
-
-    /// Where the instruction leaves; and, if that is still to be made, what is late.
-    fn exit(&mut self) -> (Block, Option<Vec<(usize, Value)>>) {
-        if let Some(exit) = self.exit {
-            return (exit, None);
-        }
-        let exit = self.ins.create_block();
-        self.ins.set_cold_block(exit);
-        self.exit = Some(exit);
-        let late: Vec<usize> = self.late.all_of().collect();
-        // Here: behind the jump the block is filled, and none of its values can be asked for.
-        (exit, Some(late.into_iter().map(|view| (view, self.ins.use_var(self.variables[view]))).collect()))
-    }
-
-    /// All that is late goes into memory, and the interpreter does the instruction. The values are those of where the
-    /// first jump to it is, which comes before all others.
-    fn make_exit(&mut self, late: Option<Vec<(usize, Value)>>) {
-        let (Some(exit), Some(late)) = (self.exit, late) else { return };
-        self.ins.switch_to_block(exit);
-        for (view, value) in late {
-            self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));
-        }
-        let at = self.ins.ins().iconst(types::I32, i64::from(self.at));
-        self.ins.ins().jump(self.slow, &[BlockArg::Value(at)]);
-    }
-
-    fn leave_if_word(&mut self, relation: IntCC, left: Value, right: i64) {
-        let condition = self.ins.ins().icmp_imm_s(relation, left, right);
-        self.leave_if(condition);
-    }
+/// The context, where the frame lies, the fuel, and at which resume point to go on.
+fn parameters(ins: &mut FunctionBuilder<'_>) -> [Value; 4] {
+    let entry = ins.create_block();
+    ins.append_block_params_for_function_params(entry);
+    ins.switch_to_block(entry);
+    let &[context, frame, fuel, at] = ins.block_params(entry) else { unreachable!("four parameters") };
+    [context, frame, fuel, at]
 }
 
 /// Where address 0 lies, and the address of the frame.

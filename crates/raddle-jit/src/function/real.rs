@@ -1,8 +1,9 @@
 //! Owns: arithmetic on real numbers.
-//! May use: `operands`, `cranelift-codegen`, `raddle-bytecode`.
+//! May use: `mistakes`, `operands`, `cranelift-codegen`, `raddle-bytecode`.
 //! Never: a result that differs from the interpreter's in a bit: where one could, the interpreter does it.
 
 use super::Translation;
+use crate::mistakes::{RangeMistake, makes};
 use crate::operands::ValueClass;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Type, Value, types};
@@ -34,12 +35,16 @@ impl Translation<'_, '_> {
             }
             _ => {
                 let right = self.read((insn.c, class));
-                match insn.op {
+                let value = match insn.op {
                     Op::AddF | Op::AddD => self.ins.ins().fadd(left, right),
                     Op::SubF | Op::SubD => self.ins.ins().fsub(left, right),
                     Op::MulF | Op::MulD => self.ins.ins().fmul(left, right),
                     _ => self.ins.ins().fdiv(left, right),
-                }
+                };
+                // By what is infinite one can divide.
+                let is_quotient = matches!(insn.op, Op::DivF | Op::DivD) && !makes(RangeMistake::Divisor);
+                self.note_made_of(value, [left, if is_quotient { left } else { right }]);
+                value
             }
         };
         if matches!(insn.op, Op::FnF | Op::FnD) && insn.c == 0 {
@@ -90,8 +95,10 @@ impl Translation<'_, '_> {
             Op::ChkF | Op::ChkD => {
                 let class = if insn.op == Op::ChkF { ValueClass::Real } else { ValueClass::Double };
                 let value = self.read((insn.a, class));
-                let is_finite = self.is_finite(value);
-                self.leave_unless(is_finite);
+                if !self.check_later(value) {
+                    let is_finite = self.is_finite(value);
+                    self.leave_unless(is_finite);
+                }
                 return true;
             }
             _ => return false,
@@ -100,7 +107,7 @@ impl Translation<'_, '_> {
         true
     }
 
-    fn is_finite(&mut self, value: Value) -> Value {
+    pub(super) fn is_finite(&mut self, value: Value) -> Value {
         let wide = self.ins.func.dfg.value_type(value) == types::F64;
         if wide {
             let bits = self.ins.ins().bitcast(types::I64, MemFlagsData::new(), value);

@@ -16,17 +16,29 @@ pub(super) struct Loop {
     /// Its head, by number of the block.
     pub(super) head: usize,
     pub(super) parent: Option<usize>,
-    /// The views that registers hold in all of it, and that nothing in it changes.
-    pub(super) constants: Vec<usize>,
+    /// The views that registers hold in all of it, and that nothing in it changes; and whether it reads each.
+    pub(super) constants: Vec<(usize, bool)>,
     /// Which of its blocks each way from the head back to it passes, from the head on.
     pub(super) certain: Vec<bool>,
-    /// Views of the index and of the count, and what a jump back costs, of a loop that only counts.
-    pub(super) counts: Option<(usize, usize, i32)>,
+    /// If it only counts.
+    pub(super) counts: Option<Counts>,
     /// From where to where its index seems to go.
     pub(super) seems: Option<(i32, i32)>,
     /// What it tests, if it goes on while a variable is less than something.
     pub(super) tests: Option<Test>,
     pub(super) known: Option<KnownLoop>,
+}
+
+/// What a loop counts by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    /// The views of its index and of its count.
+    pub(super) index: usize,
+    pub(super) count: usize,
+    /// What a jump back costs.
+    pub(super) cost: i32,
+    /// Something in it uses fuel, too.
+    pub(super) burns: bool,
 }
 
 /// A loop goes on while that view is less, with sign, and otherwise only adds to it what is not negative.
@@ -86,11 +98,13 @@ pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop
         }
         let number = loops.len();
         let parent = innermost[head];
-        let constants = constants(plan, piece, range, code);
+        let set = constants(plan, piece, range, code);
+        let read = read(plan, piece, range, code);
+        let constants: Vec<(usize, bool)> = set.iter().map(|&view| (view, read.has(view))).collect();
         let certain = (head..=last).map(|number| is_certain(blocks, piece, range, number)).collect();
         let counts = counts(plan, piece, range, code);
         members(blocks, piece, range).for_each(|member| innermost[member] = Some(number));
-        let tests = tests(plan, piece, range, code, &constants);
+        let tests = tests(plan, piece, range, code, &set);
         let seems = counts.and_then(|_| seems(&code[..block.first as usize], code[from as usize]));
         loops.push(Loop { head, parent, constants, certain, counts, seems, tests, known: None });
     }
@@ -111,6 +125,16 @@ fn constants(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[
         }
     }
     set.all_of().filter(|&view| !plan.views.all[view].is_open).collect()
+}
+
+/// The views that a loop reads.
+fn read(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[Insn]) -> ViewSet {
+    let mut set = ViewSet::none(plan.views.all.len());
+    for member in members(&plan.blocks, piece, range) {
+        let insns = instructions(&plan.blocks.all[member], code).iter();
+        insns.for_each(|&insn| operands(insn).reads().for_each(|operand| set.add(plan.views.at(operand))));
+    }
+    set
 }
 
 /// Whether each way from the head to the last block passes that one. It is no matter of safety: a guard for what comes
@@ -134,25 +158,17 @@ fn is_certain(blocks: &Blocks, piece: &Piece, (head, last): (usize, usize), numb
     true
 }
 
-/// Whether it changes registers and memory alone, for no fuel, and goes on forwards.
+/// Whether it changes registers and memory alone, and goes on forwards.
 fn is_plain(at: u32, insn: Insn) -> bool {
     match how(insn) {
-        Doer::Inline => {
-            !matches!(insn.op, Op::CopyI | Op::Zero | Op::FnF | Op::FnD) && kills(insn) == Kills::Nothing
-        }
+        Doer::Inline => !matches!(insn.op, Op::CopyI | Op::Zero) && kills(insn) == Kills::Nothing,
         Doer::Jump => insn.op == Op::Switch || target(at, insn) > at,
         _ => false,
     }
 }
 
-/// Views of index and count, and the cost of a jump back, of a loop that nothing but its `repeat` counts, and in which
-/// no fuel is used.
-fn counts(
-    plan: &FunctionPlan,
-    piece: &Piece,
-    range: (usize, usize),
-    code: &[Insn],
-) -> Option<(usize, usize, i32)> {
+/// What a loop counts by, if nothing but its `repeat` counts.
+fn counts(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[Insn]) -> Option<Counts> {
     let (head, last) = range;
     let blocks = &plan.blocks.all;
     let at = blocks[last].behind - 1;
@@ -163,7 +179,7 @@ fn counts(
     }
     let view = |slot| plan.views.at((slot, ValueClass::Word));
     let (index, count) = (view(repeat.a), view(repeat.b));
-    let mut set = plan.held_at[head].clone();
+    let (mut set, mut burns) = (plan.held_at[head].clone(), false);
     for member in members(&plan.blocks, piece, range) {
         set.meet(&plan.held_at[member]);
         for at in (blocks[member].first..blocks[member].behind).filter(|&it| it != at) {
@@ -171,12 +187,14 @@ fn counts(
             if !is_plain(at, insn) {
                 return None;
             }
+            burns |= matches!(insn.op, Op::FnF | Op::FnD);
             forget_written(plan, insn, &mut set);
         }
     }
     let is_word =
         |view: usize| set.has(view) && !plan.views.all[view].is_open && !plan.views.all[view].is_real;
-    (is_word(index) && is_word(count)).then_some((index, count, -repeat.distance()))
+    let cost = -repeat.distance();
+    (is_word(index) && is_word(count)).then_some(Counts { index, count, cost, burns })
 }
 
 /// The test with which a loop ends, if that is its only way back: a variable that registers hold in all of it, and to

@@ -1,9 +1,10 @@
 //! Owns: arithmetic on words.
-//! May use: `cranelift-codegen`, `raddle-bytecode`.
+//! May use: `operands`, `cranelift-codegen`, `raddle-bytecode`.
 //! Never: a trap; what goes wrong leaves to the interpreter.
 
 use super::Translation;
 use super::ranges::Range;
+use crate::operands::ValueClass;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types};
 use raddle_bytecode::{Insn, Op};
@@ -129,13 +130,14 @@ impl Translation<'_, '_> {
         let value = match insn.op {
             Op::Nop => return true,
             Op::Mov => {
-                let value = self.word_at(insn.b);
+                // As a register has it: it may be a real.
+                let value = self.read_as_held((insn.b, ValueClass::Word));
                 self.set_word(insn.a, value);
                 return true;
             }
             Op::Ldi => self.ins.ins().iconst(types::I32, i64::from(imm as u32)),
             Op::Par => self.ins.ins().iconst(types::I32, imm + 1),
-            Op::Addr => self.ins.ins().iadd_imm_s(self.fp, imm),
+            Op::Addr => self.frame_address(insn.imm()),
             Op::Data => {
                 let address = self.common.data.wrapping_add(insn.imm() as u32);
                 self.ins.ins().iconst(types::I32, i64::from(address))

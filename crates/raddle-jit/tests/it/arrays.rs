@@ -77,7 +77,7 @@ impl Writer {
     fn subscript(&mut self, size: u64) -> String {
         if self.one_in(60) {
             let scalar = self.scalar();
-            return [format!("{scalar}"), format!("(n + {})", self.below(8)), "m".to_owned()]
+            return [scalar.to_string(), format!("(n + {})", self.below(8)), "m".to_owned()]
                 [self.below(3) as usize]
                 .clone();
         }

@@ -1,6 +1,8 @@
 //! What chance alone seldom makes of a loop in `loops`: an element that is looked at twice, of which less was shown
 //! than it seems; an index that counts itself, or begins near the largest number, or elsewhere than it seems; a step
-//! below 0; a test that is jumped to from outside the loop around its loop.
+//! below 0; a test that is jumped to from outside the loop around its loop; an array that is set to the same thing
+//! wherever the function sets it, and is changed by its address; slots that an array reaches, while a loop goes on from
+//! the interpreter; reals that are too large.
 
 use crate::loops::{ARRAYS, Loops, TEMPORARIES};
 use crate::support::{Paper, same, verified};
@@ -12,16 +14,23 @@ const INDEX: u16 = 35;
 const COUNT: u16 = 36;
 const STEP: u16 = 37;
 const OUTER: u16 = 38;
+/// Four that have reals.
+const REALS: u16 = 60;
+/// An array that is always set to the same; nothing else writes it by its name.
+const SETTLED: u16 = 58;
 
 impl Loops {
     pub(crate) fn corner(&mut self) {
-        match self.dice.below(6) {
+        match self.dice.below(9) {
+            8 => self.reals(),
+            6 => self.settled(),
+            7 => self.looked_at(),
             0 => self.twice(),
             1 => self.counts_itself(),
             2 => self.near_an_end(),
             3 => self.begins_elsewhere(),
             4 => self.stepped(),
-            _ => self.into_the_middle(),
+            _ => self.jumps_into_the_middle(),
         }
     }
 
@@ -140,8 +149,118 @@ impl Loops {
         self.code.push_jump(Insn::new(Op::Jlt, INDEX, COUNT, 0), again);
     }
 
+    /// The array seems to be the same whenever the loop is entered.
+    fn settled(&mut self) {
+        self.code.push(Insn::with_imm(Op::Addr, SETTLED, 80));
+        self.set(SETTLED + 1, 8);
+        self.set(INDEX, 0);
+        let times = 6 + self.dice.below(3) as i32;
+        self.set(COUNT, times);
+        let changes = self.one_in(2);
+        if changes {
+            // By an address that does not tell which slot it is.
+            let slot = SETTLED + self.dice.below(2) as u16;
+            self.code.push(Insn::with_imm(Op::Addr, 10, 4 * i32::from(slot) - 24));
+            self.push(Op::AddI, 10, 10, 24);
+            if slot == SETTLED {
+                let place = 4 * (2 + self.dice.below(9) as i32);
+                self.code.push(Insn::with_imm(Op::Addr, 11, place));
+            } else {
+                let count = [7, 8, 3, 5, -1][self.dice.below(5) as usize];
+                self.set(11, count);
+            }
+            self.push(Op::StrW, 11, 10, 0);
+        }
+        let again = self.code.label();
+        self.code.bind(again);
+        (0..=self.dice.below(3)).for_each(|_| self.element(SETTLED, INDEX));
+        self.now_and_then();
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);
+    }
+
+    /// Slots that are written more than once in a turn, while an array reaches them, and the interpreter has parts of
+    /// the turn.
+    fn looked_at(&mut self) {
+        let (array, first) = (ARRAYS[0], 9 + self.dice.below(2) as i32);
+        self.code.push(Insn::with_imm(Op::Addr, array, 4 * first));
+        self.set(array + 1, 4);
+        self.set(INDEX, 0);
+        self.set(COUNT, 4);
+        self.set(STEP, -1);
+        let again = self.code.label();
+        self.code.bind(again);
+        for _ in 0..6 {
+            let temporary = self.of(TEMPORARIES);
+            match self.dice.below(8) {
+                0 | 1 => {
+                    let number = self.dice.below(50) as i32;
+                    self.set(temporary, number);
+                }
+                // It leaves, and goes on.
+                2 => self.push(Op::Div, OUTER, INDEX, STEP),
+                3 => self.push(Op::Plus, temporary, INDEX, temporary),
+                // By a subscript of which nothing is known before the loop.
+                4 | 5 => {
+                    let word = self.of(2..6);
+                    self.push(Op::AldW, OUTER, ARRAYS[1], INDEX);
+                    self.push(Op::AldW, word, array, OUTER);
+                }
+                _ => {
+                    let word = self.of(2..6);
+                    let array = if self.one_in(3) { ARRAYS[1] } else { array };
+                    let op = [Op::AldW, Op::AldW, Op::AldB, Op::AstW][self.dice.below(4) as usize];
+                    self.push(op, word, array, INDEX);
+                }
+            }
+        }
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);
+        self.push(Op::Mov, array, ARRAYS[1], 0);
+        self.push(Op::Mov, array + 1, ARRAYS[1] + 1, 0);
+    }
+
+    /// Results of reals, each of which is checked or not, once in a while too large, with what others see between them.
+    fn reals(&mut self) {
+        for real in REALS..REALS + 4 {
+            let is_large = self.one_in(12);
+            let lot = self.dice.below(4) as usize;
+            let number =
+                if is_large { [f32::MAX, -f32::MAX, 1e30, 1e-40][lot] } else { [1.0, -2.0, 0.5, 3.0][lot] };
+            self.set(real, number.to_bits() as i32);
+        }
+        self.set(INDEX, 0);
+        self.set(STEP, -1);
+        for _ in 0..6 + self.dice.below(6) {
+            let [to, left, right] = [0; 3].map(|_| self.of(REALS..REALS + 4));
+            match self.dice.below(12) {
+                0 => self.push(Op::AstW, to, ARRAYS[3], INDEX),
+                1 => self.push(Op::PlusI, INDEX, INDEX, 1),
+                2 => self.push(Op::LtF, 10, left, right),
+                3 => self.push(Op::Mov, to, left, 0),
+                // It leaves, and goes on.
+                4 => self.push(Op::Div, 11, INDEX, STEP),
+                _ => {
+                    let op = [Op::AddF, Op::SubF, Op::MulF, Op::DivF][self.dice.below(4) as usize];
+                    let divides = op == Op::DivF && self.one_in(3);
+                    self.push(op, to, left, if divides || op != Op::DivF { right } else { REALS });
+                    if !self.one_in(5) {
+                        self.push(Op::ChkF, to, 0, 0);
+                    }
+                }
+            }
+            self.push(Op::AndI, INDEX, INDEX, 7);
+        }
+        // What divides is once in a while too large: then the quotient is a number.
+        let number = if self.one_in(4) { f32::MAX } else { 3.0 };
+        self.set(REALS, number.to_bits() as i32);
+        for (op, to, left, right) in [(Op::MulF, 1, 0, 0), (Op::DivF, 2, 0, 1)] {
+            self.push(op, REALS + to, REALS + left, REALS + right);
+            self.push(Op::ChkF, REALS + to, 0, 0);
+        }
+        self.push(Op::AstW, REALS + 2, ARRAYS[3], INDEX);
+    }
+
     /// A jump to the test of a loop, from outside the loop that this one is in.
-    fn into_the_middle(&mut self) {
+    fn jumps_into_the_middle(&mut self) {
         let array = self.small_array();
         let [outer, inner, test] = [0; 3].map(|_| self.code.label());
         (INDEX..=OUTER).for_each(|slot| self.set(slot, 1));

@@ -218,7 +218,7 @@ impl Loops {
     }
 
     fn statement(&mut self, depth: u32) {
-        if self.one_in(10) {
+        if self.one_in(7) {
             return self.corner();
         }
         match self.dice.below(if depth == 0 { 12 } else { 18 }) {

@@ -1,0 +1,115 @@
+//! Owns: slots of the frame in registers: how they are read and written, and when memory is told.
+//! May use: `convention`, `operands`, `cranelift-codegen`.
+//! Never: a slot in memory that differs from its register, unless it is late.
+
+use super::{Translation, class_type, type_of};
+use crate::convention::SLOT;
+use crate::operands::{Operand, ValueClass};
+use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Type, Value};
+
+/// Each way out stores all that is late; so it must not be very much.
+const LATE_MAX: usize = 16;
+
+impl Translation<'_, '_> {
+    /// What is late and is to be in memory where that block begins.
+    pub(super) fn early(&self, number: usize) -> Vec<usize> {
+        let live = self.live.at_block(number);
+        self.late.beyond(&self.plan.late_at[number]).filter(|&view| live.has(view)).collect()
+    }
+
+    pub(super) fn load_view(&mut self, view: usize) -> Value {
+        let view = self.views.all[view];
+        let ty = type_of(view.is_wide, view.is_real);
+        self.ins.ins().load(ty, SLOT, self.frame, 4 * i32::from(view.slot))
+    }
+
+    /// Puts a view that is late into memory.
+    pub(super) fn store_view(&mut self, view: usize) {
+        self.close_window();
+        let value = self.ins.use_var(self.variables[view]);
+        self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));
+        self.late.remove(view);
+        self.exit = None;
+    }
+
+    /// Puts all that is late into memory.
+    pub(super) fn store_late(&mut self) {
+        let late: Vec<usize> = self.late.all_of().collect();
+        late.into_iter().for_each(|view| self.store_view(view));
+    }
+
+    /// Puts into memory what is late and shares a slot with that view.
+    pub(super) fn store_overlapping(&mut self, view: usize) {
+        let late: Vec<usize> = self.views.overlapping(view).filter(|&other| self.late.has(other)).collect();
+        late.into_iter().for_each(|view| self.store_view(view));
+    }
+
+    /// What stands in a slot.
+    pub(super) fn read(&mut self, operand: Operand) -> Value {
+        let value = self.read_as_held(operand);
+        self.cast(value, class_type(operand.1))
+    }
+
+    /// What stands in a slot, as whatever a register has it.
+    pub(super) fn read_as_held(&mut self, operand: Operand) -> Value {
+        let view = self.views.at(operand);
+        let variable = self.variables[view];
+        if self.views.all[view].is_open {
+            self.store_overlapping(view);
+            return self.load_view(view);
+        }
+        if !self.held.has(view) {
+            self.store_overlapping(view);
+            let value = self.load_view(view);
+            self.ins.def_var(variable, value);
+            self.held.add(view);
+        }
+        // As it was called first, so that facts about it are found.
+        let value = self.ins.use_var(variable);
+        self.ins.func.dfg.resolve_aliases(value)
+    }
+
+    /// Puts a value into a slot.
+    pub(super) fn write(&mut self, operand: Operand, value: Value) {
+        let view = self.views.at(operand);
+        let kind = self.views.all[view];
+        let value = self.cast(value, type_of(kind.is_wide, kind.is_real));
+        self.store_overlapping(view);
+        let live = self.live.before(self.at + 1);
+        if self.late.all_of().filter(|&view| live.has(view)).count() >= LATE_MAX {
+            let late: Vec<usize> = self.late.all_of().filter(|&view| live.has(view)).collect();
+            late.into_iter().for_each(|view| self.store_view(view));
+        }
+        self.exit = None;
+        self.views.write(operand, &mut self.held);
+        if kind.is_open {
+            self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(kind.slot));
+            return;
+        }
+        self.ins.def_var(self.variables[view], value);
+        self.late.add(view);
+    }
+
+    /// The same bits as another type.
+    pub(super) fn cast(&mut self, value: Value, ty: Type) -> Value {
+        if self.ins.func.dfg.value_type(value) == ty {
+            return value;
+        }
+        self.ins.ins().bitcast(ty, MemFlagsData::new(), value)
+    }
+
+    pub(super) fn word_at(&mut self, slot: u16) -> Value {
+        self.read((slot, ValueClass::Word))
+    }
+
+    pub(super) fn set_word(&mut self, slot: u16, value: Value) {
+        self.write((slot, ValueClass::Word), value);
+    }
+
+    /// What is late and may be looked at, with its values.
+    pub(super) fn late_values(&mut self) -> Vec<(usize, Value)> {
+        let live = self.live.before(self.at);
+        let late: Vec<usize> = self.late.all_of().filter(|&view| live.has(view)).collect();
+        late.into_iter().map(|view| (view, self.ins.use_var(self.variables[view]))).collect()
+    }
+}

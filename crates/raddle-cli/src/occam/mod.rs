@@ -1,5 +1,6 @@
 //! Owns: `raddle run`, `build` and `disasm` for occam sources and bytecode.
-//! May use: `check`, `native`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
+//! May use: `check`, `native`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`, `raddle-mpi`,
+//! `raddle-occam`.
 //! Never: exit codes.
 
 pub(crate) mod ranks;

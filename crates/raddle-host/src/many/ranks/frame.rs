@@ -22,11 +22,11 @@ pub(crate) enum RankFrame {
     /// To rank 0: the program writes.
     Output { port: Port, bytes: Vec<u8> },
     /// To rank 0: nothing can go on here before something comes; so many frames were sent and handled.
-    Still(Counts),
+    Still(FrameCounts),
     /// Of rank 0: is that still so?
     Ask { wave: u32 },
     /// To rank 0.
-    Answer { wave: u32, still: bool, counts: Counts },
+    Answer { wave: u32, still: bool, counts: FrameCounts },
     /// Of rank 0: nothing can go on anywhere; who waits for what?
     Tell,
     /// To all: these ends processes here may still use.
@@ -41,7 +41,7 @@ pub(crate) enum RankFrame {
 
 /// How many frames were sent to others, and of others handled; of those that may make something go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct FrameCounts {
     pub(crate) sent: u64,
     pub(crate) handled: u64,
 }
@@ -194,7 +194,7 @@ fn halves(long: u64) -> [u32; 2] {
     [long as u32, (long >> 32) as u32]
 }
 
-fn of_counts(counts: Counts) -> [u32; 4] {
+fn of_counts(counts: FrameCounts) -> [u32; 4] {
     let [low, high] = halves(counts.sent);
     let [least, most] = halves(counts.handled);
     [low, high, least, most]
@@ -213,8 +213,8 @@ impl FrameReader<'_> {
         Some(u64::from(self.word()?) | u64::from(self.word()?) << 32)
     }
 
-    fn counts(&mut self) -> Option<Counts> {
-        Some(Counts { sent: self.long()?, handled: self.long()? })
+    fn counts(&mut self) -> Option<FrameCounts> {
+        Some(FrameCounts { sent: self.long()?, handled: self.long()? })
     }
 
     fn text(&mut self, length: usize) -> Option<String> {
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let counts = Counts { sent: 1 << 40, handled: 7 };
+        let counts = FrameCounts { sent: 1 << 40, handled: 7 };
         let waits = vec![(3, "`node`".to_owned()), (0, String::new())];
         let frames = [
             RankFrame::Program(u64::MAX - 2),

@@ -26,7 +26,7 @@ use crate::many::outside::FromOutside;
 use crate::outcome::RankOutcome;
 use crate::world::World;
 use far::FarEnd;
-use frame::{Account, Counts, RankFrame};
+use frame::{Account, FrameCounts, RankFrame};
 use raddle_core::engine::{Handle, Link};
 use raddle_vm::{ChannelEnd, Machine, Port, Process, Ranks, UsedEnds, WorkerLocal};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +89,7 @@ pub(super) struct KeeperState {
     done: BTreeSet<usize>,
     /// What was said of a PLACED PAR that has not begun here.
     early: Vec<(usize, RankFrame)>,
-    counts: Counts,
+    counts: FrameCounts,
     still: StillTable,
     outcome: RankOutcome,
 }

@@ -9,7 +9,7 @@
 //! waits for others then waits for ever. (Mattern's four counters.) A rank answers by looking itself, under the lock by
 //! which it handles frames.
 
-use super::frame::{Account, Counts, RankFrame};
+use super::frame::{Account, FrameCounts, RankFrame};
 use super::{Keeper, KeeperState};
 use crate::Failure;
 use crate::many::MachineHost;
@@ -20,9 +20,9 @@ use std::fmt::Write as _;
 #[derive(Default)]
 pub(super) struct StillTable {
     /// The visits to the machine when it was last seen to stand still, and what was said then.
-    said: Option<(u32, Counts)>,
+    said: Option<(u32, FrameCounts)>,
     /// Rank 0: what each has said last. None has sent or handled anything before its first image.
-    heard: Vec<Counts>,
+    heard: Vec<FrameCounts>,
     /// The wave that is under way, and the number of the next.
     wave: Option<Wave>,
     waves: u32,
@@ -37,7 +37,7 @@ pub(super) struct StillTable {
 struct Wave {
     number: u32,
     /// What each had said.
-    before: Vec<Counts>,
+    before: Vec<FrameCounts>,
     answers: Vec<Option<bool>>,
 }
 
@@ -66,9 +66,9 @@ impl Keeper {
     }
 
     /// Rank 0: another one, or itself, stands still.
-    fn others_still(&self, state: &mut KeeperState, rank: usize, counts: Counts) {
+    fn others_still(&self, state: &mut KeeperState, rank: usize, counts: FrameCounts) {
         let size = self.size;
-        state.still.heard.resize(size, Counts::default());
+        state.still.heard.resize(size, FrameCounts::default());
         state.still.heard[rank] = counts;
         let own = state.still.said.is_some_and(|(_, counts)| counts == state.counts);
         if !own || state.still.wave.is_some() || !adds_up(&state.still.heard) {
@@ -122,7 +122,7 @@ impl Keeper {
         host: &MachineHost<'_>,
         state: &mut KeeperState,
         (from, number): (usize, u32),
-        (still, counts): (bool, Counts),
+        (still, counts): (bool, FrameCounts),
     ) {
         let Some(wave) = state.still.wave.as_mut().filter(|wave| wave.number == number) else { return };
         wave.answers[from] = Some(still && wave.before[from] == counts);
@@ -187,7 +187,7 @@ impl Keeper {
 }
 
 /// Whether as much was handled as sent.
-fn adds_up(all: &[Counts]) -> bool {
+fn adds_up(all: &[FrameCounts]) -> bool {
     let (sent, handled) = all.iter().fold((0_u64, 0_u64), |(sent, handled), counts| {
         (sent.wrapping_add(counts.sent), handled.wrapping_add(counts.handled))
     });
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn frames_on_their_way_do_not_add_up() {
-        let counts = |sent, handled| Counts { sent, handled };
+        let counts = |sent, handled| FrameCounts { sent, handled };
         assert!(adds_up(&[counts(3, 1), counts(1, 3)]));
         assert!(!adds_up(&[counts(3, 1), counts(1, 2)]));
     }

@@ -337,3 +337,28 @@ fn a_bound_that_is_a_real_elsewhere_does_the_same() {
         same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("bound {bound}, step {step}"));
     }
 }
+
+/// The report of an error says for which index of a replicated PAR it was: it looks into slot 2 of the frame, whatever
+/// the code does with that.
+#[test]
+fn a_report_finds_the_index_that_is_written_again() {
+    let code = vec![
+        Insn::with_imm(Op::Ldi, 3, 7),
+        Insn::with_imm(Op::Ldi, 4, 1),
+        Insn::with_imm(Op::Ldi, 5, 1),
+        Insn::with_imm(Op::ForkN, 2, 1),
+        Insn::new(Op::JoinN, 2, 0, 0),
+        Insn::new(Op::End, 0, 0, 0),
+        // The branch.
+        Insn::with_imm(Op::Ldi, 3, 0),
+        Insn::with_imm(Op::Ldi, 2, 5),
+        Insn::new(Op::Div, 4, 3, 3),
+        Insn::with_imm(Op::Ldi, 2, 6),
+        Insn::new(Op::End, 0, 0, 0),
+    ];
+    let main = Function { name: 0, first: 0, count: 6, slots: 32 };
+    let branch = Function { name: 0, first: 6, count: 5, slots: 8 };
+    let program = verified(Module { code, functions: vec![main, branch], ..Module::default() });
+    let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), "an index");
+    assert!(matches!(ended, Some(Err(_))), "{ended:?}");
+}

@@ -293,8 +293,8 @@ impl Loops {
         self.push(Op::AstW, REALS + 2, ARRAYS[3], INDEX);
     }
 
-    /// The same of 64 bits, in pairs of the same slots: so they are seen as a pair and by halves. In a loop, as one that
-    /// is too large may come of what a turn before has made.
+    /// The same of 64 bits, in pairs of the same slots: so they are seen as a pair and by halves. In a loop, as what is
+    /// too large may come of what a turn before has made.
     fn doubles(&mut self) {
         for (place, half) in (REALS..REALS + 4).enumerate() {
             let large = if self.one_in(8) { 0x7fe0_0000 } else { 0x3ff8_0000 };

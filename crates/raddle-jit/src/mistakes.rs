@@ -31,6 +31,8 @@ pub(crate) enum RangeMistake {
     Window,
     /// What divides is taken for checked where the quotient is.
     Divisor,
+    /// No access by an address in a loop is taken for one that may reach a slot.
+    Unseen,
 }
 
 /// Whether it is made.

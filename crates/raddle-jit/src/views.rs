@@ -19,6 +19,9 @@ use raddle_bytecode::effect::{Effect, Formula, Location};
 use raddle_bytecode::{Function, Insn, Op};
 use std::collections::BTreeMap;
 
+/// Reports look into slots below this one: who has called, where a process was begun, and for which index.
+const LOOKED_AT: u16 = 3;
+
 /// A set of views.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ViewSet(Vec<u64>);
@@ -189,12 +192,11 @@ impl Views {
         }
     }
 
-    /// Takes out of the set the views all of which a word there covers, or two: but for the machine's own slots, into
-    /// which reports look.
+    /// Takes out of the set the views all of which a word there covers, or two: but for those into which reports look.
     pub(crate) fn cover(&self, set: &mut ViewSet, slot: u16, is_wide: bool) {
         let behind = slot.checked_add(1).filter(|_| is_wide);
         let places = [Some((slot, false)), behind.map(|slot| (slot, false)), behind.map(|_| (slot, true))];
-        for place in places.into_iter().flatten().filter(|&(slot, _)| slot > 1) {
+        for place in places.into_iter().flatten().filter(|&(slot, _)| slot >= LOOKED_AT) {
             self.by_place.get(&place).into_iter().for_each(|&view| set.remove(view));
         }
     }

@@ -4,10 +4,10 @@
 //!
 //! What is written stays in a register, and memory is told where somebody else may look. Whatever is written again
 //! before anybody can, need never be told to memory, nor kept for it. Who may look: an instruction that reads the slot,
-//! where a way out leads to the interpreter; a helper; whoever is called; other processes, when this one waits or its
-//! fuel is used up, so at the head of each loop; and an access by an address that nothing has shown to lie elsewhere.
-//! Of most in loops that is shown (`claims`), but only while they are translated. So a piece is translated as if all of
-//! them were, and once more where one was not.
+//! where a way out leads to the interpreter; the report of what that finds wrong, into the first three slots; a helper;
+//! whoever is called; other processes, when this one waits or its fuel is used up, so at the head of each loop; and an
+//! access by an address that nothing has shown to lie elsewhere. Of most in loops that is shown (`claims`), but only
+//! while they are translated. So a piece is translated as if all of them were, and once more where one was not.
 
 use crate::blocks::BasicBlock;
 use crate::operands::{Doer, how, operands};

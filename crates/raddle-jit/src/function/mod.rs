@@ -291,7 +291,7 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     /// Nothing has shown that this access is no view's.
     fn is_unproven(&mut self) {
-        if !self.unproven.contains(&self.at) {
+        if !self.unproven.contains(&self.at) && !makes(RangeMistake::Unseen) {
             self.found.insert(self.at);
         }
     }

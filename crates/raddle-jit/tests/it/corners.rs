@@ -21,7 +21,9 @@ const SETTLED: u16 = 58;
 
 impl Loops {
     pub(crate) fn corner(&mut self) {
-        match self.dice.below(9) {
+        match self.dice.below(11) {
+            10 => self.doubles(),
+            9 => self.looked_at_by_address(),
             8 => self.reals(),
             6 => self.settled(),
             7 => self.looked_at(),
@@ -218,6 +220,38 @@ impl Loops {
         self.push(Op::Mov, array + 1, ARRAYS[1] + 1, 0);
     }
 
+    /// The same where nothing that is compared before the loop fails: the subscript is the count, of which no more is
+    /// known than that it is a word, or there is none. Each slot is written before the access and behind it.
+    fn looked_at_by_address(&mut self) {
+        let (array, first) = (ARRAYS[0], i32::from(TEMPORARIES.start));
+        self.code.push(Insn::with_imm(Op::Addr, array, 4 * first - 4));
+        self.set(array + 1, 3);
+        self.set(INDEX, 0);
+        self.set(COUNT, 2);
+        let again = self.code.label();
+        self.code.bind(again);
+        for _ in 0..2 {
+            for slot in TEMPORARIES {
+                let number = self.dice.below(50) as i32;
+                self.set(slot, number);
+            }
+            let word = self.of(2..6);
+            if self.one_in(2) {
+                let op = [Op::AldW, Op::AldW, Op::AldB, Op::AstB][self.dice.below(4) as usize];
+                self.push(op, word, array, COUNT);
+            } else {
+                let place = 4 * (first + self.dice.below(2) as i32);
+                self.code.push(Insn::with_imm(Op::Addr, OUTER, place));
+                let op = [Op::LdrW, Op::LdrB, Op::StrB][self.dice.below(3) as usize];
+                self.push(op, word, OUTER, 0);
+            }
+        }
+        TEMPORARIES.for_each(|slot| self.set(slot, 0));
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);
+        self.push(Op::Mov, array, ARRAYS[1], 0);
+        self.push(Op::Mov, array + 1, ARRAYS[1] + 1, 0);
+    }
+
     /// Results of reals, each of which is checked or not, once in a while too large, with what others see between them.
     fn reals(&mut self) {
         for real in REALS..REALS + 4 {
@@ -257,6 +291,52 @@ impl Loops {
             self.push(Op::ChkF, REALS + to, 0, 0);
         }
         self.push(Op::AstW, REALS + 2, ARRAYS[3], INDEX);
+    }
+
+    /// The same of 64 bits, in pairs of the same slots: so they are seen as a pair and by halves. In a loop, as what is
+    /// too large may come of what a turn before has made.
+    fn doubles(&mut self) {
+        for (place, half) in (REALS..REALS + 4).enumerate() {
+            let large = if self.one_in(8) { 0x7fe0_0000 } else { 0x3ff8_0000 };
+            self.set(half, if place % 2 == 1 { large } else { 0 });
+        }
+        self.set(INDEX, 0);
+        self.set(COUNT, 3);
+        self.set(STEP, -1);
+        let again = self.code.label();
+        self.code.bind(again);
+        for _ in 0..4 + self.dice.below(8) {
+            let [to, left, right] = [0; 3].map(|_| REALS + 2 * self.dice.below(2) as u16);
+            let (half, word) = (self.of(REALS..REALS + 4), self.of(2..6));
+            match self.dice.below(14) {
+                0 => self.push(Op::AstW, half, ARRAYS[3], INDEX),
+                1 => self.push(Op::Mov, word, half, 0),
+                2 => self.push(Op::LtD, 10, left, right),
+                3 => self.push(Op::MovL, to, left, 0),
+                // It leaves, and goes on.
+                4 => self.push(Op::Div, 11, INDEX, STEP),
+                5 => self.push(Op::DtoF, half, left, 0),
+                // By an address that reaches a half.
+                6 => {
+                    self.code.push(Insn::with_imm(Op::Addr, OUTER, 4 * i32::from(half)));
+                    let op = [Op::LdrW, Op::StrW][self.dice.below(2) as usize];
+                    self.push(op, word, OUTER, 0);
+                }
+                7 => {
+                    let which = self.dice.below(2) as u16;
+                    self.push(Op::FnD, to, left, which);
+                }
+                _ => {
+                    let op = [Op::AddD, Op::SubD, Op::MulD, Op::DivD][self.dice.below(4) as usize];
+                    self.push(op, to, left, right);
+                    if !self.one_in(5) {
+                        self.push(Op::ChkD, to, 0, 0);
+                    }
+                }
+            }
+        }
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);
+        (0..4).for_each(|half| self.push(Op::Mov, 2 + half, REALS + half, 0));
     }
 
     /// A jump to the test of a loop, from outside the loop that this one is in.
@@ -336,4 +416,67 @@ fn a_bound_that_is_a_real_elsewhere_does_the_same() {
         let program = verified(Module { code, functions: vec![main], ..Module::default() });
         same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("bound {bound}, step {step}"));
     }
+}
+
+/// A slot that is written again before its name is read, while an address reaches it: by a subscript of which nothing
+/// is compared before the loop, and by an address alone. What is found there is what was written last.
+#[test]
+fn a_slot_that_is_read_by_its_address_before_it_is_written_again_does_the_same() {
+    let reads = [
+        [Insn::with_imm(Op::Addr, 9, 16), Insn::new(Op::AldW, 10, 14, 7)],
+        [Insn::with_imm(Op::Addr, 9, 24), Insn::new(Op::LdrW, 10, 9, 0)],
+        [Insn::with_imm(Op::Addr, 9, 20), Insn::new(Op::LdrL, 10, 9, 0)],
+    ];
+    for (number, read) in reads.into_iter().enumerate() {
+        let mut code = vec![
+            Insn::with_imm(Op::Addr, 14, 16),
+            Insn::with_imm(Op::Ldi, 15, 3),
+            Insn::with_imm(Op::Ldi, 5, 7),
+            Insn::with_imm(Op::Ldi, 6, 7),
+            Insn::with_imm(Op::Ldi, 12, 0),
+            Insn::with_imm(Op::Ldi, 8, 0),
+            Insn::with_imm(Op::Ldi, 7, 2),
+            // The loop.
+            Insn::new(Op::PlusI, 5, 8, 42),
+            Insn::new(Op::PlusI, 6, 8, 43),
+            read[0],
+            read[1],
+            Insn::new(Op::Plus, 12, 12, 10),
+            Insn::new(Op::Plus, 12, 12, 12),
+            Insn::with_imm(Op::Ldi, 5, 0),
+            Insn::with_imm(Op::Ldi, 6, 0),
+            Insn::new(Op::Repeat, 8, 7, 0).to(-9),
+        ];
+        code.extend([Insn::with_imm(Op::Ldi, 13, 20), Insn::new(Op::Out, 13, 12, 1)]);
+        code.push(Insn::new(Op::End, 0, 0, 0));
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("read {number}"));
+        assert_eq!(ended, Some(Ok(())), "read {number}");
+    }
+}
+
+/// The report of an error says for which index of a replicated PAR it was: it looks into slot 2 of the frame, whatever
+/// the code does with that.
+#[test]
+fn a_report_finds_the_index_that_is_written_again() {
+    let code = vec![
+        Insn::with_imm(Op::Ldi, 3, 7),
+        Insn::with_imm(Op::Ldi, 4, 1),
+        Insn::with_imm(Op::Ldi, 5, 1),
+        Insn::with_imm(Op::ForkN, 2, 1),
+        Insn::new(Op::JoinN, 2, 0, 0),
+        Insn::new(Op::End, 0, 0, 0),
+        // The branch.
+        Insn::with_imm(Op::Ldi, 3, 0),
+        Insn::with_imm(Op::Ldi, 2, 5),
+        Insn::new(Op::Div, 4, 3, 3),
+        Insn::with_imm(Op::Ldi, 2, 6),
+        Insn::new(Op::End, 0, 0, 0),
+    ];
+    let main = Function { name: 0, first: 0, count: 6, slots: 32 };
+    let branch = Function { name: 0, first: 6, count: 5, slots: 8 };
+    let program = verified(Module { code, functions: vec![main, branch], ..Module::default() });
+    let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), "an index");
+    assert!(matches!(ended, Some(Err(_))), "{ended:?}");
 }

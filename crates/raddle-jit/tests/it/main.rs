@@ -11,4 +11,5 @@ mod loops;
 mod planted;
 #[path = "../../../raddle-vm/tests/support/random.rs"]
 mod random;
+mod slots;
 mod support;

@@ -32,6 +32,15 @@ pub(crate) fn start(ranks: u32) -> Error {
     for launcher in launchers {
         let mut command = Command::new(&launcher);
         command.args(["-n", &ranks.to_string()]).arg(&program).args(&rest);
+        // Who says how many ranks there are to be may want more than there are cores: Open MPI 4, and 5.
+        for (name, value) in [
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+        ] {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
         let error = command.exec();
         if error.kind() != std::io::ErrorKind::NotFound {
             return Error::CannotRun(format!("could not start `{launcher}`: {error}"));

@@ -23,9 +23,14 @@ pub(crate) fn start(ranks: u32) -> Error {
     };
     // Each rank is to be one, and not to start others.
     let of_ranks = |argument: &OsString| argument.to_str().is_some_and(|text| text.starts_with("--ranks="));
+    // What follows `--` is the program's.
+    let mut is_ours = true;
     let rest: Vec<OsString> = std::env::args_os()
         .skip(1)
-        .map(|argument| if of_ranks(&argument) { "--ranks".into() } else { argument })
+        .map(|argument| {
+            is_ours &= argument != "--";
+            if is_ours && of_ranks(&argument) { "--ranks".into() } else { argument }
+        })
         .collect();
     let named = std::env::var("MPI_SHIM").map(|name| format!("mpirun.{name}"));
     let launchers = named.into_iter().chain(["mpirun", "mpirun.openmpi", "mpirun.mpich"].map(str::to_owned));

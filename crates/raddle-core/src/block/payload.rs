@@ -2,12 +2,13 @@
 //! May use: nothing.
 //! Never: knowing which of the two is inside; the join word's protocol says that.
 //!
-//! Most closures and results are small: 56 bytes are inline, and a spawn then allocates nothing. What is larger, or
-//! aligned more strictly than a word, is boxed. While a process runs, neither is there,
-//! and the room holds what `cancel::region` puts.
+//! Most closures and results are small: 56 bytes are inline. What is larger, or aligned more strictly than a word, lies
+//! where the caller puts it, and the payload has its address. While a process runs, neither is there, and the payload
+//! holds what `cancel::region` puts.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 const WORDS: usize = 7;
 
@@ -24,47 +25,56 @@ impl Payload {
         Payload(UnsafeCell::new([MaybeUninit::uninit(); WORDS]))
     }
 
-    /// Puts a value in; what was there is forgotten.
+    /// Puts a value in; what was there is forgotten. If it is too large, `far` puts it elsewhere, and says where.
     ///
     /// # Safety
     /// Nobody else touches the payload now.
     #[inline(always)]
-    pub(crate) unsafe fn put<T>(&self, value: T) {
+    pub(crate) unsafe fn put<T>(&self, value: T, far: impl FnOnce(T) -> NonNull<T>) {
         if fits::<T>() {
             // SAFETY: the room is large and aligned enough, and the caller is its only user.
             unsafe { self.0.get().cast::<T>().write(value) };
         } else {
-            let boxed = Box::into_raw(Box::new(value));
+            let there = far(value);
             // SAFETY: a pointer fits; the caller is the room's only user.
-            unsafe { self.0.get().cast::<*mut T>().write(boxed) };
+            unsafe { self.0.get().cast::<NonNull<T>>().write(there) };
         }
     }
 
-    /// A copy of the value, which stays.
+    /// Puts a small value in; what was there is forgotten.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline(always)]
+    pub(crate) unsafe fn put_here<T: Copy>(&self, value: T) {
+        const { assert!(fits::<T>(), "it is too large") };
+        // SAFETY: the room is large and aligned enough; the rest is passed on to the caller.
+        unsafe { self.0.get().cast::<T>().write(value) };
+    }
+
+    /// A copy of a small value, which stays.
     ///
     /// # Safety
     /// As for [`take`](Self::take).
     #[inline(always)]
     pub(crate) unsafe fn peek<T: Copy>(&self) -> T {
-        const { assert!(fits::<T>(), "it would be taken out of its box") };
+        const { assert!(fits::<T>(), "it is too large") };
         // SAFETY: passed on to the caller.
-        unsafe { self.take::<T>() }
+        unsafe { self.0.get().cast::<T>().read() }
     }
 
-    /// Takes the value out.
+    /// Takes the value out; if it is large, `far` does, from where it is.
     ///
     /// # Safety
     /// The last `put` was of this very type, nothing was taken since, and nobody else touches the payload now.
     #[inline(always)]
-    pub(crate) unsafe fn take<T>(&self) -> T {
+    pub(crate) unsafe fn take<T>(&self, far: impl FnOnce(NonNull<T>) -> T) -> T {
         if fits::<T>() {
             // SAFETY: the caller vouches that a `T` is there.
             unsafe { self.0.get().cast::<T>().read() }
         } else {
-            // SAFETY: the caller vouches that `put` left a boxed `T`'s pointer there.
-            let raw = unsafe { self.0.get().cast::<*mut T>().read() };
-            // SAFETY: it came from `Box::into_raw` and is taken once.
-            *unsafe { Box::from_raw(raw) }
+            // SAFETY: the caller vouches that `put` left there where it is.
+            far(unsafe { self.0.get().cast::<NonNull<T>>().read() })
         }
     }
 }
@@ -77,9 +87,11 @@ mod tests {
     fn check<T: Clone + PartialEq + std::fmt::Debug>(value: T) {
         let payload = Payload::new();
         // SAFETY: the payload is ours alone.
-        unsafe { payload.put(value.clone()) };
-        // SAFETY: as above, and a `T` was put.
-        assert_eq!(unsafe { payload.take::<T>() }, value);
+        unsafe { payload.put(value.clone(), |far| NonNull::from(Box::leak(Box::new(far)))) };
+        // SAFETY: where a `T` was put, if it was large.
+        let far = |far: NonNull<T>| *unsafe { Box::from_raw(far.as_ptr()) };
+        // SAFETY: the payload is ours alone, and a `T` was put.
+        assert_eq!(unsafe { payload.take::<T>(far) }, value);
     }
 
     #[test]

@@ -2,33 +2,22 @@
 //! May use: `worker::choice`.
 //! Never: the task kept alive: the future that nobody can wake any more still is dropped.
 
-use crate::poll::join::JoinSlot;
+use crate::poll::share::{HasShares, TaskShare};
 use crate::worker::choice::counted_look;
 use std::fmt;
-use std::sync::Arc;
 
 /// What is done to a task whose output's type is not known.
-pub(crate) trait Abort: Send + Sync {
+pub(crate) trait Abort: HasShares {
     fn abort(&self);
     fn has_ended(&self) -> bool;
 }
 
-impl<T: Send> Abort for JoinSlot<T> {
-    fn abort(&self) {
-        JoinSlot::abort(self);
-    }
-
-    fn has_ended(&self) -> bool {
-        JoinSlot::has_ended(self)
-    }
-}
-
 /// Aborts a task, and tells whether it has ended; from `JoinHandle::abort_handle`. Keeps neither future nor output.
 #[derive(Clone)]
-pub struct AbortHandle(Arc<dyn Abort>);
+pub struct AbortHandle(TaskShare<dyn Abort>);
 
 impl AbortHandle {
-    pub(super) fn of(task: Arc<dyn Abort>) -> AbortHandle {
+    pub(super) fn of(task: TaskShare<dyn Abort>) -> AbortHandle {
         AbortHandle(task)
     }
 

@@ -5,11 +5,13 @@
 use crate::poll::abort::{Abort, AbortHandle};
 use crate::poll::error::JoinError;
 use crate::poll::raw::WeakTask;
+use crate::poll::share::{HasShares, ShareCount, TaskShare};
 use crate::worker::choice::{count_in_task, counted_look};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 enum JoinState<T> {
@@ -95,18 +97,55 @@ impl<T> JoinSlot<T> {
 ///
 /// PERF: bench `tasks`, a hundred thousand at a time, of smol, with an allocation of its own for the slot and without:
 /// one worker 1.16 -> 1.03, two 0.60 -> 0.31; 250 at a time 0.98 -> 0.91, and 0.47 -> 0.45.
-pub(crate) trait HasSlot<T>: Send + Sync {
+pub(crate) trait HasSlot<T>: HasShares {
     fn slot(&self) -> &JoinSlot<T>;
-    fn abortable(self: Arc<Self>) -> Arc<dyn Abort>;
+
+    /// The same thing, at `here`, for whoever does not know the output's type.
+    fn abortable(&self, here: NonNull<()>) -> NonNull<dyn Abort>;
 }
 
-impl<T: Send + 'static> HasSlot<T> for JoinSlot<T> {
-    fn slot(&self) -> &JoinSlot<T> {
-        self
+/// A slot without a task.
+pub(crate) struct LoneSlot<T> {
+    shares: ShareCount,
+    slot: JoinSlot<T>,
+}
+
+impl<T: Send + 'static> LoneSlot<T> {
+    pub(crate) fn new() -> TaskShare<LoneSlot<T>> {
+        TaskShare::new(LoneSlot { shares: ShareCount::of::<LoneSlot<T>>(), slot: JoinSlot::of(None) })
     }
 
-    fn abortable(self: Arc<Self>) -> Arc<dyn Abort> {
-        self
+    /// As [`JoinSlot::fill`].
+    #[must_use = "an output that nobody wants is dropped by who knows what to do if that panics"]
+    pub(crate) fn fill(&self, output: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
+        self.slot.fill(output)
+    }
+}
+
+// SAFETY: always that one.
+unsafe impl<T: Send> HasShares for LoneSlot<T> {
+    fn shares(&self) -> &ShareCount {
+        &self.shares
+    }
+}
+
+impl<T: Send + 'static> HasSlot<T> for LoneSlot<T> {
+    fn slot(&self) -> &JoinSlot<T> {
+        &self.slot
+    }
+
+    fn abortable(&self, here: NonNull<()>) -> NonNull<dyn Abort> {
+        here.cast::<LoneSlot<T>>()
+    }
+}
+
+impl<T: Send> Abort for LoneSlot<T> {
+    fn abort(&self) {
+        self.slot.abort();
+    }
+
+    fn has_ended(&self) -> bool {
+        self.slot.has_ended()
     }
 }
 
@@ -114,18 +153,24 @@ impl<T: Send + 'static> HasSlot<T> for JoinSlot<T> {
 ///
 /// The output is an error if the task panicked, or was [aborted](Self::abort).
 pub struct JoinHandle<T> {
-    slot: Arc<dyn HasSlot<T>>,
+    slot: TaskShare<dyn HasSlot<T>>,
     /// Then nothing is left in the slot.
     has_had_output: bool,
 }
 
-// As with an `Arc` of a slot alone, which is a mutex.
+// As with a slot alone, which is a mutex.
 impl<T> UnwindSafe for JoinHandle<T> {}
 impl<T> RefUnwindSafe for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
-    pub(crate) fn new(slot: Arc<dyn HasSlot<T>>) -> Self {
-        JoinHandle { slot, has_had_output: false }
+    /// Of a share in what has the slot.
+    pub(crate) fn of<S: HasSlot<T> + 'static>(slot: TaskShare<S>) -> Self
+    where
+        T: 'static,
+    {
+        let slot: NonNull<dyn HasSlot<T>> = slot.into_raw();
+        // SAFETY: the share that was given, under another type.
+        JoinHandle { slot: unsafe { TaskShare::from_raw(slot) }, has_had_output: false }
     }
 
     fn slot(&self) -> &JoinSlot<T> {
@@ -161,7 +206,10 @@ impl<T> JoinHandle<T> {
     where
         T: Send + 'static,
     {
-        AbortHandle::of(self.slot.clone().abortable())
+        let share = self.slot.clone().into_raw();
+        let task = self.slot.abortable(share.cast());
+        // SAFETY: the share that was just made, under another type.
+        AbortHandle::of(unsafe { TaskShare::from_raw(task) })
     }
 
     /// The output, if it is there: as a poll that is ready.

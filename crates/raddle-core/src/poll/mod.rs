@@ -9,10 +9,11 @@ mod block_on;
 mod error;
 mod join;
 mod raw;
+mod share;
 
 pub use abort::AbortHandle;
 pub use block_on::block_on;
 pub use error::JoinError;
 pub use join::JoinHandle;
-pub(crate) use join::JoinSlot;
+pub(crate) use join::LoneSlot;
 pub(crate) use raw::new;

@@ -6,6 +6,8 @@ use crate::orphan;
 use crate::poll::abort::Abort;
 use crate::poll::error::JoinError;
 use crate::poll::join::{HasSlot, JoinHandle, JoinSlot};
+use crate::poll::share::{HasShares, ShareCount, TaskShare};
+use crate::worker::rooms::take_room;
 use crate::worker::{self, Here, Worker};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use raddle_protocol::protocol::task::{Polled, TaskWord};
@@ -13,7 +15,6 @@ use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
@@ -61,11 +62,12 @@ impl WeakTask {
     }
 }
 
-/// A spawned future, in memory that the task shares with its handles: the task has one count of it, which goes when
-/// its last reference does, and with it the future.
+/// A spawned future, in a room that the task shares with its handles: the task has one share, which goes when its last
+/// reference does, and with it the future.
 #[repr(C)]
 struct Cell<F: Future> {
     head: Head,
+    shares: ShareCount,
     slot: JoinSlot<F::Output>,
     /// Touched by the one who polls, until the future has ended.
     future: UnsafeCell<Option<F>>,
@@ -82,8 +84,15 @@ impl<F: Future<Output: Send> + Send + 'static> HasSlot<F::Output> for Cell<F> {
         &self.slot
     }
 
-    fn abortable(self: Arc<Self>) -> Arc<dyn Abort> {
-        self
+    fn abortable(&self, here: NonNull<()>) -> NonNull<dyn Abort> {
+        here.cast::<Cell<F>>()
+    }
+}
+
+// SAFETY: always that one.
+unsafe impl<F: Future<Output: Send> + Send> HasShares for Cell<F> {
+    fn shares(&self) -> &ShareCount {
+        &self.shares
     }
 }
 
@@ -97,35 +106,36 @@ impl<F: Future<Output: Send> + Send> Abort for Cell<F> {
     }
 }
 
-trait HasTable: Future + Sized {
+trait HasTable: Future<Output: Send> + Send + Sized {
     const TABLE: TaskVtable =
         TaskVtable { poll: poll_future::<Self>, cancel: cancel::<Self>, free: free::<Self> };
 }
-impl<F: Future> HasTable for F {}
+impl<F: Future<Output: Send> + Send> HasTable for F {}
 
 /// Makes a task, scheduled but in no queue yet.
 pub(crate) fn new<F>(future: F) -> (Runnable, JoinHandle<F::Output>)
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let place = Arc::into_raw(Arc::<Cell<F>>::new_uninit()).cast::<Cell<F>>();
-    let raw: *mut Head = place.cast_mut().cast();
+    let place = take_room::<Cell<F>>();
+    let raw: NonNull<Head> = place.cast();
     let head = Head {
         header: Header::acting(Kind::Task, MOVABLE, poll),
         state: TaskWord::new(),
         aborted: AtomicBool::new(false),
         table: &F::TABLE,
     };
-    let slot = JoinSlot::of(NonNull::new(raw).map(WeakTask));
+    let (slot, shares) = (JoinSlot::of(Some(WeakTask(raw))), ShareCount::of::<Cell<F>>());
     // SAFETY: room for one, which nobody else has; the slot is shown to nobody before this.
-    unsafe { place.cast_mut().write(Cell { head, slot, future: UnsafeCell::new(Some(future)) }) };
-    // SAFETY: it came from an `Arc`, and what is in it has just been made. One count is the task's.
-    unsafe { Arc::increment_strong_count(place) };
-    // SAFETY: as above. The other one is the handle's, which has no reference to the task: it needs the output only.
-    let handle = JoinHandle::new(unsafe { Arc::from_raw(place) });
+    unsafe { place.write(Cell { head, shares, slot, future: UnsafeCell::new(Some(future)) }) };
+    // SAFETY: it lies in a room, and its maker has one share, which is the handle's. That has no reference to the task:
+    // it needs the output only.
+    let share = unsafe { TaskShare::from_raw(place) };
+    // The other one is the task's.
+    share.clone().into_raw();
     // SAFETY: just made; the state says scheduled, and the right to queue it is ours.
-    let runnable = unsafe { Runnable::from_raw(raw.cast()) }.expect("an `Arc` is not null");
-    (runnable, handle)
+    let runnable = unsafe { Runnable::from_raw(raw.as_ptr().cast()) }.expect("it is not null");
+    (runnable, JoinHandle::of(share))
 }
 
 /// Polls a task that was taken from a queue.
@@ -177,7 +187,7 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
     // SAFETY: the caller polls alone.
     let place = unsafe { &mut *task.future.get() };
     let Some(future) = place.as_mut() else { return true };
-    // SAFETY: the future lies in an `Arc` and is dropped in place, never moved.
+    // SAFETY: the future lies in a room and is dropped in place, never moved.
     let pinned = unsafe { Pin::new_unchecked(future) };
     let output = match catch_unwind(AssertUnwindSafe(|| pinned.poll(context))) {
         Ok(Poll::Pending) => return false,
@@ -223,9 +233,11 @@ unsafe fn cancel<F: Future>(head: *mut Head) {
 
 /// # Safety
 /// `head` begins a `Cell<F>` to which nobody holds a reference any more.
-unsafe fn free<F: Future>(head: *mut Head) {
-    // SAFETY: it came from an `Arc` of this type, of which the task has one count, and lets go of it once.
-    let task = unsafe { Arc::from_raw(head.cast_const().cast::<Cell<F>>()) };
+unsafe fn free<F: Future<Output: Send> + Send>(head: *mut Head) {
+    // SAFETY: it begins a task, which is not null.
+    let task = unsafe { NonNull::new_unchecked(head) }.cast::<Cell<F>>();
+    // SAFETY: it lies in a room, and the task has one share, which it gives up once.
+    let task = unsafe { TaskShare::from_raw(task) };
     let all = AssertUnwindSafe(|| {
         if !task.head.state.is_done() {
             // SAFETY: nobody else has the task. The future is dropped where it lies.

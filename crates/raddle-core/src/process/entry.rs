@@ -13,8 +13,7 @@ use crate::orphan;
 use crate::process::scope::ScopeData;
 use crate::region::{self, Inherited};
 use crate::wait::child::branch_ends;
-use crate::worker::choice;
-use crate::worker::{Here, LocalWorker};
+use crate::worker::{Here, LocalWorker, choice, rooms};
 use raddle_context::{Context, Stack, tls};
 use raddle_protocol::header::{AS_IS, BRANCH, FOREIGN, Header, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Finished;
@@ -43,7 +42,7 @@ pub(crate) const fn body_of<F: FnOnce() -> T, T>() -> &'static Body {
 /// Runs the closure and leaves `Ok` or the panic's payload in its place.
 fn run<F: FnOnce() -> T, T>(block: &Block) {
     // SAFETY: spawn put an `F`, and the process is the payload's only user while it runs.
-    let closure = unsafe { block.payload.take::<F>() };
+    let closure = unsafe { rooms::empty::<F>(&block.payload) };
     let region = inherit(block);
     let result: Result<T> = match region.as_ref().and_then(Inherited::refusal) {
         None => catch_unwind(AssertUnwindSafe(closure)),
@@ -51,12 +50,12 @@ fn run<F: FnOnce() -> T, T>(block: &Block) {
     };
     drop(region);
     // SAFETY: as above; the closure has been taken.
-    unsafe { block.payload.put(result) };
+    unsafe { rooms::fill(&block.payload, result) };
 }
 
 fn has_panicked<T>(block: &Block) -> bool {
     // SAFETY: called once, after the run, by the process itself.
-    let result = std::mem::ManuallyDrop::new(unsafe { block.payload.take::<Result<T>>() });
+    let result = std::mem::ManuallyDrop::new(unsafe { rooms::empty::<Result<T>>(&block.payload) });
     is_panic(&result)
 }
 
@@ -67,7 +66,7 @@ fn is_panic<T>(result: &Result<T>) -> bool {
 
 fn drop_result<T>(block: &Block) -> bool {
     // SAFETY: called once, after the end, by whom the join word gave the result to.
-    let result = unsafe { block.payload.take::<Result<T>>() };
+    let result = unsafe { rooms::empty::<Result<T>>(&block.payload) };
     let panicked = is_panic(&result);
     if catch_unwind(AssertUnwindSafe(|| drop(result))).is_err() {
         crate::message::fatal("the result of a process panicked while it was dropped");
@@ -79,7 +78,7 @@ fn drop_result<T>(block: &Block) -> bool {
 /// The closure was put and never run, the caller holds the block, and is the worker that it names.
 unsafe fn refuse<F, T>(block: &'static Block, payload: Box<dyn Any + Send>) {
     // SAFETY: the closure was put at spawn and never run.
-    let closure = unsafe { block.payload.take::<F>() };
+    let closure = unsafe { rooms::empty::<F>(&block.payload) };
     // What it has captured is the program's, and a job runs by this: it may panic, or fork.
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(closure)));
     if orphan::is_orphan() {
@@ -87,7 +86,7 @@ unsafe fn refuse<F, T>(block: &'static Block, payload: Box<dyn Any + Send>) {
     }
     let payload = dropped.err().unwrap_or(payload);
     // SAFETY: the closure has been taken, and the block is still its holder's alone.
-    unsafe { block.payload.put::<Result<T>>(Err(payload)) };
+    unsafe { rooms::fill::<Result<T>>(&block.payload, Err(payload)) };
     // SAFETY: passed on to the caller.
     unsafe { end_refused(block) };
 }

@@ -25,7 +25,7 @@ use crate::message;
 use crate::process::entry::body_of;
 use crate::process::handle::Joiner;
 use crate::process::make::fill_rest;
-use crate::worker::{Here, Shared};
+use crate::worker::{Here, Shared, rooms};
 use raddle_context::foreign::{self, Start};
 use raddle_context::tls::{self, TlsBlock};
 use raddle_context::{ControlWords, SizeClass};
@@ -123,7 +123,7 @@ fn fill(block: &Block, storage: TlsBlock, call: Call) {
         storage.note_memory(low, bytes);
     }
     // SAFETY: the block is in no life and ours alone.
-    unsafe { block.payload.put(call) };
+    unsafe { rooms::fill(&block.payload, call) };
     // SAFETY: as above.
     unsafe { *block.storage.get() = Some(storage) };
 }
@@ -146,7 +146,7 @@ pub(crate) fn is_here() -> bool {
 /// Runs the thread's function, and its destructors; leaves the result in the payload.
 fn run(block: &Block) {
     // SAFETY: spawn put a `Call`, and the thread is the payload's only user while it runs.
-    let call = unsafe { block.payload.take::<Call>() };
+    let call = unsafe { rooms::empty::<Call>(&block.payload) };
     block.take_up_controls(call.controls);
     let data = (&raw const call).cast_mut().cast();
     let (low, bytes) = call.memory;
@@ -162,7 +162,7 @@ fn run(block: &Block) {
     unsafe { Here::of(&block.header) }.controls().exchange();
     let result: Result<ResultWord> = Ok(ResultWord(result));
     // SAFETY: as above; the call has been taken.
-    unsafe { block.payload.put(result) };
+    unsafe { rooms::fill(&block.payload, result) };
 }
 
 /// On the thread's stack, whosever memory that is.

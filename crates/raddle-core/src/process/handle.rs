@@ -9,7 +9,7 @@ use crate::describe::Held;
 use crate::orphan;
 use crate::wait::{child, park};
 use crate::worker::choice::{self, point, point_at, settle};
-use crate::worker::{self, Here, current_header};
+use crate::worker::{self, Here, current_header, rooms};
 use raddle_context::tls::TlsBlock;
 use raddle_protocol::header::{AS_IS, FOREIGN, Header, Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
@@ -268,7 +268,7 @@ impl<T> Joiner<T> {
         let block = self.block;
         std::mem::forget(self);
         // SAFETY: the end has come, and the result is the handle's.
-        let result = unsafe { block.payload.take::<Result<T>>() };
+        let result = unsafe { rooms::empty::<Result<T>>(&block.payload) };
         free(block);
         result
     }

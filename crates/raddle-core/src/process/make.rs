@@ -1,6 +1,6 @@
 //! Owns: how a process is made, in a runtime that is given.
-//! May use: `block`, `ids`, `region`, `trace::job`, `tracer`, `worker::here`, `worker::shared`, `raddle-context`,
-//! `raddle-protocol`, `raddle-trace`.
+//! May use: `block`, `ids`, `region`, `trace::job`, `tracer`, `worker::here`, `worker::rooms`, `worker::shared`,
+//! `raddle-context`, `raddle-protocol`, `raddle-trace`.
 //! Never: a stack; a process gets one when it starts.
 
 use crate::block::pool;
@@ -10,8 +10,7 @@ use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
 use crate::region;
 use crate::trace::{note_job, number_of_job};
-use crate::worker::LocalWorker;
-use crate::worker::Shared;
+use crate::worker::{LocalWorker, Shared, rooms};
 use raddle_context::SizeClass;
 use raddle_context::tls::TlsBlock;
 use raddle_protocol::header::{AS_IS, CANCELLABLE, MOVABLE, OWN_TLS};
@@ -231,7 +230,7 @@ pub(crate) fn fill<F: FnOnce() -> T, T>(
     f: F,
 ) {
     // SAFETY: the block is in no life and ours alone.
-    unsafe { block.payload.put(f) };
+    unsafe { rooms::fill(&block.payload, f) };
     fill_rest(block, entry::body_of::<F, T>(), name, class, scope, site, id);
 }
 

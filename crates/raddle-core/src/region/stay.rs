@@ -152,7 +152,7 @@ fn replace(node: *const Node) -> *const Node {
             let before = node_of(block);
             let flags = &block.header.flags;
             // SAFETY: the running process's own, whose closure has been taken out, and whose result is to come.
-            unsafe { block.payload.put(node) };
+            unsafe { block.payload.put_here(node) };
             if node.is_null() {
                 flags.set(flags.get() & !CANCELLABLE);
             } else {

@@ -5,10 +5,9 @@
 use crate::blocking::run_detached;
 use crate::message;
 use crate::orphan;
-use crate::poll::{JoinError, JoinHandle, JoinSlot};
+use crate::poll::{JoinError, JoinHandle, LoneSlot};
 use crate::runtime::{self, Shared};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 /// Runs `f`, which may block an OS thread, on a spare one, and returns a future of its value.
 ///
@@ -30,8 +29,8 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let slot = Arc::new(JoinSlot::of(None));
-    let handle = JoinHandle::new(slot.clone());
+    let slot = LoneSlot::new();
+    let handle = JoinHandle::of(slot.clone());
     let runtime = message::started(runtime::with_here(Shared::hold));
     runtime.leave_outside();
     let of = runtime.clone();

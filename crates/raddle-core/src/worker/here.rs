@@ -78,6 +78,7 @@
 use super::gates::Gates;
 use super::jobs::{Chunks, Slots};
 use super::own::{Own, Turns};
+use super::room::Rooms;
 use super::{Worker, current_header};
 use crate::observe::Seeded;
 use raddle_protocol::fifo::Fifo;
@@ -152,6 +153,12 @@ impl LocalWorker {
     #[inline(always)]
     pub(super) fn slots(&self) -> &Slots {
         &self.own().stores.slots
+    }
+
+    /// Its free rooms.
+    #[inline(always)]
+    pub(in crate::worker) fn rooms(&self) -> &Rooms {
+        &self.own().stores.rooms
     }
 }
 

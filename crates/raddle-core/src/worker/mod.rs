@@ -36,6 +36,7 @@
 //! | `sleep` | when nothing is found |
 //! | `polling` | who is asked for what ends elsewhere |
 //! | `in_den` | who waits for that, and what is spared where one wait follows another |
+//! | `room`, `rooms` | memory for what is spawned and is large |
 //! | `extra` | workers beside the others, while those stand in calls that the scheduler does not know |
 //! | `seeded` | all of this by a seed |
 //! | `seen` | what the watcher may see from outside |
@@ -70,6 +71,8 @@ pub(crate) mod promote;
 mod queued;
 pub mod recording;
 pub mod rests;
+mod room;
+pub mod rooms;
 mod search;
 mod seeded;
 mod seen;

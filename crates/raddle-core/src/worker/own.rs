@@ -8,6 +8,7 @@ use super::gates::Gates;
 use super::jobs::{Chunks, Slots};
 use super::nested::wait::Innermost;
 use super::promote::Heart;
+use super::room::Rooms;
 use super::search::StealState;
 use crate::block::pool::BlockPool;
 use crate::ids::Ids;
@@ -83,6 +84,8 @@ pub(super) struct Stores {
     pub(super) ids: Ids,
     pub(super) chunks: Chunks,
     pub(super) slots: Slots,
+    /// Not in place: a worker is moved while it is made, on stacks that may be small.
+    pub(super) rooms: Box<Rooms>,
 }
 
 impl Turns {
@@ -116,6 +119,7 @@ impl Own {
                 ids: Ids::new(),
                 chunks: Chunks::new(),
                 slots: Slots::new(),
+                rooms: Box::new(Rooms::new()),
             },
             pace: Pace::new(),
             steal: StealState::new(index),

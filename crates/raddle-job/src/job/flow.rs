@@ -14,6 +14,7 @@
 
 use raddle_core::process::make;
 use raddle_core::runtime::{Shared, place};
+use raddle_core::worker::rooms::put_into_room;
 use raddle_core::worker::{Here, Worker, current_header};
 use raddle_protocol::header::{AWAY, CANCELLABLE, Header, IN_TURN, Kind};
 use raddle_protocol::protocol::jobs::{Forks, Node};
@@ -160,7 +161,9 @@ pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
     if header.kind != Kind::Process || header.is(AWAY) {
         return None;
     }
-    let forks = Box::leak(Box::new(Forks::new()));
+    let room = put_into_room(Forks::new());
+    // SAFETY: just put there.
+    let forks = unsafe { room.as_ref() };
     forks.open();
     header.forks.set(forks);
     Some(Flow(header))

@@ -2,24 +2,26 @@
 //! May use: `raddle-core`, `raddle-protocol`.
 //! Never: running a fork; who asks for it, or takes its job, does.
 //!
-//! A private fork is its word and its closure, in 16 bytes, 32, or a box. Promoted, its closure moves into a slot,
+//! A private fork is its word and its closure, in 16 bytes, 32, or elsewhere. Promoted, its closure moves into a slot,
 //! the *record*, in which job and handle meet from then on; the word tells the handle where that is. If it was promoted
 //! for a flow that stands still, its closure stays in its place, of which the record knows: to move it may take memory.
 
 use super::fork::{act, run};
 use raddle_core::worker::LocalWorker;
 use raddle_core::worker::jobs::{self, PlaceAct, Slot, What};
+use raddle_core::worker::rooms::{put_into_room, take_out_of_room};
 use raddle_protocol::protocol::bag::{Chunk, Place};
 use raddle_protocol::protocol::jobs::{Forks, How, Node};
+use std::ptr::NonNull;
 
 /// The words that a closure takes in its place.
 const fn words<F>() -> usize {
     let fits = size_of::<F>() <= 3 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>();
-    if fits { size_of::<F>().div_ceil(size_of::<usize>()) } else { BOXED }
+    if fits { size_of::<F>().div_ceil(size_of::<usize>()) } else { FAR }
 }
 
 /// A pointer: a word, too.
-const BOXED: usize = 4;
+const FAR: usize = 4;
 
 /// Puts a closure into a place of the running flow's bag.
 #[inline(always)]
@@ -30,10 +32,10 @@ pub(super) fn put<F: FnOnce() -> T, T>(
     f: F,
 ) -> *mut Place {
     let act: PlaceAct = act_in_place::<F, T>;
-    if words::<F>() == BOXED {
+    if words::<F>() == FAR {
         // First: who asks for memory may stand in the kernel, and then somebody may look into the bag.
-        let boxed = Box::into_raw(Box::new(f));
-        put_value(worker, forks, home, act, 1, boxed)
+        let far = put_into_room(f);
+        put_value(worker, forks, home, act, 1, far)
     } else {
         put_value(worker, forks, home, act, words::<F>(), f)
     }
@@ -61,11 +63,11 @@ fn put_value<V>(
 /// An `F` was put at `place` and has not been taken.
 #[inline(always)]
 unsafe fn take<F>(place: *mut Place) -> F {
-    if words::<F>() == BOXED {
+    if words::<F>() == FAR {
         // SAFETY: passed on to the caller.
-        let boxed = unsafe { Place::room(place).cast::<*mut F>().read() };
-        // SAFETY: as above: it came from `Box::into_raw`.
-        return *unsafe { Box::from_raw(boxed) };
+        let far = unsafe { Place::room(place).cast::<NonNull<F>>().read() };
+        // SAFETY: as above: it was put there.
+        return unsafe { take_out_of_room(far) };
     }
     // SAFETY: passed on to the caller.
     unsafe { Place::room(place).cast::<F>().read() }

@@ -13,10 +13,12 @@ use super::flow::{Without, in_runtime};
 use super::scope::{Scope, scope_here};
 use raddle_core::in_turn::is_in_turn;
 use raddle_core::runtime::Shared;
+use raddle_core::worker::rooms::{put_into_room, take_out_of_room};
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::ptr::null;
+use std::ptr::{NonNull, null};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A scope whose jobs run in the order in which they were spawned; see [`scope_fifo`].
@@ -25,10 +27,46 @@ pub struct ScopeFifo<'scope> {
     jobs: *const Jobs<'scope>,
 }
 
-type Job<'scope> = Box<dyn FnOnce(&ScopeFifo<'scope>) + Send + 'scope>;
+/// A job: a closure in a room of its own, and what calls and what drops it.
+struct FifoJob<'scope> {
+    room: NonNull<()>,
+    call: unsafe fn(NonNull<()>, &ScopeFifo<'scope>),
+    drop: unsafe fn(NonNull<()>),
+}
+
+// SAFETY: what lies in the room is `Send`: `new` asks for it.
+unsafe impl Send for FifoJob<'_> {}
+
+impl<'scope> FifoJob<'scope> {
+    fn new<F: FnOnce(&ScopeFifo<'scope>) + Send + 'scope>(f: F) -> FifoJob<'scope> {
+        unsafe fn call<'scope, F: FnOnce(&ScopeFifo<'scope>)>(room: NonNull<()>, scope: &ScopeFifo<'scope>) {
+            // SAFETY: an `F` was put there, says the caller, who never looks at it again.
+            let f = unsafe { take_out_of_room::<F>(room.cast()) };
+            f(scope);
+        }
+        unsafe fn drop_there<F>(room: NonNull<()>) {
+            // SAFETY: as above.
+            drop(unsafe { take_out_of_room::<F>(room.cast()) });
+        }
+        FifoJob { room: put_into_room(f).cast(), call: call::<F>, drop: drop_there::<F> }
+    }
+
+    fn call(self, scope: &ScopeFifo<'scope>) {
+        let job = ManuallyDrop::new(self);
+        // SAFETY: what lies in the room is what `call` is for, and is not dropped again.
+        unsafe { (job.call)(job.room, scope) };
+    }
+}
+
+impl Drop for FifoJob<'_> {
+    fn drop(&mut self) {
+        // SAFETY: as in `call`; nobody has called it.
+        unsafe { (self.drop)(self.room) };
+    }
+}
 
 /// Jobs that have not begun, as many as turns.
-type Jobs<'scope> = Mutex<VecDeque<Job<'scope>>>;
+type Jobs<'scope> = Mutex<VecDeque<FifoJob<'scope>>>;
 
 // SAFETY: both parts may be used by several threads; who has one of these is the scope's body or one of its jobs, and
 // the scope outlives those.
@@ -38,8 +76,7 @@ unsafe impl Send for ScopeFifo<'_> {}
 
 /// As [`scope`](super::scope()), but of the jobs that nobody has begun, the oldest runs first.
 ///
-/// A job lies in a box, and in a queue that all workers share, which costs more than a job of
-/// [`scope`](super::scope()).
+/// Its jobs lie in a queue that all workers share, which costs more than a job of [`scope`](super::scope()).
 ///
 /// # Panics
 /// As [`scope`](super::scope()).
@@ -111,8 +148,9 @@ impl<'scope> ScopeFifo<'scope> {
     where
         Body: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
+        let job = FifoJob::new(body);
         // SAFETY: the queue outlives the caller, who is the scope's body or one of its jobs.
-        lock(unsafe { &*self.jobs }).push_back(Box::new(body));
+        lock(unsafe { &*self.jobs }).push_back(job);
         let turn = Turn(self.jobs);
         // SAFETY: as above.
         unsafe { &*self.scope }.spawn(move |scope| turn.run(scope));
@@ -147,7 +185,7 @@ impl<'scope> Turn<'scope> {
         // SAFETY: the queue outlives the scope, one of whose jobs calls.
         let oldest = lock(unsafe { &*self.0 }).pop_front();
         let job = oldest.expect("there are as many jobs as turns");
-        job(&ScopeFifo { scope, jobs: self.0 });
+        job.call(&ScopeFifo { scope, jobs: self.0 });
     }
 
     /// Calls `f` with the scope whose queue this is of.
@@ -156,7 +194,7 @@ impl<'scope> Turn<'scope> {
     }
 }
 
-fn lock<'a, 'scope>(jobs: &'a Jobs<'scope>) -> MutexGuard<'a, VecDeque<Job<'scope>>> {
+fn lock<'a, 'scope>(jobs: &'a Jobs<'scope>) -> MutexGuard<'a, VecDeque<FifoJob<'scope>>> {
     // Nothing panics inside but for want of memory.
     jobs.lock().unwrap_or_else(PoisonError::into_inner)
 }

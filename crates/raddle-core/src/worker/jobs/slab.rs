@@ -1,17 +1,19 @@
 //! Owns: `Slot`, the room for a fork that outlives the call that made it, and where slots come from.
-//! May use: `worker`, `raddle-protocol`.
+//! May use: `worker::here`, `worker::room`, `raddle-protocol`.
 //! Never: giving memory back; a slot that was used is used again.
 //!
 //! A slot is one cache line: the node, whose it is, and two words for the closure before it runs and for the result
-//! after, in a box if they are larger. Each worker has a stack of free slots, from which it takes and to which it gives
-//! without an atomic operation; what is too much goes to the depot by whole chains, and an empty one comes for one.
+//! after, in a room of its own if they are larger. Each worker has a stack of free slots, from which it takes and to
+//! which it gives without an atomic operation; what is too much goes to the depot by whole chains, and an empty one
+//! comes for one.
 
 use super::chunks::ChunkChain;
+use crate::worker::room;
 use crate::worker::{Here, LocalWorker};
 use raddle_protocol::protocol::jobs::{Act, Node};
 use std::cell::Cell;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Slots in a chain.
@@ -22,7 +24,7 @@ const WORDS: usize = 2;
 #[repr(C, align(64))]
 pub struct Slot {
     node: MaybeUninit<Node>,
-    /// The header of the flow that made it, or its scope.
+    /// The header of the flow that made it, or its scope; of a free slot in a chain, the next one.
     home: Cell<*const ()>,
     room: [MaybeUninit<usize>; WORDS],
 }
@@ -89,8 +91,11 @@ impl Slot {
             // SAFETY: as above; it is large and aligned enough.
             unsafe { room.cast::<T>().write(value) };
         } else {
+            // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+            let here = unsafe { Here::current() };
+            let far = room::put(here.as_deref().map(LocalWorker::rooms), value);
             // SAFETY: as above; a pointer fits.
-            unsafe { room.cast::<*mut T>().write(Box::into_raw(Box::new(value))) };
+            unsafe { room.cast::<NonNull<T>>().write(far) };
         }
     }
 
@@ -106,10 +111,12 @@ impl Slot {
             // SAFETY: as above.
             return unsafe { room.cast::<T>().read() };
         }
-        // SAFETY: as above: `put` has left a box.
-        let boxed = unsafe { room.cast::<*mut T>().read() };
-        // SAFETY: it came from `Box::into_raw`, and is taken once.
-        *unsafe { Box::from_raw(boxed) }
+        // SAFETY: as above: `put` has left where it is.
+        let far = unsafe { room.cast::<NonNull<T>>().read() };
+        // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+        let here = unsafe { Here::current() };
+        // SAFETY: it was put there, and is taken once.
+        unsafe { room::take_out(here.as_deref().map(LocalWorker::rooms), far) }
     }
 
     /// Gives a slot back.
@@ -121,7 +128,7 @@ impl Slot {
         // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
         match unsafe { Here::current() } {
             Some(worker) => worker.slots().give(node.cast()),
-            None => depot().chains.push(Box::new([node.cast()])),
+            None => depot().push_one(node.cast()),
         }
     }
 }
@@ -147,19 +154,46 @@ impl SpareSlot {
 
 impl Drop for SpareSlot {
     fn drop(&mut self) {
-        depot().chains.push(Box::new([self.0]));
+        depot().push_one(self.0);
     }
 }
 
-/// Free slots, in chains of at most [`CHAIN`]; and free chunks.
+/// Free slots, [`CHAIN`] at most, linked through `home`.
+#[derive(Debug)]
+struct SlotChain {
+    first: *mut Slot,
+    count: usize,
+}
+
+/// Free slots, and free chunks.
 #[derive(Debug)]
 pub struct Depot {
-    chains: Vec<Box<[*mut Slot]>>,
+    chains: Vec<SlotChain>,
     pub chunks: Vec<ChunkChain>,
 }
 
 // SAFETY: free slots belong to nobody; a chain is the right to use them.
-unsafe impl Send for Depot {}
+unsafe impl Send for SlotChain {}
+
+impl SlotChain {
+    const EMPTY: SlotChain = SlotChain { first: null_mut(), count: 0 };
+
+    /// Takes up a free slot, which is the caller's.
+    fn push(&mut self, slot: *mut Slot) {
+        // SAFETY: a free slot is its holder's alone.
+        unsafe { &*slot }.home.set(self.first.cast_const().cast());
+        self.first = slot;
+        self.count += 1;
+    }
+
+    fn pop(&mut self) -> Option<*mut Slot> {
+        self.count = self.count.checked_sub(1)?;
+        let slot = self.first;
+        // SAFETY: as in `push`; there was one.
+        self.first = unsafe { &*slot }.home.get().cast_mut().cast();
+        Some(slot)
+    }
+}
 
 static DEPOT: Mutex<Depot> = Mutex::new(Depot { chains: Vec::new(), chunks: Vec::new() });
 
@@ -173,23 +207,30 @@ pub fn depot() -> DepotGuard {
 }
 
 impl Depot {
-    fn take(&mut self) -> Box<[*mut Slot]> {
+    fn take(&mut self) -> SlotChain {
         self.chains.pop().unwrap_or_else(cut)
     }
 
     /// For a thread that is no worker.
     fn take_one(&mut self) -> *mut Slot {
-        let chain = self.take();
-        let (&one, rest) = chain.split_last().expect("a chain is not empty");
-        if !rest.is_empty() {
-            self.chains.push(rest.into());
+        let mut chain = self.take();
+        let one = chain.pop().expect("a chain is not empty");
+        if chain.count > 0 {
+            self.chains.push(chain);
         }
         one
     }
+
+    /// From such a thread.
+    fn push_one(&mut self, slot: *mut Slot) {
+        let mut chain = SlotChain::EMPTY;
+        chain.push(slot);
+        self.chains.push(chain);
+    }
 }
 
-/// A new chain, the first slot last.
-fn cut() -> Box<[*mut Slot]> {
+/// A new chain.
+fn cut() -> SlotChain {
     let empty = || Slot {
         node: MaybeUninit::uninit(),
         home: Cell::new(std::ptr::null()),
@@ -197,7 +238,9 @@ fn cut() -> Box<[*mut Slot]> {
     };
     let slots: Box<[Slot]> = (0..CHAIN).map(|_| empty()).collect();
     let slots: &'static mut [Slot] = Box::leak(slots);
-    slots.iter_mut().rev().map(std::ptr::from_mut).collect()
+    let mut chain = SlotChain::EMPTY;
+    slots.iter_mut().rev().for_each(|slot| chain.push(std::ptr::from_mut(slot)));
+    chain
 }
 
 /// One worker's free slots.
@@ -238,16 +281,20 @@ impl Slots {
     #[cold]
     #[inline(never)]
     fn refill(&self) {
-        let chain = depot().take();
-        chain.iter().zip(&self.free).for_each(|(&slot, place)| place.set(slot));
-        self.count.set(chain.len());
+        let mut chain = depot().take();
+        self.count.set(chain.count);
+        // The first of the chain is the first to be taken.
+        for place in self.free[..chain.count].iter().rev() {
+            place.set(chain.pop().expect("there are as many as it says"));
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn spill(&self) {
         let left = self.count.get() - self.count.get().min(CHAIN);
-        let chain = self.free[left..self.count.get()].iter().map(Cell::get).collect();
+        let mut chain = SlotChain::EMPTY;
+        self.free[left..self.count.get()].iter().for_each(|place| chain.push(place.get()));
         self.count.set(left);
         depot().chains.push(chain);
     }

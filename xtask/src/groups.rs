@@ -413,16 +413,6 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: "release",
-        what: "the runtime's tests again, optimised, stress included; and a program in which a panic aborts",
-        needs: &[],
-        steps: &[
-            "cargo test --no-fail-fast --release --package raddle-context --package raddle-core \
-                  --test it --test stress --test faults",
-            "cargo run --profile abort --package raddle --example skynet",
-        ],
-    },
-    Group {
         name: "aarch64",
         what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
@@ -576,6 +566,16 @@ const LONG_GROUPS: &[Group] = &[
                   -- -D warnings",
             "cargo clippy --manifest-path examples/hyper/Cargo.toml --all-targets --target-dir target/rayon \
                   -- -D warnings",
+        ],
+    },
+    Group {
+        name: "release",
+        what: "the runtime's tests again, optimised, stress included; and a program in which a panic aborts",
+        needs: &[],
+        steps: &[
+            "cargo test --no-fail-fast --release --package raddle-context --package raddle-core \
+                  --test it --test stress --test faults",
+            "cargo run --profile abort --package raddle --example skynet",
         ],
     },
     Group {

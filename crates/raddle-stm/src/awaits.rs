@@ -110,7 +110,7 @@ where
                         this.site
                     );
                     // The gate is open meanwhile, should this be in the body of one that has the token.
-                    this.watch = gate::open_while(|| PolledWatch::begin(variables, time));
+                    this.watch = gate::open_while(|| PolledWatch::begin(variables, time, this.site));
                     if let Some(watch) = &this.watch {
                         ready!(watch.poll(context));
                         this.watch = None;

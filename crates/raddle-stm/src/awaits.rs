@@ -93,7 +93,7 @@ where
         loop {
             let by = effort.polled(Algorithm::default());
             // A task goes on to the end of its poll, also by a seed.
-            let mut tx = Tx::begin(by, true, false, &effort, this.site);
+            let mut tx = Tx::begin(by, true, false, effort.tried(), this.site);
             let done = (this.body)(&mut tx);
             match (tx.verdict(&done), done) {
                 (None, Ok(result)) if commits(&mut tx, &mut this.is_over) => {

@@ -1,5 +1,9 @@
 // Transactions as gcc compiles them, by the library that the program finds: libitm, or Raddle's for it if that is
 // preloaded. The same work as the programs in Rust beside it.
+//
+// While one thread alone has run transactions, libitm takes a lock around each and notes nothing (`serialirr`); from
+// the second on it uses one of its methods for several, `ml_wt` or `gl_wt`. Those are measured, also with one thread:
+// then the better of them there, unless ITM_DEFAULT_METHOD says which.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -97,6 +101,7 @@ int main(int count, char **words) {
     }
     threads = number("threads");
     each = number("rounds") / threads;
+    if (threads == 1) setenv("ITM_DEFAULT_METHOD", "gl_wt", 0);
     for (size_t form = 0; form < sizeof all / sizeof *all; form++) {
         if (!is("form", all[form].name)) continue;
         for (int at = 0; at < ACCOUNTS; at++) accounts[at] = all[form].balance;

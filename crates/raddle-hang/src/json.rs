@@ -58,6 +58,13 @@ impl ProcessTable {
             let all: Vec<String> = self.outstanding.iter().map(one).collect();
             write!(out, r#","outstanding":[{}]"#, all.join(","))?;
         }
+        if !self.futures.is_empty() {
+            let one = |(waits, count): (&String, &usize)| {
+                format!(r#"{{"waits":{},"count":{count}}}"#, Quoted(waits))
+            };
+            let all: Vec<String> = self.futures.iter().map(one).collect();
+            write!(out, r#","futures":[{}]"#, all.join(","))?;
+        }
         if !rounds.is_empty() {
             let one = |round: &Round| {
                 format!(r#"{{"for_ms":{},"turns":{}}}"#, round.lasts.as_millis(), round.turns)

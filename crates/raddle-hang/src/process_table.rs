@@ -6,7 +6,7 @@ use crate::walks::{Span, Walks};
 use raddle_core::stack_search::Reached;
 use raddle_core::stamp::Stamp;
 use raddle_core::wait::{Thing, WaitCall};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
@@ -102,6 +102,8 @@ pub(crate) struct ProcessTable {
     pub(crate) os_threads: Vec<OsThreadRow>,
     /// Tasks that have not ended.
     pub(crate) tasks: u64,
+    /// What futures wait for, in words, and how many.
+    pub(crate) futures: BTreeMap<String, usize>,
     /// The pollers at which something is outstanding, and how much.
     pub(crate) outstanding: Vec<(String, usize)>,
     pub(crate) workers: usize,

@@ -80,7 +80,8 @@ impl Report {
             (DumpKind::Dump, 0) => "dump: ".to_owned(),
             (DumpKind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
         };
-        let (mut text, reported) = if self.kind == DumpKind::Dump && self.reported().is_empty() {
+        let has_first = self.kind != DumpKind::Dump || !self.reported().is_empty();
+        let (mut text, reported) = if !has_first {
             (format!("raddle: {what}{} processes\n", self.table.rows.len()), Vec::new())
         } else {
             (format!("raddle: {what}{}\n", self.table.first_line(&first)), first.0)
@@ -88,6 +89,7 @@ impl Report {
         if !reported.is_empty() {
             self.table.first_functions(self.reported(), &mut text);
         }
+        self.table.more_futures(has_first, &mut text);
         let more = self.table.summary(self.reported(), &reported, &mut text);
         self.write_rounds(&mut text);
         (text, more)

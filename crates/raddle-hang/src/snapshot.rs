@@ -27,7 +27,7 @@ use raddle_core::wait::Wait;
 use raddle_core::worker::Worker;
 use raddle_protocol::header::{AWAY, Header, Kind, STARTED, is_thread};
 use raddle_protocol::protocol::jobs::Node;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::mem::offset_of;
 use std::ops::Range;
@@ -72,6 +72,7 @@ impl ProcessTable {
             rows: Vec::with_capacity(most),
             os_threads: Vec::with_capacity(records.len()),
             tasks: 0,
+            futures: BTreeMap::new(),
             outstanding,
             workers,
             now: 0,
@@ -106,6 +107,8 @@ impl ProcessTable {
         }
         drop((stopped, blocks, records));
         table.tasks = alive.saturating_sub(table.rows.len() as u64);
+        // They have a lock, which one that was stopped might have had.
+        table.futures = raddle_core::observe::waiting_futures();
         table.rows.sort_by_cached_key(|row| row.id);
         let jobs =
             table.rows.iter().enumerate().filter(|(_, row)| row.job != 0).map(|(at, row)| (row.job, at));

@@ -238,7 +238,28 @@ impl ProcessTable {
             (tasks, true) => format!("{tasks} tasks wait for a waker that nobody calls"),
             (tasks, false) => format!("; and {}", count(tasks, "task", "s")),
         };
-        format!("{}{more}{tasks}", told.join("; "))
+        let futures: Vec<String> =
+            self.futures.iter().take(ROOTS_MAX).map(|one| self.tell_futures(one)).collect();
+        let before = if futures.is_empty() { "" } else { "; " };
+        format!("{}{more}{tasks}{before}{}", told.join("; "), futures.join("; "))
+    }
+
+    /// `a future waits in retry at src/main.rs:3:5 (...)`.
+    fn tell_futures(&self, (waits, many): (&String, &usize)) -> String {
+        let waits = self.with_authors(waits);
+        if *many == 1 {
+            format!("a future waits in {waits}")
+        } else {
+            format!("{many} futures wait in {waits}")
+        }
+    }
+
+    /// A line for what futures wait for; but for what stands in the first line, if there is one.
+    pub(crate) fn more_futures(&self, has_first: bool, out: &mut String) {
+        let skipped = if has_first { ROOTS_MAX } else { 0 };
+        for one in self.futures.iter().take(GROUPS_MAX).skip(skipped) {
+            let _infallible = writeln!(out, "  {}", self.tell_futures(one));
+        }
     }
 
     /// Who waits for something else than another's end, in groups: what the others wait for in the end.

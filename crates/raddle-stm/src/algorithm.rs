@@ -53,18 +53,23 @@ pub enum Algorithm {
 }
 
 /// The program's default, as a number.
-static DEFAULT: AtomicU8 = AtomicU8::new(0);
+static DEFAULT: AtomicU8 = AtomicU8::new(VERSIONED);
+
+const VERSIONED: u8 = Algorithm::Versioned as u8;
+const NOREC: u8 = Algorithm::Norec as u8;
 
 impl Algorithm {
-    const ALL: [Algorithm; 3] = [Algorithm::Versioned, Algorithm::Norec, Algorithm::Pessimistic];
-
     /// What the functions of this module use: `Versioned`, unless [`set_default`](Self::set_default) was called.
     #[expect(clippy::should_implement_trait, reason = "it is the program's, and changes")]
     #[inline(always)]
     #[must_use]
     pub fn default() -> Algorithm {
         // Relaxed: each transaction is right by whichever.
-        Algorithm::ALL[usize::from(DEFAULT.load(Ordering::Relaxed)) % Algorithm::ALL.len()]
+        match DEFAULT.load(Ordering::Relaxed) {
+            VERSIONED => Algorithm::Versioned,
+            NOREC => Algorithm::Norec,
+            _ => Algorithm::Pessimistic,
+        }
     }
 
     /// Has the functions of this module use this one, from the next transaction of each on. Those that run go on as

@@ -93,7 +93,7 @@ where
         loop {
             let by = effort.polled(Algorithm::default());
             // A task goes on to the end of its poll, also by a seed.
-            let mut tx = Tx::begin(by, true, false, &effort, this.site);
+            let mut tx = Tx::begin(by, true, false, effort.tried(), this.site);
             let done = (this.body)(&mut tx);
             match (tx.verdict(&done), done) {
                 (None, Ok(result)) if commits(&mut tx, &mut this.is_over) => {
@@ -110,7 +110,7 @@ where
                         this.site
                     );
                     // The gate is open meanwhile, should this be in the body of one that has the token.
-                    this.watch = gate::open_while(|| PolledWatch::begin(variables, time));
+                    this.watch = gate::open_while(|| PolledWatch::begin(variables, time, this.site));
                     if let Some(watch) = &this.watch {
                         ready!(watch.poll(context));
                         this.watch = None;

@@ -35,6 +35,27 @@ pub(crate) struct Effort {
     reserves_not: bool,
 }
 
+/// What an attempt is told of those before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Tried {
+    /// The gate is not for this one.
+    pub(crate) has_token: bool,
+    /// It is the only attempt that can be: nobody else commits.
+    pub(crate) is_once: bool,
+    /// It is this one that has sealed the gate.
+    pub(crate) has_seal: bool,
+    /// So often it may move its snapshot.
+    pub(crate) extensions: u32,
+    /// See [`reservations`].
+    pub(crate) ticket: u64,
+}
+
+impl Tried {
+    /// There were none.
+    pub(crate) const NOTHING: Tried =
+        Tried { has_token: false, is_once: false, has_seal: false, extensions: EXTENSIONS, ticket: 0 };
+}
+
 impl Effort {
     #[inline(always)]
     pub(crate) const fn new() -> Effort {
@@ -71,28 +92,21 @@ impl Effort {
         if algorithm == Algorithm::Norec { algorithm } else { Algorithm::Versioned }
     }
 
-    /// See [`reservations`].
+    /// What the next attempt is told.
     #[inline(always)]
-    pub(crate) const fn ticket(&self) -> u64 {
-        self.ticket
+    pub(crate) const fn tried(&self) -> Tried {
+        Tried {
+            has_token: self.has_token(),
+            is_once: self.is_once,
+            has_seal: self.seal.is_some(),
+            extensions: self.extensions(),
+            ticket: self.ticket,
+        }
     }
 
-    /// Whether the gate is not for this one.
     #[inline(always)]
-    pub(crate) const fn has_token(&self) -> bool {
+    const fn has_token(&self) -> bool {
         self.token.is_some()
-    }
-
-    /// Whether the next attempt is the only one that can be: nobody else commits.
-    #[inline(always)]
-    pub(crate) const fn is_once(&self) -> bool {
-        self.is_once
-    }
-
-    /// Whether it is this one that has sealed the gate.
-    #[inline(always)]
-    pub(crate) const fn has_seal(&self) -> bool {
-        self.seal.is_some()
     }
 
     /// The body does what cannot be undone: from now on nobody else commits.
@@ -115,7 +129,7 @@ impl Effort {
     /// So often the next attempt may move its snapshot: as often as it takes when nothing else is left to try. It may
     /// be its own body that writes what it reads, by transactions inside.
     #[inline(always)]
-    pub(crate) const fn extensions(&self) -> u32 {
+    const fn extensions(&self) -> u32 {
         if self.failures <= PAUSES && !self.is_once { EXTENSIONS } else { u32::MAX }
     }
 

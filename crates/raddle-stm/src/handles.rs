@@ -4,12 +4,13 @@
 
 use crate::arena;
 use crate::few::Few;
-use crate::host::{self, Told};
+use crate::host::{self, Told, ToldWait, WaitingFuture};
 use crate::panics::Panics;
 use crate::protocol::watch::WatchNode;
 use crate::variable::{Head, HeadRef};
 use crate::waiting::{ChangeWaiter, PolledWaiter};
 use std::fmt;
+use std::panic::Location;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -45,6 +46,11 @@ pub(crate) unsafe fn drop_handle(head: HeadRef) {
 pub(crate) struct Variables {
     all: Few<HeadRef>,
 }
+
+// SAFETY: handles go from thread to thread, and by a shared reference the variables are read by atomics alone.
+unsafe impl Send for Variables {}
+// SAFETY: as above.
+unsafe impl Sync for Variables {}
 
 impl Variables {
     /// These, each once, as far as anybody can still write them.
@@ -102,7 +108,22 @@ impl Variables {
 pub(crate) struct PolledWatch {
     places: Vec<Standing>,
     waiting: Rc<ChangeWaiter>,
+    variables: WaitingFuture<WaitedFor>,
+}
+
+/// What a future waits for, as a report tells it.
+struct WaitedFor {
     variables: Variables,
+    /// Where its transaction is called.
+    site: &'static Location<'static>,
+}
+
+impl ToldWait for WaitedFor {
+    fn tell(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "retry at {} ({}: ", self.site, Variables::KIND)?;
+        self.variables.state(out)?;
+        out.write_str(")")
+    }
 }
 
 // SAFETY: the places are touched under the locks of their lists, or by one who has this alone; the one `Rc` goes along;
@@ -113,10 +134,15 @@ unsafe impl Sync for PolledWatch {}
 
 impl PolledWatch {
     /// From now on, if all are what they were at `time`.
-    pub(crate) fn begin(variables: Variables, time: u64) -> Option<PolledWatch> {
+    pub(crate) fn begin(
+        variables: Variables,
+        time: u64,
+        site: &'static Location<'static>,
+    ) -> Option<PolledWatch> {
         let waiting = Rc::new(ChangeWaiter::Polled(PolledWaiter::default()));
+        let variables = WaitingFuture::new(WaitedFor { variables, site });
         // SAFETY: the places go first, see the order of the fields, and the waiting one does not move.
-        let places = unsafe { variables.places(&waiting) }.into_vec();
+        let places = unsafe { variables.variables.places(&waiting) }.into_vec();
         let mut watch = PolledWatch { places, waiting, variables };
         // SAFETY: they stay in the vector's memory until they are dropped, which takes them out of the lists.
         watch.places.iter_mut().all(|place| unsafe { place.stand(time) }).then_some(watch)
@@ -124,7 +150,7 @@ impl PolledWatch {
 
     /// Whether one has changed. If not, the waker of `context` is called when one does.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
-        debug_assert!(!self.variables.is_empty(), "nothing would ever change");
+        debug_assert!(!self.variables.variables.is_empty(), "nothing would ever change");
         match &*self.waiting {
             ChangeWaiter::Polled(polled) => polled.poll(context),
             ChangeWaiter::Parked(_) => unreachable!("it was made to be polled"),

@@ -30,8 +30,6 @@ pub(crate) struct Log {
     pub(crate) values: Vec<Words>,
     /// Each variable once.
     writes: Vec<Entry>,
-    /// A bit for each variable in `writes`: most that is read was not written.
-    filter: u64,
     index: Index,
     /// What writes were before a nested transaction has changed them.
     undo: Vec<Undo>,
@@ -66,8 +64,8 @@ pub(crate) struct Mark {
     undo: usize,
 }
 
-/// More entries than this are not kept for the next transaction.
-const KEPT_MAX: usize = 1 << 14;
+/// A log with so many entries or more is not kept for the next transaction: a power of two.
+const KEPT_MAX: usize = 1 << 15;
 
 impl Entry {
     #[inline(always)]
@@ -168,8 +166,9 @@ impl Write for Entry {
     }
 }
 
+/// The variable's bit in a filter; one of a few others', too.
 #[inline(always)]
-fn bit(head: HeadRef) -> u64 {
+pub(crate) fn bit(head: HeadRef) -> u64 {
     let address = head.addr().get();
     1 << ((address >> 4 ^ address >> 10) & 63)
 }
@@ -181,7 +180,6 @@ impl Log {
             reserved: Vec::new(),
             values: Vec::new(),
             writes: Vec::new(),
-            filter: 0,
             index: Index::new(),
             undo: Vec::new(),
             has_boxes: false,
@@ -189,18 +187,13 @@ impl Log {
         }
     }
 
-    /// Whether the transaction may be about to write there.
-    #[inline(always)]
-    pub(crate) fn may_have_written(&self, head: HeadRef) -> bool {
-        self.filter & bit(head) != 0
+    /// A bit for each variable that the transaction is about to write, see [`bit`].
+    pub(crate) fn filter(&self) -> u64 {
+        self.writes.iter().fold(0, |bits, entry| bits | bit(entry.head))
     }
 
     /// What the transaction is about to write there, if anything.
-    #[inline(always)]
     pub(crate) fn written(&self, head: HeadRef) -> Option<&Words> {
-        if self.filter & bit(head) == 0 {
-            return None;
-        }
         self.find(head).map(|at| &self.writes[at].value)
     }
 
@@ -211,9 +204,24 @@ impl Log {
         self.writes.iter().position(|entry| entry.head == head)
     }
 
+    /// The transaction is about to write `value` there, the first time. Returns it if that is for
+    /// [`write`](Self::write).
+    #[inline(always)]
+    pub(crate) fn write_first(&mut self, head: HeadRef, value: Words, has_box: bool) -> Result<(), Words> {
+        if has_box {
+            self.has_boxes = true;
+        }
+        let length = self.writes.len();
+        if length == self.writes.capacity() || length + 1 >= Index::WORTH {
+            return Err(value);
+        }
+        self.writes.push(Entry { head, value, before: Seen::NOTHING });
+        Ok(())
+    }
+
     /// The transaction is about to write `value` there. Since `mark` the log must be able to roll back. Returns what
     /// must be dropped.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn write(
         &mut self,
         head: HeadRef,
@@ -222,14 +230,11 @@ impl Log {
         mark: Mark,
     ) -> Option<Garbage> {
         self.has_boxes |= has_box;
-        if self.filter & bit(head) != 0
-            && let Some(at) = self.find(head)
-        {
+        if let Some(at) = self.find(head) {
             return self.overwrite(at, value, mark);
         }
-        self.filter |= bit(head);
         self.writes.push(Entry { head, value, before: Seen::NOTHING });
-        if self.writes.len() >= Index::WORTH || self.index.is_in_use() {
+        if self.writes.len() >= Index::WORTH {
             self.index.add(self.writes.len(), |at| self.writes[at].head);
         }
         None
@@ -260,8 +265,13 @@ impl Log {
             garbage.extend(boxed(self.writes[at].head(), undone, 0));
         }
         garbage.extend(self.writes.drain(mark.writes..).filter_map(|entry| entry.boxed(0)));
-        // The filter may tell of more than there is.
-        self.index.truncate(mark.writes);
+        if mark.writes < Index::WORTH {
+            self.index.clear();
+        } else {
+            self.index.truncate(mark.writes);
+        }
+        self.writes.shrink_to(KEPT_MAX);
+        self.undo.shrink_to(KEPT_MAX);
         garbage
     }
 
@@ -271,7 +281,9 @@ impl Log {
         if around.writes > 0 || self.undo.len() == part.undo {
             return Vec::new();
         }
-        self.undo.drain(part.undo..).filter_map(|undo| undo.boxed(0)).collect()
+        let garbage = self.undo.drain(part.undo..).filter_map(|undo| undo.boxed(0)).collect();
+        self.undo.shrink_to(KEPT_MAX);
+        garbage
     }
 
     /// Empties it, with nothing written. Returns what must be dropped.
@@ -361,22 +373,25 @@ impl Log {
     /// Forgets all, and frees nothing.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
+        // As many bits as the longest of them has.
+        let longest = self.reads.len() | self.writes.len() | self.undo.len();
+        if self.writes.len() >= Index::WORTH || longest >= KEPT_MAX {
+            self.let_go(longest);
+        }
         self.reads.clear();
         self.values.clear();
         self.writes.clear();
         self.undo.clear();
-        self.filter = 0;
         self.has_boxes = false;
-        if self.index.is_in_use() {
-            self.index.clear();
-        }
-        if self.reads.capacity().max(self.writes.capacity()).max(self.undo.capacity()) > KEPT_MAX {
-            self.shrink();
-        }
     }
 
-    #[cold]
-    fn shrink(&mut self) {
+    /// Gives back what is not kept.
+    #[inline(never)]
+    fn let_go(&mut self, longest: usize) {
+        self.index.clear();
+        if longest < KEPT_MAX {
+            return;
+        }
         self.reads = Vec::new();
         self.reserved = Vec::new();
         self.values = Vec::new();

@@ -21,6 +21,8 @@ pub(crate) enum Mistake {
     LooksOnce,
     /// A read takes what is newer than the snapshot.
     TakesNewer,
+    /// A read takes what somebody has locked, and is perhaps storing.
+    TakesLocked,
     /// A snapshot is moved to a later time without a look at what has been read.
     ExtendsUnchecked,
     /// A commit writes what a pessimistic transaction has reserved.
@@ -31,6 +33,8 @@ pub(crate) enum Mistake {
     BreaksUncounted,
     /// Values that are compared are always taken for the same.
     TakesAnyValue,
+    /// A read has the short way also where the transaction is about to write.
+    OverlooksWrites,
     /// What a nested transaction wrote stays when it is rolled back.
     KeepsBranch,
     /// Who waits does not look whether the variable is still what it has read.

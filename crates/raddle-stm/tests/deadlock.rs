@@ -12,16 +12,24 @@ fn main() {
         Ok("retry") => return two_that_wait_for_each_other(),
         Ok("written") => return one_that_waits_for_what_others_have_written(),
         Ok("reserved") => return one_that_waits_in_the_body(),
+        Ok("tasks") => return tasks_that_wait_for_a_change(),
         _ => {}
     }
     let retry =
         ["'warp'", "'weft'", "waits in retry at ", "in the variable made at ", " (not written since)"];
     let written =
         ["(last written by 'weft' at ", "(last written by #", ", which has ended, at ", "an OS thread at "];
+    let tasks = [
+        "; and 3 tasks; a future waits in retry at ",
+        "(change: in one of the variables made at ",
+        " (last written by a task at ",
+        "; 2 futures wait in retry at ",
+    ];
     for (child, wanted) in [
         ("retry", &retry[..]),
         ("written", &written[..]),
         ("reserved", &["'writer'", "waits in atomically for another transaction's end at "]),
+        ("tasks", &tasks),
     ] {
         let program = std::env::current_exe().expect("a test program has a path");
         let output = std::process::Command::new(program).env(CHILD, child).output().expect("it runs");
@@ -109,5 +117,34 @@ fn two_that_wait_for_each_other() {
     raddle::Runtime::builder().workers(1).build().expect("a runtime").run(move || {
         let both = [spawn("warp", &left, &right), spawn("weft", &right, &left)];
         both.into_iter().for_each(|process| process.join().expect("it never ends"));
+    });
+}
+
+/// One for two variables, of which a task has written one; and two, in the same call, for another.
+#[cfg(not(any(loom, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+fn tasks_that_wait_for_a_change() {
+    use raddle::task;
+    use raddle_stm::{TVar, atomically_async};
+
+    raddle::Runtime::builder().workers(1).build().expect("a runtime").run(|| {
+        let [a, b, c] = std::array::from_fn(|_| TVar::new(0));
+        let first = task::spawn(async move {
+            a.store(1);
+            atomically_async(|tx| {
+                let sum = tx.read(&a)? + tx.read(&b)?;
+                tx.check(sum == 2)
+            })
+            .await;
+        });
+        let waits = |c: TVar<i32>| async move {
+            atomically_async(|tx| {
+                let there = tx.read(&c)?;
+                tx.check(there == 1)
+            })
+            .await;
+        };
+        let others = [task::spawn(waits(c.clone())), task::spawn(waits(c))];
+        task::block_on(first).expect("it never ends");
+        drop(others);
     });
 }

@@ -1,5 +1,5 @@
-//! Owns: `cargo xtask conformance`: independent suites, of occam, of OpenMP, of C++, from checkouts that the user has.
-//! May use: `house`, `openmp`, `pthreads`, `report`, `anyhow`.
+//! Owns: `cargo xtask conformance`: independent suites, of occam, OpenMP, C++, transactions, from the user's checkouts.
+//! May use: `house`, `itm`, `openmp`, `pthreads`, `report`, `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
 //! Two suites of occam. `KRoC:tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and
@@ -9,6 +9,7 @@
 
 mod cgtests;
 mod openmp;
+mod stamp;
 mod tock;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, ensure};
 
 use crate::report::say;
+use openmp::{Suite, SuiteKind};
 
 /// Arguments of `conformance`.
 #[derive(clap::Args)]
@@ -39,6 +41,12 @@ pub(crate) struct ConformanceArgs {
     /// The folder `libstdc++-v3/testsuite` of gcc's source, of which `30_threads` is compiled and run
     #[arg(long, value_name = "DIR")]
     libstdcxx: Option<PathBuf>,
+    /// The folder `libitm` of gcc's source
+    #[arg(long, value_name = "DIR")]
+    libitm: Option<PathBuf>,
+    /// A checkout of STAMP with transactions of gcc's, of which vacation, genome and intruder are compiled and run
+    #[arg(long, value_name = "DIR")]
+    stamp: Option<PathBuf>,
     /// Show each refusal of a program that should be accepted, with its first complaint
     #[arg(long)]
     explain: bool,
@@ -46,12 +54,12 @@ pub(crate) struct ConformanceArgs {
 
 /// Runs the suites that are there and prints their tables. Fails if less passes than must.
 pub(crate) fn run(args: &ConformanceArgs) -> anyhow::Result<ExitCode> {
-    let suites = [&args.cgtests, &args.tock, &args.libomp, &args.libgomp, &args.openmp_vv, &args.libstdcxx];
+    let of_c = [&args.libomp, &args.libgomp, &args.openmp_vv, &args.libstdcxx, &args.libitm, &args.stamp];
     ensure!(
-        suites.iter().any(|suite| suite.is_some()),
+        of_c.into_iter().chain([&args.cgtests, &args.tock]).any(|suite| suite.is_some()),
         "give a suite: --cgtests DIR, --tock DIR, --libomp DIR, ..."
     );
-    let mut good = openmp_suites(args)? & threads_of_cpp(args.libstdcxx.as_deref())?;
+    let mut good = openmp_suites(args)? & threads_of_cpp(args.libstdcxx.as_deref())? & transactions(args)?;
     if args.cgtests.is_none() && args.tock.is_none() {
         return Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
@@ -74,8 +82,8 @@ fn openmp_suites(args: &ConformanceArgs) -> anyhow::Result<bool> {
     let library = crate::house::root().join("target/conformance");
     let mut suites = Vec::new();
     let mut add = |name, compiler, (folders, includes), must| {
-        let kind = openmp::SuiteKind::OpenMp;
-        suites.push(openmp::Suite { name, compiler, folders, includes, must, kind, library: &library });
+        let kind = SuiteKind::OpenMp;
+        suites.push(Suite { name, compiler, folders, includes, must, kind, library: &library });
     };
     if let Some(folder) = &args.libomp {
         let folder = folder.canonicalize()?;
@@ -116,17 +124,47 @@ fn threads_of_cpp(testsuite: Option<&Path>) -> anyhow::Result<bool> {
         programs: None,
         with: None,
     })?;
-    let (text, reached) = openmp::table(&openmp::Suite {
+    let (text, reached) = openmp::table(&Suite {
         name: "30_threads",
         compiler: "g++",
         folders: vec![testsuite.join("30_threads")],
         includes: vec![testsuite.join("util")],
         must: 980,
-        kind: openmp::SuiteKind::Cpp,
+        kind: SuiteKind::Cpp,
         library: &folder.join("libraddle_pthread.so"),
     })?;
     say(&text);
     Ok(reached)
+}
+
+/// gcc's transactions: libitm's own tests, and STAMP's programs; true if all pass.
+fn transactions(args: &ConformanceArgs) -> anyhow::Result<bool> {
+    if args.libitm.is_none() && args.stamp.is_none() {
+        return Ok(true);
+    }
+    let folder = crate::house::root().join("target/conformance-itm");
+    crate::itm::run(&crate::itm::ItmArgs { output: Some(folder.clone()), debug: false })?;
+    let library = folder.join("libraddle_itm.so");
+    let mut good = true;
+    if let Some(libitm) = &args.libitm {
+        let libitm = libitm.canonicalize()?;
+        let tests = libitm.join("testsuite");
+        let kinds =
+            [("libitm.c", "gcc", SuiteKind::Transactions), ("libitm.c++", "g++", SuiteKind::TransactionsCpp)];
+        for (name, compiler, kind) in kinds {
+            let (folders, includes) = (vec![tests.join(name)], vec![libitm.clone()]);
+            let suite = Suite { name, compiler, folders, includes, must: 1000, kind, library: &library };
+            let (text, reached) = openmp::table(&suite)?;
+            say(&text);
+            good &= reached;
+        }
+    }
+    if let Some(checkout) = &args.stamp {
+        let (text, reached) = stamp::table(&checkout.canonicalize()?, &library)?;
+        say(&text);
+        good &= reached;
+    }
+    Ok(good)
 }
 
 /// The command `raddle`, built in release.

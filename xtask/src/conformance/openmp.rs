@@ -33,13 +33,18 @@ pub(super) enum SuiteKind {
     OpenMp,
     /// Those of C++ with POSIX threads.
     Cpp,
+    /// gcc's transactions in C.
+    Transactions,
+    /// The same in C++.
+    TransactionsCpp,
 }
 
 impl SuiteKind {
     fn extension(self) -> &'static str {
         match self {
-            SuiteKind::OpenMp => ".c",
+            SuiteKind::OpenMp | SuiteKind::Transactions => ".c",
             SuiteKind::Cpp => ".cc",
+            SuiteKind::TransactionsCpp => ".C",
         }
     }
 
@@ -47,13 +52,14 @@ impl SuiteKind {
         match self {
             SuiteKind::OpenMp => &["-O1", "-fopenmp", "-w"],
             SuiteKind::Cpp => &["-O1", "-pthread", "-w", "-std=gnu++20"],
+            SuiteKind::Transactions | SuiteKind::TransactionsCpp => &["-O1", "-fgnu-tm", "-w"],
         }
     }
 
     fn variable(self) -> &'static str {
         match self {
             SuiteKind::OpenMp => "LD_LIBRARY_PATH",
-            SuiteKind::Cpp => "LD_PRELOAD",
+            SuiteKind::Cpp | SuiteKind::Transactions | SuiteKind::TransactionsCpp => "LD_PRELOAD",
         }
     }
 }

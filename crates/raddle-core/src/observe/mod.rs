@@ -9,12 +9,14 @@
 //! observers read.
 
 mod dump;
+mod futures;
 mod interruption;
 mod seed;
 mod trace;
 mod watcher;
 
 pub use dump::{Content, Dump};
+pub use futures::{ToldWait, WaitingFuture, waiting_futures};
 pub use interruption::Interruption;
 pub use seed::{EXPLORER, Explorer, Run, Seed, SeedFacts, Seeded, SeededSchedule};
 pub use trace::TracePlan;

@@ -29,7 +29,8 @@ impl Author {
         match unsafe { header.as_ref() }.map(|running| running.kind) {
             // SAFETY: the kind says that it is a block.
             Some(Kind::Process) => Author(unsafe { Block::of_header(header) }.id.get() << 1),
-            Some(Kind::Task | Kind::Engine) => Author::TASK,
+            // On the worker's own stack tasks are polled.
+            Some(Kind::Task | Kind::Engine | Kind::Worker) => Author::TASK,
             _ => Author::OS_THREAD,
         }
     }

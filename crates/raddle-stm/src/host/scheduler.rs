@@ -3,6 +3,7 @@
 //! Never: a wait of its own making. The twin `threads` has each of these names.
 
 pub(crate) use raddle_core::in_turn::InTurn;
+pub(crate) use raddle_core::observe::{ToldWait, WaitingFuture};
 pub(crate) use raddle_core::region::{graver, lose};
 pub(crate) use raddle_core::trace::{note_committed, note_overtaken};
 use raddle_core::wait::{Author, CallOn, Outcome, Wait, WaitCall, WaitReason, park, who_runs};

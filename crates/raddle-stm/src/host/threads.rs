@@ -100,6 +100,30 @@ pub(crate) fn wait<S: Told>(
     waiter.wait_until(deadline).is_some()
 }
 
+/// Whom a report would ask.
+pub(crate) trait ToldWait {
+    /// There is none.
+    #[expect(dead_code, reason = "there are no reports")]
+    fn tell(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+}
+
+/// That a future waits, which nobody asks for.
+pub(crate) struct WaitingFuture<T>(T);
+
+impl<T> WaitingFuture<T> {
+    pub(crate) const fn new(wait: T) -> WaitingFuture<T> {
+        WaitingFuture(wait)
+    }
+}
+
+impl<T> std::ops::Deref for WaitingFuture<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// Nobody is cancelled here.
 pub(crate) const fn check_cancelled() {}
 

@@ -11,6 +11,7 @@ const NOTICED: &[(Mistake, &str)] = &[
     (Mistake::IgnoresLocks, "versions::writes_are_not_skewed"),
     (Mistake::TicksTooEarly, "versions::a_snapshot_that_was_moved_is_still_one"),
     (Mistake::UnlocksTooEarly, "versions::no_increment_is_lost"),
+    (Mistake::TakesLocked, "versions::a_snapshot_has_all_of_a_commit_or_nothing"),
     (Mistake::LooksOnce, "versions::a_snapshot_has_all_of_a_commit_or_nothing"),
     (Mistake::ExtendsUnchecked, "versions::a_snapshot_that_was_moved_is_still_one"),
     (Mistake::IgnoresReservations, "reserve::what_is_reserved_is_of_one_moment"),

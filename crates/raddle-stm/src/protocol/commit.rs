@@ -55,9 +55,21 @@ pub(crate) fn read<V>(word: &Word, mut load: impl FnMut() -> V) -> Result<(V, Se
     }
 }
 
+/// Reads a value of the snapshot of `time`, which the clock has shown; none if another look is needed, by [`read`].
+#[inline(always)]
+pub(crate) fn read_of<V>(word: &Word, time: u64, load: impl FnOnce() -> V) -> Option<V> {
+    let seen = word.look();
+    let mistake = if seen.is_locked() { Mistake::TakesLocked } else { Mistake::TakesNewer };
+    if !seen.is_of_shown(time) && !made(mistake) {
+        return None;
+    }
+    let value = load();
+    (word.is_just(seen) || made(Mistake::LooksOnce)).then_some(value)
+}
+
 /// Reads a value with its word, unless somebody has that locked, or stores meanwhile.
 #[inline(always)]
-pub(crate) fn try_read<V>(word: &Word, load: impl FnOnce() -> V) -> Option<(V, Seen)> {
+fn try_read<V>(word: &Word, load: impl FnOnce() -> V) -> Option<(V, Seen)> {
     let seen = word.look();
     if seen.is_locked() {
         return None;
@@ -89,7 +101,11 @@ pub(crate) fn commit<W: Write>(
     let early = made(Mistake::TicksTooEarly).then(|| clock.tick());
     let mut judged = time;
     for at in 0..writes.len() {
-        if lock(clock, &mut writes[at], owner, &mut judged, &holds).is_err() {
+        let write = &mut writes[at];
+        let seen = write.word().look();
+        if seen.is_of_shown(judged) && write.word().try_lock(seen, owner).is_ok() {
+            write.set_before(seen);
+        } else if lock(clock, write, owner, &mut judged, &holds).is_err() {
             step_back(&writes[..at]);
             return Err(Refusal::Conflict);
         }
@@ -127,13 +143,16 @@ pub(crate) fn commit<W: Write>(
 
 /// Locks one, or says that it cannot be: another has it, or has written it since it was read. What was read was still
 /// what it was when the clock showed `judged`.
-#[inline]
+///
+/// PERF: by itself, for what is newer or taken: what most commits do is above, and is shorter without it.
+#[cold]
+#[inline(never)]
 fn lock<W: Write>(
     clock: &VersionClock,
     write: &mut W,
     owner: u64,
     judged: &mut u64,
-    holds: impl Fn(u64) -> bool,
+    holds: &impl Fn(u64) -> bool,
 ) -> Result<(), Conflict> {
     let mut seen = write.word().look();
     loop {

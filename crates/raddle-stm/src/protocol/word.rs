@@ -2,20 +2,21 @@
 //! May use: `mistake`, `raddle-protocol`.
 //! Never: the value.
 //!
-//! | bits from 2 | `WATCHED` | `LOCKED` | meaning | who leaves it |
+//! | bits 1 to 62 | `WATCHED` | `LOCKED` | meaning | who leaves it |
 //! |---|---|---|---|---|
 //! | version | - | no | written last at that time | whoever locks it; whoever watches sets `WATCHED` |
 //! | owner | - | yes | a commit is about to write it | the owner alone |
 //!
 //! `WATCHED` says that somebody may wait for a change. It is set in an unlocked word only, so that the owner of a
-//! locked one knows who waits, and unlocks by a plain store.
+//! locked one knows who waits, and unlocks by a plain store. `LOCKED` is the highest bit: so a locked word is greater
+//! than any that a snapshot takes, and a read compares once.
 
 use crate::mistake::{Mistake, made};
 use crate::prim::{AtomicU64, Ordering, const_fn, fence};
 
-const LOCKED: u64 = 1;
-const WATCHED: u64 = 2;
-const SHIFT: u32 = 2;
+const LOCKED: u64 = 1 << 63;
+const WATCHED: u64 = 1;
+const SHIFT: u32 = 1;
 
 /// See the module.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Seen {
     /// When it was written last, if it was not locked.
     #[inline(always)]
     pub(crate) const fn version(self) -> u64 {
-        self.0 >> SHIFT
+        (self.0 & !LOCKED) >> SHIFT
     }
 
     /// Whether somebody may have waited for a change.
@@ -57,6 +58,12 @@ impl Seen {
     #[inline(always)]
     pub(crate) const fn is_of(self, time: u64) -> bool {
         !self.is_locked() && self.version() <= time
+    }
+
+    /// As [`is_of`](Self::is_of), of a time that the clock has shown: in one comparison.
+    #[inline(always)]
+    pub(crate) const fn is_of_shown(self, time: u64) -> bool {
+        self.0 <= (time << SHIFT | WATCHED)
     }
 }
 
@@ -82,6 +89,13 @@ impl Word {
         // stored, then that owner's lock is seen here.
         fence(Ordering::Acquire);
         (self.0.load(Ordering::Relaxed) ^ seen.0) & !WATCHED == 0
+    }
+
+    /// As [`is_still`](Self::is_still), but false also if somebody watches it since, or did no more.
+    #[inline(always)]
+    pub(crate) fn is_just(&self, seen: Seen) -> bool {
+        fence(Ordering::Acquire); // pairs with the full fence in `commit`, as in `is_still`
+        self.0.load(Ordering::Relaxed) == seen.0
     }
 
     /// Locks it, if it is still as it was seen, unlocked; else what it is.

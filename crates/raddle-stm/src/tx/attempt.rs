@@ -3,15 +3,15 @@
 //! `protocol::commit`, `reservations`, `stop`, `value`, `variable`, `raddle-core`, `raddle-protocol`.
 //! Never: a value's type.
 
-use super::Tx;
 use super::hooks::Hooks;
+use super::{ALL_FAR, Tx};
 use crate::algorithm::Algorithm;
 use crate::arena::{self, CLOCK};
-use crate::effort::Effort;
+use crate::effort::Tried;
 use crate::gate::{self, Passage};
 use crate::handles::Variables;
 use crate::host;
-use crate::log::{Entry, Log, Mark};
+use crate::log::{Entry, Log, Mark, bit};
 use crate::mistake::{Mistake, made};
 use crate::panics::Panics;
 use crate::prim::give_way;
@@ -35,11 +35,12 @@ pub(super) const WAITS_FOR_RESERVED: u32 = 4;
 /// Nobody's number, of those who lock.
 const NO_OWNER: u64 = 0;
 
-/// Whether an attempt by this algorithm has short ways. Before each read and the commit of a process that follows a
-/// seed another one may be chosen to go on: that is done on the long ways, so that others do not even ask.
+/// Which reads of an attempt by this algorithm have a long way, of those with a bit of `written`. Before each read and
+/// the commit of a process that follows a seed another one may be chosen to go on: that is done on the long ways, so
+/// that others do not even ask.
 #[inline(always)]
-fn is_plain(algorithm: Algorithm, is_seeded: bool) -> bool {
-    algorithm == Algorithm::Versioned && !is_seeded
+fn far(algorithm: Algorithm, is_seeded: bool, written: u64) -> u64 {
+    if algorithm == Algorithm::Versioned && !is_seeded { written } else { ALL_FAR }
 }
 
 impl Tx<'_> {
@@ -50,28 +51,28 @@ impl Tx<'_> {
         algorithm: Algorithm,
         has_notes: bool,
         is_seeded: bool,
-        effort: &Effort,
+        tried: Tried,
         site: &'static Location<'static>,
     ) -> Self {
         let (slot, time) = arena::enter();
         crate::chaos::point();
         let mark = Mark::default();
-        let ticket = effort.ticket();
+        let ticket = tried.ticket;
         if algorithm == Algorithm::Pessimistic {
             reservations::enter(ticket);
         }
         Tx {
             slot,
             time,
-            is_plain: is_plain(algorithm, is_seeded),
+            far: far(algorithm, is_seeded, 0),
             stopped: None,
             is_over: false,
             has_notes,
-            has_token: effort.has_token(),
-            is_once: effort.is_once(),
-            has_seal: effort.has_seal(),
+            has_token: tried.has_token,
+            is_once: tried.is_once,
+            has_seal: tried.has_seal,
             is_irrevocable: false,
-            extensions: effort.extensions(),
+            extensions: tried.extensions,
             mark,
             algorithm,
             ticket,
@@ -99,12 +100,10 @@ impl Tx<'_> {
     /// What the variable has for this transaction.
     #[inline(always)]
     pub(super) fn look(&mut self, head: HeadRef, kind: &ValueKind) -> Result<Words, Stop> {
-        if self.is_plain && !self.log().may_have_written(head) {
+        if self.far == 0 || self.far & bit(head) == 0 {
             // SAFETY: the caller has a handle.
             let there = unsafe { head.as_ref() };
-            if let Some((words, seen)) = commit::try_read(&there.watched.word, || there.value.load(kind))
-                && (seen.version() <= self.time || made(Mistake::TakesNewer))
-            {
+            if let Some(words) = commit::read_of(&there.watched.word, self.time, || there.value.load(kind)) {
                 if self.has_notes {
                     self.log().reads.push(head);
                 }
@@ -159,7 +158,7 @@ impl Tx<'_> {
     /// From now on the body is not stopped, if it was: an alternative is tried.
     pub(super) fn go_on(&mut self) {
         self.stopped = None;
-        self.is_plain = is_plain(self.algorithm, host::follows_seed());
+        self.far = far(self.algorithm, host::follows_seed(), self.log().filter());
     }
 
     /// Moves the snapshot to now, if all that was read is still so; and it was not moved too often before.
@@ -229,7 +228,7 @@ impl Tx<'_> {
     /// Has others see what was written.
     #[inline(always)]
     fn publish(&mut self) -> bool {
-        if self.is_plain && !self.is_irrevocable {
+        if self.far != ALL_FAR && !self.is_irrevocable {
             let (who, site) = ((self.time, self.owner()), self.site);
             let log = self.log();
             let (writes, reads) = log.parts();
@@ -323,8 +322,14 @@ impl Tx<'_> {
     #[cold]
     pub(super) fn stop(&mut self, why: Why) -> Stop {
         assert!(!(self.is_irrevocable && why == Why::Conflict), "{OVERTAKEN_BY_ITSELF}");
-        self.is_plain = false;
+        self.far = ALL_FAR;
         Stop(*self.stopped.get_or_insert(why))
+    }
+
+    /// Whether its body was told nothing that forbids a commit.
+    #[inline(always)]
+    pub(crate) fn is_to_commit(&self) -> bool {
+        self.stopped.is_none()
     }
 
     /// Why what its body has done is not to be, if it is not: what it has been told, whatever it returns.

@@ -1,5 +1,6 @@
 //! Owns: `Tx`, one attempt of a transaction, as its body sees it.
-//! May use: `algorithm`, `host`, `log`, `protocol::slots`, `stop`, `tvar`, `value`, `raddle-core`.
+//! May use: `algorithm`, `host`, `log`, `mistake`, `protocol::slots`, `stop`, `tvar`, `value`, `variable`,
+//! `raddle-core`.
 //! Never: another attempt, or a wait for a change.
 
 mod attempt;
@@ -14,15 +15,20 @@ pub use snapshot::Snapshot;
 pub(crate) use snapshot::WalkStep;
 
 use crate::algorithm::Algorithm;
-use crate::log::{Log, Mark};
+use crate::log::{Log, Mark, bit};
+use crate::mistake::{Mistake, made};
 use crate::protocol::slots::TxSlot;
 use crate::stop::{Stop, Why};
 use crate::tvar::TVar;
 use crate::value::{Words, kind};
+use crate::variable::HeadRef;
 use hooks::Hooks;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::panic::Location;
+
+/// All that a transaction reads and writes has a long way.
+const ALL_FAR: u64 = u64::MAX;
 
 /// A transaction that runs: what its body reads and writes by.
 ///
@@ -66,8 +72,9 @@ pub struct Tx<'t> {
     slot: &'static TxSlot<Log>,
     /// The time of the snapshot.
     time: u64,
-    /// It is by versions, its body was told nothing, and no seed is followed: what most reads need.
-    is_plain: bool,
+    /// A bit for each variable that it may have written, so that a read of that has a long way, see [`bit`]. All bits,
+    /// if all reads and writes have: it is not by versions, its body was told something, or a seed is followed.
+    far: u64,
     /// What its body was told by a [`Stop`]: nothing more is read, and nothing committed.
     stopped: Option<Why>,
     /// It has committed: the slot is somebody else's.
@@ -210,14 +217,31 @@ impl<'t> Tx<'t> {
     where
         T: Send + Sync + 'static,
     {
-        if !self.is_plain {
-            self.may_write(variable.head)?;
+        let (bit, has_box) = (bit(variable.head), kind::<T>().free.is_some());
+        if self.far & bit == 0 {
+            if !made(Mistake::OverlooksWrites) {
+                self.far |= bit;
+            }
+            match self.log().write_first(variable.head, Words::of(value), has_box) {
+                Ok(()) => return Ok(()),
+                Err(words) => self.write_again(variable.head, words, has_box),
+            }
+        } else {
+            if self.far == ALL_FAR {
+                self.may_write(variable.head)?;
+            }
+            self.write_again(variable.head, Words::of(value), has_box);
         }
-        let mark = self.mark;
-        let has_box = kind::<T>().free.is_some();
-        // A value of the program's own may go here, and run its code: after the log is right again.
-        drop(self.log().write(variable.head, Words::of(value), has_box, mark));
         Ok(())
+    }
+
+    /// As [`write`](Self::write), whatever there is.
+    #[cold]
+    #[inline(never)]
+    fn write_again(&mut self, head: HeadRef, value: Words, has_box: bool) {
+        let mark = self.mark;
+        // A value of the program's own may go here, and run its code: after the log is right again.
+        drop(self.log().write(head, value, has_box, mark));
     }
 
     /// Writes what `f` makes of the value.

@@ -212,8 +212,8 @@ pub(crate) fn run<R, S: Stops>(
             host::settle_at("atomically", site);
             return done.map_err(Some);
         }
-        // PERF: whom it waits for is often the next on its worker. Bench `retry`, on one worker and on two: a turn there
-        // and back 480 ns without this, 245 with it; a number in two variables 790 and 320.
+        // PERF: whom it waits for is often the next on its worker. Bench `retry`, on one worker and on two: a turn
+        // there and back 480 ns without this, 245 with it; a number in two variables 790 and 320.
         if has_let_others_run || tx.verdict(&done) != Some(Why::Retry) || !host::others_are_ready() {
             let flags = (noted, is_seeded, has_let_others_run);
             return run_on(algorithm, body, Some((tx, done)), flags, deadline, site);

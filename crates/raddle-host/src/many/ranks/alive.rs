@@ -4,8 +4,8 @@
 //!
 //! A rank whose process is stopped, or whose machine is gone, says nothing, and no other rank would ever learn it: who
 //! waits for a message of occam's waits as long as that takes. So an OS thread of each rank says to rank 0 that it is
-//! there, and rank 0's says it to all, six times within the deadline; whatever else is said counts as well. It is not
-//! by the clock that a rank is given up, but when the one who hears has looked six times, each time for so long, and
+//! there, and rank 0's says it to all, three times within the deadline; whatever else is said counts as well. It is not
+//! by the clock that a rank is given up, but when the one who hears has looked four times, each time for so long, and
 //! has found nothing: a job that was stopped as a whole goes on.
 
 use super::RankLink;
@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// So often a rank says that it is there within the deadline.
-const TIMES: u32 = 6;
+const TIMES: u32 = 3;
 
 /// How often in a row one who hears has found nothing of each other rank.
 pub(super) struct HeardOf {

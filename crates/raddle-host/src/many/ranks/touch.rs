@@ -186,7 +186,7 @@ mod model {
         assert!(!all.is_empty());
         all.iter().all(|world| {
             if outputs.len() > 1 || inputs.len() > 1 {
-                // Where both ends are used on one rank, too, its machine finds a stranger in the word: not this table's.
+                // Where both ends are used on one rank, too, its machine finds a stranger in the word.
                 let is_mixed = outputs.intersection(&inputs).next().is_some();
                 return world.told || is_mixed;
             }

@@ -488,6 +488,8 @@ int raddle_fd_connect(const raddle_fd_t *handle, const void *address, uint32_t s
 typedef struct raddle_net raddle_net_t;
 typedef struct raddle_array raddle_array_t;
 typedef struct raddle_halo raddle_halo_t;
+typedef struct raddle_remote_tx raddle_remote_tx_t;
+typedef struct raddle_remote_rx raddle_remote_rx_t;
 
 enum { /* what is done when something is late; all ranks have the same */
     RADDLE_LATE_ERROR = 0, /* who waits gets RADDLE_ELATE; the job ends with the net */
@@ -589,6 +591,34 @@ typedef struct raddle_halo_report {
 } raddle_halo_report_t;
 /* Does not wait. RADDLE_EBUSY while an exchange is under way. */
 int raddle_halo_report(const raddle_halo_t *halo, raddle_halo_report_t *report);
+
+/* The sending end of a channel to a thread of rank peer, perhaps this one, which opens the other end by the same name.
+ * Messages are bytes, in Rust Vec<u8>. capacity 0 is a rendezvous; else that many messages may lie in it; both ends have
+ * the same. Does not wait: what the other end is, or that it is missing, is found at the first use, or by
+ * raddle_net_bind. RADDLE_EINVAL if there is no such rank, or that end is open already. */
+int raddle_remote_tx_open(const raddle_net_t *net, const char *name, size_t peer, uint32_t capacity,
+                          raddle_remote_tx_t **tx);
+/* The receiving end: as raddle_remote_tx_open. */
+int raddle_remote_rx_open(const raddle_net_t *net, const char *name, size_t peer, uint32_t capacity,
+                          raddle_remote_rx_t **rx);
+/* Waits until the other ends of all ends of this rank are open, and compares what goes through them: RADDLE_EMPI if two
+ * do not agree. */
+int raddle_net_bind(const raddle_net_t *net);
+/* Closes the end: who waits at the other one learns it. RADDLE_EBUSY while a thread is in a call on it. */
+int raddle_remote_tx_close(raddle_remote_tx_t *tx);
+/* As raddle_remote_tx_close. What was sent and not received is gone. */
+int raddle_remote_rx_close(raddle_remote_rx_t *rx);
+/* Sends a copy of the bytes: waits until the message was received, or in a buffer, has a place. RADDLE_ECLOSED if the
+ * other end is closed, or its rank has ended its net; RADDLE_EBUSY if another thread is in a call on this end. */
+int raddle_remote_send(const raddle_remote_tx_t *tx, const void *data, size_t size);
+/* Waits for a message, for so long; if that is negative, for as long as the deadline of the net: then it is RADDLE_ELATE.
+ * *data is to be freed by free(); one more byte behind it is 0. *size, if size is not null, is how long it is. Also
+ * RADDLE_ECLOSED if the other end is closed and nothing of it is left, and RADDLE_EBUSY as raddle_remote_send. */
+int raddle_remote_recv(const raddle_remote_rx_t *rx, void **data, size_t *size, int64_t timeout_ns);
+/* An end for raddle_select, at which a word, 0, comes when raddle_remote_recv has an answer at once: a message is there,
+ * the other end is closed, or nothing came by the deadline of the net. It is for one selection; close it then, by
+ * raddle_rx_close. Does not wait. RADDLE_EBUSY as raddle_remote_send. */
+int raddle_remote_when(const raddle_remote_rx_t *rx, raddle_rx_t **when);
 
 /* ------------------------------------------------------------------------------------------------ transactions */
 

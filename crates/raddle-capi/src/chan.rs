@@ -1,5 +1,5 @@
 //! Owns: the ends of channels: of words, of messages of bytes, of ticks of a clock.
-//! May use: `fault`, `handle`, `time`, `libc`, `raddle`.
+//! May use: `fault`, `handle`, `time`, `libc`, `raddle`, `raddle-mpi`.
 //! Never: a message of bytes copied twice: what is sent is copied, and that memory goes to the receiver.
 
 use crate::fault::{CResult, Fault, entry};
@@ -9,6 +9,7 @@ use raddle::channel::{
     self, Receiver, RecvTimeoutError, SendTimeoutError, Sender, TryRecvError, TrySendError,
 };
 use raddle::io::WhenReady;
+use raddle_mpi::WhenSent;
 use std::ffi::c_int;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -122,19 +123,31 @@ pub(crate) enum Rx {
     Ready(ReadyEnd),
 }
 
-/// An end at which one word comes when a descriptor is ready.
+/// An end at which one word comes when a descriptor, or a channel of another rank, is ready.
 pub(crate) struct ReadyEnd {
     receiver: Receiver<()>,
     /// Behind a lock that nobody takes: it is not for several threads.
-    _when: Mutex<WhenReady<'static>>,
+    _when: Mutex<WhenEither>,
     /// After the wait.
-    _using: Using<'static>,
+    _using: Option<Using<'static>>,
+}
+
+/// What is kept as long as somebody may wait for it.
+#[expect(dead_code, reason = "both are there to be dropped")]
+enum WhenEither {
+    Ready(WhenReady<'static>),
+    Sent(WhenSent),
 }
 
 impl ReadyEnd {
     pub(crate) fn new(when: WhenReady<'static>, using: Using<'static>) -> ReadyEnd {
         let receiver = when.receiver_of_raddle_channel().clone();
-        ReadyEnd { receiver, _when: Mutex::new(when), _using: using }
+        ReadyEnd { receiver, _when: Mutex::new(WhenEither::Ready(when)), _using: Some(using) }
+    }
+
+    pub(crate) fn when_sent(when: WhenSent) -> ReadyEnd {
+        let receiver = when.receiver_of_raddle_channel().clone();
+        ReadyEnd { receiver, _when: Mutex::new(WhenEither::Sent(when)), _using: None }
     }
 
     pub(crate) fn receiver(&self) -> &Receiver<()> {

@@ -30,6 +30,7 @@ mod mpi;
 mod net;
 mod observe;
 mod once;
+mod remote;
 mod runtime;
 mod rwlock;
 mod select;

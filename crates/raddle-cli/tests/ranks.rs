@@ -9,7 +9,8 @@ mod support;
 
 use raddle_mpi::install::Flavour;
 use std::path::{Path, PathBuf};
-use support::{Ended, Job, each_mpi};
+use std::time::Duration;
+use support::{Ended, Job, Running, each_mpi};
 
 const RADDLE: &str = env!("CARGO_BIN_EXE_raddle");
 
@@ -252,6 +253,67 @@ PROC main (CHAN BYTE screen!)
         ended.expect_ill();
         ended.expect("it stands beside other processes, which all ranks would have");
         ended.expect("beside.occ:4:5: `main` cannot be placed");
+    });
+}
+
+const TURNS: &str = "\
+PROC main (CHAN BYTE screen!)
+  [2]CHAN INT c:
+  SEQ
+    screen ! 'g'
+    screen ! 'o'
+    screen ! '*n'
+    PLACED PAR
+      PROCESSOR 0
+        TIMER clock:
+        INT now, x:
+        WHILE TRUE
+          SEQ
+            c[0] ! 1
+            c[1] ? x
+            clock ? now
+            clock ? AFTER now PLUS 1000
+      PROCESSOR 1
+        INT x:
+        WHILE TRUE
+          SEQ
+            c[0] ? x
+            c[1] ! x
+:
+";
+
+/// Whoever waits for a message of occam's has no deadline; that a rank is gone is found all the same.
+#[test]
+fn a_rank_that_is_stopped_or_killed_ends_all_and_so_does_ctrl_c() {
+    let program = written("turns.occ", TURNS);
+    let program = program.to_str().expect("a path of this repository");
+    each_mpi(|mpi| {
+        let job = || {
+            let job = Job::of(mpi, 2, RADDLE, &["run", "--ranks", program]).with("MPI_DEADLINE", "3");
+            job.with("RADDLE_SLOW_SLICE", "off")
+        };
+        let during = |job: Job, does: &(dyn Fn(&Running) + Sync)| {
+            job.run_with(|running| {
+                running.wait_for("go\n");
+                std::thread::sleep(Duration::from_millis(200));
+                does(running);
+            })
+        };
+        for (rank, other) in [(1, 0), (0, 1)] {
+            let ended = during(job(), &|running| running.signal_rank(rank, "-STOP"));
+            ended.expect_ill();
+            ended.expect(&format!(
+                "rank {other}: rank {rank} has said nothing for 3s: it is stopped, or its machine"
+            ));
+        }
+        let ended = during(job(), &|running| running.signal_rank(1, "-KILL"));
+        ended.expect_ill();
+        ended.expect("ignal 9");
+        // What `mpirun` answers then is its own affair; nobody is left behind.
+        during(job(), &|running| running.signal_launcher("-INT")).expect("go");
+        let ended = job().with("MPI_DEADLINE", "soon").run();
+        ended.expect_ill();
+        ended.expect("MPI_DEADLINE is \"soon\", and is to be seconds, 0.1 at least");
     });
 }
 

@@ -35,11 +35,13 @@ pub struct RankOutcome {
     pub ended_by: Option<usize>,
     /// What is to be said here, beside the report: of ranks.
     pub told: Option<String>,
+    /// A rank was given up: the others are not to wait for it.
+    pub is_lost: bool,
 }
 
 impl RankOutcome {
     pub(crate) fn told(text: String) -> RankOutcome {
-        RankOutcome { ended_by: None, told: Some(text) }
+        RankOutcome { told: Some(text), ..RankOutcome::default() }
     }
 }
 

@@ -390,6 +390,11 @@ impl Net {
         }
     }
 
+    /// A rank is not there any more: dropped, the net waits for nobody, and ends the whole job (code 70).
+    pub fn give_up(&self) {
+        self.engine.is_broken.store(true, Ordering::Relaxed);
+    }
+
     /// How many persistent requests there are: what is left when all plans are gone was leaked.
     #[doc(hidden)]
     pub fn persistent_requests(&self) -> usize {
@@ -547,7 +552,8 @@ fn look_after(engine: &Engine) {
             raddle_syscall::futex_wait(&engine.doorbell, seen, None);
             since = Instant::now();
         } else if mode == Mode::Watched {
-            let rest = WATCH.saturating_sub(engine.since_last());
+            let watch = WATCH.max(engine.lull());
+            let rest = watch.saturating_sub(engine.since_last());
             if rest.is_zero() {
                 engine.poll_as(true);
             }
@@ -556,7 +562,8 @@ fn look_after(engine: &Engine) {
         } else if engine.poll_as(true) {
             since = Instant::now();
         } else if since.elapsed() > SPIN {
-            raddle_syscall::sleep(NAP);
+            let nap = NAP.max(engine.lull());
+            raddle_syscall::futex_wait(&engine.doorbell, seen, Some(nap));
         }
     }
 }

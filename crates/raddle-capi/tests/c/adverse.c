@@ -64,6 +64,14 @@ static void nulls(void)
     IS(RADDLE_EINVAL, raddle_net_mode(NULL, RADDLE_MODE_INLINE, -1));
     IS(RADDLE_EINVAL, raddle_net_point(NULL));
     IS(RADDLE_EINVAL, raddle_net_counters(NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_net_bind(NULL));
+    IS(RADDLE_EINVAL, raddle_remote_tx_open(NULL, "c", 1, 0, NULL));
+    IS(RADDLE_EINVAL, raddle_remote_rx_open(NULL, "c", 1, 0, NULL));
+    IS(RADDLE_EINVAL, raddle_remote_send(NULL, "x", 1));
+    IS(RADDLE_EINVAL, raddle_remote_recv(NULL, NULL, NULL, 0));
+    IS(RADDLE_EINVAL, raddle_remote_when(NULL, NULL));
+    IS(RADDLE_EINVAL, raddle_remote_tx_close(NULL));
+    IS(RADDLE_EINVAL, raddle_remote_rx_close(NULL));
     IS(RADDLE_EINVAL, raddle_net_send(NULL, 1, 0, "x", 1));
     IS(RADDLE_EINVAL, raddle_net_receive(NULL, 1, 70000, &value, sizeof value, NULL));
     IS(RADDLE_EINVAL, raddle_net_all_gather(NULL, &value, sizeof value, NULL));

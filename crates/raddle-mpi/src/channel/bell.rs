@@ -7,12 +7,20 @@ use raddle_core::door::futex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Who is told, once, that an end is ready.
+/// Who is told, once, that an end is ready, or that it is not in time.
 pub(crate) trait ReadyListener: Send + Sync {
     fn is_ready(&self);
+
+    fn is_late(&self);
 }
 
-type KeyedListener = (u64, Arc<dyn ReadyListener>);
+/// One of them.
+struct KeyedListener {
+    key: u64,
+    /// When it is late, on the engine's clock.
+    until_ns: u64,
+    listener: Arc<dyn ReadyListener>,
+}
 
 /// Rung when something has come for an end.
 #[derive(Default)]
@@ -49,7 +57,7 @@ impl DueRing {
         // Release pairs with the acquire of who waits: it sees what has come.
         self.bell.word.fetch_add(1, Ordering::Release);
         futex::wake(&raw const self.bell.word, u32::MAX, futex::ANY);
-        self.listeners.iter().for_each(|(_, listener)| listener.is_ready());
+        self.listeners.iter().for_each(|each| each.listener.is_ready());
     }
 }
 
@@ -61,20 +69,37 @@ impl EndBell {
         DueRing { bell: self.clone(), listeners }
     }
 
+    /// Whether somebody waits, parked or about to be.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) != 0
+    }
+
     /// From now on somebody waits.
     pub(crate) fn wait(&self) -> WaitsForBell<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         WaitsForBell(self)
     }
 
-    /// Tells this one when the end is ready; under the engine's lock, where somebody has found that it is not.
-    pub(crate) fn listen(&self, key: u64, listener: Arc<dyn ReadyListener>) {
-        lock(&self.listeners).push((key, listener));
+    /// Tells this one when the end is ready, or late; under the engine's lock, where somebody has found that it is not.
+    pub(crate) fn listen(&self, key: u64, until_ns: u64, listener: Arc<dyn ReadyListener>) {
+        lock(&self.listeners).push(KeyedListener { key, until_ns, listener });
+    }
+
+    /// Whether somebody listens.
+    pub(super) fn is_listened_to(&self) -> bool {
+        !lock(&self.listeners).is_empty()
+    }
+
+    /// Those that are late now, which are not told anything else any more; and when the next one is.
+    pub(super) fn late(&self, now: u64) -> (Vec<Arc<dyn ReadyListener>>, u64) {
+        let mut listeners = lock(&self.listeners);
+        let late = listeners.extract_if(.., |each| each.until_ns <= now).map(|each| each.listener).collect();
+        (late, listeners.iter().map(|each| each.until_ns).min().unwrap_or(u64::MAX))
     }
 
     /// It is not to be told any more.
     pub(crate) fn unlisten(&self, key: u64) {
-        lock(&self.listeners).retain(|(other, _)| *other != key);
+        lock(&self.listeners).retain(|other| other.key != key);
     }
 }
 
@@ -88,14 +113,33 @@ mod tests {
         fn is_ready(&self) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
+
+        fn is_late(&self) {
+            self.0.fetch_add(100, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn who_is_late_is_told_so_and_nothing_else() {
+        let bell = Arc::<EndBell>::default();
+        let [soon, later] = [(); 2].map(|()| Arc::new(CountsTells(AtomicU32::new(0))));
+        bell.listen(0, 10, soon.clone());
+        bell.listen(1, 20, later.clone());
+        assert!(bell.late(9).0.is_empty());
+        let (late, next) = bell.late(10);
+        late.iter().for_each(|listener| listener.is_late());
+        assert_eq!((late.len(), next), (1, 20));
+        bell.due(true).ring();
+        let told = [&soon, &later].map(|one| one.0.load(Ordering::Relaxed));
+        assert_eq!((told, bell.late(u64::MAX).1), ([100, 1], u64::MAX));
     }
 
     #[test]
     fn who_listens_after_something_was_heard_is_not_told_of_it() {
         let bell = Arc::<EndBell>::default();
         let [early, late, gone] = [(); 3].map(|()| Arc::new(CountsTells(AtomicU32::new(0))));
-        bell.listen(0, gone.clone());
-        bell.listen(1, early.clone());
+        bell.listen(0, u64::MAX, gone.clone());
+        bell.listen(1, u64::MAX, early.clone());
         bell.unlisten(0);
         let unready = bell.due(false);
         let due = bell.due(true);
@@ -105,7 +149,7 @@ mod tests {
         drop(waits);
         assert!(!unready.is_awaited());
         // What was heard is received meanwhile, and its receiver asks for the next.
-        bell.listen(2, late.clone());
+        bell.listen(2, u64::MAX, late.clone());
         unready.ring();
         due.ring();
         let told = [&early, &late, &gone].map(|one| one.0.load(Ordering::Relaxed));

@@ -21,6 +21,8 @@ pub(crate) enum FrameKind {
     Large = 3,
     Take = 4,
     Close = 5,
+    /// Who waits for whom: see `chase`.
+    Chase = 6,
 }
 
 /// What stands first.
@@ -58,13 +60,14 @@ impl FrameHead {
             3 => FrameKind::Large,
             4 => FrameKind::Take,
             5 => FrameKind::Close,
+            6 => FrameKind::Chase,
             _ => return None,
         };
         let end = u32::from_le_bytes(head[4..8].try_into().ok()?);
         let bytes = u64::from_le_bytes(head[8..16].try_into().ok()?);
         let taken = u32::from_le_bytes(head[16..20].try_into().ok()?);
         let also_taken = Some(taken).filter(|taken| *taken != u32::MAX);
-        let rides_whole = matches!(kind, FrameKind::Bind | FrameKind::Small);
+        let rides_whole = matches!(kind, FrameKind::Bind | FrameKind::Small | FrameKind::Chase);
         (!rides_whole || rides.len() as u64 == bytes)
             .then_some((FrameHead { kind, end, bytes, also_taken }, rides))
     }

@@ -3,12 +3,12 @@
 //! Never: a wait, or a message that begins: who looks begins it.
 
 use super::bell::DueRing;
+use super::chase::Question;
 use super::flight::{FrameFlight, FrameMemory};
 use super::frame::{Binding, FrameHead, FrameKind, HEAD_BYTES};
 use super::protocol::ProtocolBroken;
-use super::table::{
-    CHANNEL_SPACE, ChannelTable, EndRecord, EndState, FRAME_TAG, Heard, OfferedMessage, address,
-};
+use super::record::{EndRecord, EndState, OfferedMessage};
+use super::table::{CHANNEL_SPACE, ChannelTable, FRAME_TAG, Heard, address};
 use crate::error::NetError;
 use crate::shim::{Direction, MpiRefusal, Shim};
 
@@ -44,6 +44,12 @@ impl ChannelTable {
     /// All who wait or listen at ends have an answer: that nothing comes any more.
     pub(crate) fn ring_all(&self, heard: &mut Heard) {
         heard.rings.extend(self.ends.iter().flatten().map(|record| record.bell.due(true)));
+    }
+
+    /// Those who wait at ends are to look again, whatever has come.
+    pub(crate) fn ring_who_waits(&self, heard: &mut Heard) {
+        let waited = self.ends.iter().flatten().filter(|record| record.bell.is_waited_for());
+        heard.rings.extend(waited.map(|record| record.bell.due(false)));
     }
 
     /// Another rank says what cannot be read.
@@ -97,7 +103,13 @@ impl ChannelTable {
             let take = FrameHead::new(FrameKind::Take, end, 0);
             let _no_memory = self.hear_at_end(peer, take, None, heard);
         }
-        let spare = if head.kind == FrameKind::Bind {
+        let spare = if head.kind == FrameKind::Chase {
+            match Question::read(rides) {
+                Some(question) => self.hear_question(shim, (peer, head.end), question, heard),
+                None => self.not_understood(peer),
+            }
+            Some(memory)
+        } else if head.kind == FrameKind::Bind {
             match Binding::read(rides) {
                 Some(other) => self.hear_binding(shim, (peer, head.end), other, heard),
                 None => self.not_understood(peer),

@@ -6,17 +6,23 @@
 //! |---|---|
 //! | `protocol`, `model` | what each end knows and says; all interleavings of it |
 //! | `frame`, `flight` | what is said as bytes, and under way |
-//! | `table`, `hear` | the ends of a rank, under the engine's lock |
+//! | `table`, `record`, `talk`, `hear` | the ends of a rank, and what they say and hear, under the engine's lock |
+//! | `chase` | who waits for whom, over ranks |
 //! | `bell` | who is told that something has come |
 
 mod bell;
+mod chase;
 mod flight;
 mod frame;
 mod hear;
 mod protocol;
+mod record;
 mod table;
+mod talk;
 
 pub(crate) use bell::{EndBell, ReadyListener};
+pub(crate) use chase::LongWait;
 pub(crate) use frame::{Binding, EndRole, RIDE_BYTES};
 pub(crate) use protocol::{EndIsGone, SendingEnd};
-pub(crate) use table::{ChannelTable, EndRecord, EndState, Heard};
+pub(crate) use record::{EndRecord, EndState};
+pub(crate) use table::{ChannelTable, Heard};

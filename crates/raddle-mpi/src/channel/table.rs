@@ -1,62 +1,26 @@
-//! Owns: `ChannelTable`: the ends of a rank, who has bound which, and what they say and hear.
+//! Owns: `ChannelTable`: the ends of a rank, who has bound which, and what is under way of what they say and hear.
 //! May use: `error`, `post`, `shim`.
 //! Never: a wait. All of it is under the engine's lock.
 
-use super::bell::{DueRing, EndBell};
+use super::bell::{DueRing, EndBell, ReadyListener};
 use super::flight::{FrameFlight, FrameMemory};
-use super::frame::{Binding, EndRole, FrameHead, FrameKind, HEAD_BYTES, RIDE_BYTES};
-use super::protocol::{EndIsGone, ReceivingEnd, SendingEnd};
+use super::frame::{Binding, EndRole, FrameHead, FrameKind};
+use super::record::EndRecord;
+use super::talk::OwedTake;
 use crate::error::NetError;
 use crate::post::Post;
-use crate::shim::{Address, Direction, MpiRefusal, Shim};
+use crate::shim::{Address, Shim};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_int;
+use std::io::Write as _;
 use std::sync::Arc;
 
 /// The communicator of channels: frames have the first tag, a message's own bytes one more than the number of the end
 /// that receives them.
 pub(super) const CHANNEL_SPACE: c_int = 3;
 pub(super) const FRAME_TAG: c_int = 0;
-/// As many ends as there are tags in every MPI.
+/// As many ends at a time as there are tags in every MPI.
 const ENDS_MAX: usize = 32_000;
-/// So many frames' memory is kept for the next ones.
-const SPARE_FRAMES: usize = 64;
-
-/// What a receiver knows of an offer.
-pub(crate) enum OfferedMessage {
-    /// It lies behind the head of this frame.
-    Small(FrameMemory, usize),
-    Large(usize),
-}
-
-/// What this end knows of its channel.
-pub(crate) enum EndState {
-    Sending(SendingEnd<Arc<Post>>),
-    Receiving(ReceivingEnd<OfferedMessage>),
-}
-
-/// An end.
-pub(crate) struct EndRecord {
-    pub(crate) peer: usize,
-    pub(crate) binding: Binding,
-    /// The number of the other end, when its rank has bound it.
-    pub(crate) theirs: Option<u32>,
-    /// Both do not agree, or the other one says what it may not.
-    pub(crate) fault: Option<NetError>,
-    pub(super) bell: Arc<EndBell>,
-    has_said_close: bool,
-    /// Who receives here sends something to the same rank soon after, as far as is known.
-    answers: bool,
-    pub(crate) state: EndState,
-}
-
-/// A `Take` that has not been said yet.
-#[derive(Clone, Copy)]
-struct OwedTake {
-    peer: usize,
-    theirs: u32,
-    end: u32,
-}
 
 /// What is to be done when the lock is free again.
 #[derive(Default)]
@@ -66,12 +30,21 @@ pub(crate) struct Heard {
     pub(super) rings: Vec<DueRing>,
     /// Messages that were taken. These are to begin under the lock.
     pub(crate) launches: Vec<Arc<Post>>,
+    /// Who is told that it is late.
+    late: Vec<Arc<dyn ReadyListener>>,
+    /// Circles of ranks that were found, in words.
+    pub(super) told: Vec<String>,
 }
 
 impl Heard {
     /// Wakes those for whom something has come.
     pub(crate) fn ring(self) {
         self.rings.into_iter().for_each(DueRing::ring);
+        self.late.iter().for_each(|listener| listener.is_late());
+        for circle in self.told {
+            let _unwritable =
+                writeln!(std::io::stderr(), "raddle-mpi: {circle}; they wait until their deadlines");
+        }
     }
 }
 
@@ -80,15 +53,18 @@ impl Heard {
 pub(crate) struct ChannelTable {
     pub(super) rank: usize,
     pub(super) ends: Vec<Option<EndRecord>>,
+    /// Numbers of ends that are over. Each may be another end's: the other side has said `Close`, its last word to that
+    /// number; and of a message whose bytes still come, MPI has matched the tag before it matches one of the next end.
+    pub(super) free: Vec<u32>,
     /// What others have bound and nobody here has yet: of which rank, and by which number.
     pub(super) unclaimed: Vec<(usize, u32, Binding)>,
     pub(super) going: Vec<FrameFlight>,
     pub(super) coming: VecDeque<FrameFlight>,
-    spare: Vec<FrameMemory>,
+    pub(super) spare: Vec<FrameMemory>,
     /// How many frames have gone to each rank, and come from it.
     pub(super) traffic: BTreeMap<usize, [u64; 2]>,
     /// How many ends are not over.
-    open: usize,
+    pub(super) open: usize,
     /// How many wait at ends, or listen.
     pub(crate) waits: usize,
     /// How many messages are offered whose bytes are still here.
@@ -96,49 +72,21 @@ pub(crate) struct ChannelTable {
     /// How much of what is under way the engine counts for this.
     pub(crate) counted: usize,
     pub(crate) is_closing: bool,
+    /// When the first of those that listen is late, or another that did.
+    late_ns: Option<u64>,
+    /// Something was said, since somebody asked last.
+    pub(super) has_said: bool,
     /// Nothing more is said: others have been told how much was.
-    is_silent: bool,
+    pub(super) is_silent: bool,
     /// Somebody looks soon, whoever waits: what is owed will be said.
     pub(crate) may_owe: bool,
-    owed: Option<OwedTake>,
+    pub(super) owed: Option<OwedTake>,
     /// The last end of which something was taken, if nobody has looked since.
-    last_taken: Option<(usize, u32)>,
+    pub(super) last_taken: Option<(usize, u32)>,
     /// What MPI has refused.
     pub(crate) broken: Option<NetError>,
     /// Who waits has been told of that.
     pub(super) has_told_broken: bool,
-}
-
-impl EndRecord {
-    /// In words: a message is sent to, or received from, whom.
-    pub(crate) fn describe(&self) -> String {
-        let way = if self.binding.role == EndRole::Sends { "to" } else { "from" };
-        format!("channel `{}` {way} rank {}", self.binding.name, self.peer)
-    }
-
-    /// Whether a receive has an answer.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.fault.is_some() || matches!(&self.state, EndState::Receiving(end) if end.is_ready())
-    }
-
-    /// Something has come for it.
-    pub(super) fn due(&self) -> DueRing {
-        self.bell.due(self.is_ready())
-    }
-
-    fn is_over(&self) -> bool {
-        match &self.state {
-            EndState::Sending(end) => end.is_over(),
-            EndState::Receiving(end) => end.is_over(),
-        }
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        match &self.state {
-            EndState::Sending(end) => end.is_closed(),
-            EndState::Receiving(end) => end.is_closed(),
-        }
-    }
 }
 
 impl ChannelTable {
@@ -162,7 +110,7 @@ impl ChannelTable {
         self.end(end).map(|record| record.bell.clone())
     }
 
-    fn end_mut(&mut self, end: u32) -> Option<&mut EndRecord> {
+    pub(super) fn end_mut(&mut self, end: u32) -> Option<&mut EndRecord> {
         self.ends.get_mut(end as usize)?.as_mut()
     }
 
@@ -175,6 +123,48 @@ impl ChannelTable {
     /// How much is under way: frames, those who wait, and messages that are offered and whose bytes are still here.
     pub(crate) fn under_way(&self) -> usize {
         self.going.len() + self.coming.len() + self.waits + self.kept + usize::from(self.owed.is_some())
+    }
+
+    /// Whether of what is under way, so much with all others', nothing moves until another rank says something.
+    pub(crate) fn is_lull(&self, pending: usize) -> bool {
+        pending == self.waits + self.kept
+    }
+
+    /// Whether something was said since this was asked last.
+    pub(crate) fn has_said(&mut self) -> bool {
+        std::mem::take(&mut self.has_said)
+    }
+
+    /// Somebody uses that end.
+    pub(crate) fn used_by(&mut self, end: u32, user: u64) {
+        if let Some(record) = self.end_mut(end) {
+            record.used_by(user);
+        }
+    }
+
+    /// Somebody listens who is late then.
+    pub(crate) fn will_be_late(&mut self, until_ns: u64) {
+        self.late_ns = Some(self.late_ns.map_or(until_ns, |first| first.min(until_ns)));
+    }
+
+    /// Those who listen and are late now are to be told.
+    pub(crate) fn look_for_late(&mut self, now: u64, heard: &mut Heard) {
+        if self.late_ns.is_none_or(|first| first > now) {
+            return;
+        }
+        let mut first = u64::MAX;
+        for record in self.ends.iter().flatten() {
+            let (late, next) = record.bell.late(now);
+            heard.late.extend(late);
+            first = first.min(next);
+        }
+        self.late_ns = (first != u64::MAX).then_some(first);
+    }
+
+    /// The ends at which somebody waits, or which are in a choice.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = (u32, &EndRecord)> {
+        let numbered = (0..).zip(&self.ends).filter_map(|(number, record)| Some((number, record.as_ref()?)));
+        numbered.filter(|(_, record)| record.bell.is_waited_for() || record.bell.is_listened_to())
     }
 
     /// Makes an end, and says so; its number.
@@ -195,29 +185,23 @@ impl ChannelTable {
                 format!("channel `{}`: rank {rank} has this end with rank {peer} already", binding.name);
             return Err(NetError::Misuse(text));
         }
-        if self.ends.len() >= ENDS_MAX {
-            return Err(NetError::Misuse(format!("{ENDS_MAX} ends of channels have used up the tags")));
-        }
-        let number = self.ends.len() as u32;
-        let capacity = binding.capacity as usize;
-        let state = match binding.role {
-            EndRole::Sends => EndState::Sending(SendingEnd::new(capacity)),
-            EndRole::Receives => EndState::Receiving(ReceivingEnd::new(capacity)),
+        let next = self.free.pop().or_else(|| {
+            let is_room = self.ends.len() < ENDS_MAX;
+            is_room.then(|| {
+                self.ends.push(None);
+                self.ends.len() as u32 - 1
+            })
+        });
+        let Some(number) = next else {
+            return Err(NetError::Misuse(format!(
+                "channel `{}`: rank {rank} has {ENDS_MAX} ends, as many as there are tags; drop some that are no \
+                 longer used: a number is free again when both ends of its channel are dropped",
+                binding.name
+            )));
         };
         let said = binding.write();
         let at = self.unclaimed.iter().position(|(from, _, other)| *from == peer && binding.meets(other));
-        let (theirs, fault, has_said_close) = (None, None, false);
-        let answers = false;
-        self.ends.push(Some(EndRecord {
-            peer,
-            binding,
-            theirs,
-            fault,
-            bell,
-            has_said_close,
-            answers,
-            state,
-        }));
+        self.ends[number as usize] = Some(EndRecord::new(peer, binding, bell));
         self.open += 1;
         let head = FrameHead::new(FrameKind::Bind, number, said.len());
         self.say(shim, peer, head, said.len(), |to| to.copy_from_slice(&said));
@@ -246,177 +230,6 @@ impl ChannelTable {
         }
         heard.rings.push(record.due());
         self.say_close(shim, end);
-    }
-
-    /// Says a frame, behind whose head there are so many bytes.
-    fn say(&mut self, shim: &Shim, peer: usize, head: FrameHead, rides: usize, fill: impl FnOnce(&mut [u8])) {
-        if self.is_silent {
-            return;
-        }
-        let bytes = HEAD_BYTES + rides;
-        let Some(mut memory) = self.memory(bytes) else { return };
-        let also_taken = self.owed.take_if(|owed| owed.peer == peer).map(|owed| owed.theirs);
-        let head = FrameHead { also_taken, ..head };
-        head.write(&mut memory.bytes_mut()[..HEAD_BYTES]);
-        fill(&mut memory.bytes_mut()[HEAD_BYTES..bytes]);
-        let address = address(peer, FRAME_TAG);
-        let begun = FrameFlight::begin(shim, Direction::Out, (memory, bytes), (peer, address));
-        let done = begun.and_then(|mut flight| Ok((flight.is_done(shim)?, flight)));
-        match done {
-            Ok((is_done, flight)) => {
-                self.traffic.entry(peer).or_default()[0] += 1;
-                if is_done { self.keep(flight.land()) } else { self.going.push(flight) }
-            }
-            Err(refusal) => self.refused(refusal),
-        }
-    }
-
-    /// Memory of so many bytes at least.
-    pub(super) fn memory(&mut self, bytes: usize) -> Option<FrameMemory> {
-        let spare = if bytes <= HEAD_BYTES + RIDE_BYTES { self.spare.pop() } else { None };
-        // Of many that are under way each has what it needs, and not what another one may.
-        let least = if self.going.len() < SPARE_FRAMES { HEAD_BYTES + RIDE_BYTES } else { 0 };
-        let memory = spare.or_else(|| FrameMemory::new(bytes.max(least)));
-        if memory.is_none() {
-            let text = "there is no memory for what ends of channels say";
-            self.broken = Some(NetError::Misuse(text.to_owned()));
-        }
-        memory
-    }
-
-    /// Keeps memory for the next frame.
-    pub(super) fn keep(&mut self, memory: FrameMemory) {
-        if self.spare.len() < SPARE_FRAMES && memory.bytes().len() >= HEAD_BYTES + RIDE_BYTES {
-            self.spare.push(memory);
-        }
-    }
-
-    pub(super) fn refused(&mut self, MpiRefusal { class, text }: MpiRefusal) {
-        let what = "what ends of channels say".to_owned();
-        self.broken = Some(NetError::Mpi { what, class, text });
-    }
-
-    /// Offers a message of so many bytes, of which `kept` has those that do not ride along. The number of the offer.
-    /// The other end may have gone since there was room.
-    pub(crate) fn offer(
-        &mut self,
-        shim: &Shim,
-        end: u32,
-        (bytes, kept): (usize, Option<Arc<Post>>),
-        fill: impl FnOnce(&mut [u8]),
-    ) -> Result<u64, EndIsGone> {
-        let Some(EndRecord { peer, theirs: Some(theirs), state: EndState::Sending(sending), .. }) =
-            self.end_mut(end)
-        else {
-            unreachable!("who offers has asked for room")
-        };
-        let (peer, theirs) = (*peer, *theirs);
-        let (kind, rides) = match kept {
-            Some(_) => (FrameKind::Large, 0),
-            None => (FrameKind::Small, bytes),
-        };
-        let is_kept = usize::from(kept.is_some());
-        let offer = sending.offer(kept)?;
-        self.kept += is_kept;
-        let answered = self.last_taken.take().filter(|(of, _)| *of == peer);
-        if let Some(record) = answered.and_then(|(_, end)| self.end_mut(end)) {
-            record.answers = true;
-        }
-        self.say(shim, peer, FrameHead::new(kind, theirs, bytes), rides, fill);
-        Ok(offer)
-    }
-
-    /// Takes the oldest offer, if there is one. Of one whose bytes ride along the sender hears; of another one
-    /// [`say_take`](Self::say_take) tells it, when there is room for its bytes.
-    pub(crate) fn take<R>(
-        &mut self,
-        shim: &Shim,
-        end: u32,
-        get: impl FnOnce(Result<&[u8], usize>) -> R,
-    ) -> Option<Result<R, EndIsGone>> {
-        let Some(EndRecord { state: EndState::Receiving(receiving), .. }) = self.end_mut(end) else {
-            return Some(Err(EndIsGone));
-        };
-        Some(match receiving.take()? {
-            Err(EndIsGone) => Err(EndIsGone),
-            Ok(OfferedMessage::Large(bytes)) => Ok(get(Err(bytes))),
-            Ok(OfferedMessage::Small(memory, bytes)) => {
-                self.say_take_or_owe(shim, end);
-                let got = get(Ok(&memory.bytes()[HEAD_BYTES..HEAD_BYTES + bytes]));
-                self.keep(memory);
-                Ok(got)
-            }
-        })
-    }
-
-    /// Tells the sender that the message was taken: at once, or if who receives here answers that rank each time, with
-    /// the answer, and at the latest when somebody looks.
-    ///
-    /// PERF: a message there and back is two messages of MPI then, and not four; example `ring`.
-    fn say_take_or_owe(&mut self, shim: &Shim, end: u32) {
-        self.pay(shim);
-        let Some(EndRecord { peer, theirs: Some(theirs), answers, .. }) = self.end(end) else { return };
-        let (owed, answers) = (OwedTake { peer: *peer, theirs: *theirs, end }, *answers);
-        if answers && self.may_owe {
-            self.owed = Some(owed);
-        } else {
-            self.say_take(shim, end);
-        }
-        self.last_taken = Some((owed.peer, end));
-    }
-
-    /// Says what is owed: its receiver has sent nothing since.
-    pub(crate) fn pay(&mut self, shim: &Shim) {
-        self.last_taken = None;
-        if let Some(OwedTake { peer, theirs, end }) = self.owed.take() {
-            if let Some(record) = self.end_mut(end) {
-                record.answers = false;
-            }
-            self.say(shim, peer, FrameHead::new(FrameKind::Take, theirs, 0), 0, |_| ());
-        }
-    }
-
-    /// Tells the sender that the message was taken.
-    pub(crate) fn say_take(&mut self, shim: &Shim, end: u32) {
-        let Some(EndRecord { peer, theirs: Some(theirs), .. }) = self.end(end) else { return };
-        let (peer, head) = (*peer, FrameHead::new(FrameKind::Take, *theirs, 0));
-        self.say(shim, peer, head, 0, |_| ());
-    }
-
-    /// The end is dropped.
-    pub(crate) fn close(&mut self, shim: &Shim, end: u32) {
-        match self.end_mut(end).map(|record| &mut record.state) {
-            Some(EndState::Sending(sending)) => sending.close(),
-            Some(EndState::Receiving(receiving)) => receiving.close(),
-            None => return,
-        }
-        self.say_close(shim, end);
-    }
-
-    /// All are.
-    pub(crate) fn close_all(&mut self, shim: &Shim) {
-        self.is_closing = true;
-        self.pay(shim);
-        (0..self.ends.len() as u32).for_each(|end| self.close(shim, end));
-    }
-
-    /// Says that an end is closed, if it is, and if it is known whom to tell.
-    fn say_close(&mut self, shim: &Shim, end: u32) {
-        let Some(record) = self.end_mut(end).filter(|record| record.is_closed()) else { return };
-        if let (Some(theirs), false) = (record.theirs, record.has_said_close) {
-            record.has_said_close = true;
-            let (peer, head) = (record.peer, FrameHead::new(FrameKind::Close, theirs, 0));
-            self.say(shim, peer, head, 0, |_| ());
-        }
-        self.bury(end);
-    }
-
-    /// Forgets an end that is over.
-    pub(super) fn bury(&mut self, end: u32) {
-        if self.end(end).is_some_and(|record| record.is_over() && record.has_said_close) {
-            self.ends[end as usize] = None;
-            self.open -= 1;
-        }
     }
 
     /// What that rank has bound, and nobody here.

@@ -1,15 +1,23 @@
 //! Owns: `ChannelEnd`: what both ends of a channel between ranks are, and what they say when something is late.
-//! May use: `channel`, `engine`, `error`, `net`, `shim`.
+//! May use: `channel`, `engine`, `error`, `net`, `shim`, `raddle-core`.
 //! Never: an end that is dropped in silence: the other one hears it.
 
 use super::message::RemoteMessage;
-use crate::channel::{Binding, ChannelTable, EndBell, EndIsGone, EndRecord, EndRole, EndState};
-use crate::engine::{AtDeadline, Engine};
+use crate::channel::{Binding, ChannelTable, EndBell, EndIsGone, EndRecord, EndRole, EndState, LongWait};
+use crate::engine::{AtDeadline, Engine, WaitsLong};
 use crate::error::{Late, NetError};
 use crate::net::Net;
 use crate::shim::Shim;
+use raddle_core::process;
+use raddle_core::wait::Author;
+use std::cell::OnceCell;
+use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+
+/// So many other ends are named where one is late.
+const OTHERS: usize = 8;
 
 /// An end, of either kind.
 pub(super) struct ChannelEnd {
@@ -19,6 +27,78 @@ pub(super) struct ChannelEnd {
     pub(super) peer: usize,
     pub(super) name: String,
     pub(super) deadline: Duration,
+    pub(super) choice: Arc<ChoiceTime>,
+    /// Where it was used last.
+    pub(super) place: &'static Location<'static>,
+}
+
+/// How long an end has been in a choice in which nothing has come: its last one.
+#[derive(Default)]
+pub(super) struct ChoiceTime {
+    began_ns: AtomicU64,
+    is_late: AtomicBool,
+}
+
+impl ChoiceTime {
+    pub(super) fn begin(&self, now: u64) {
+        self.began_ns.store(now, Ordering::Relaxed);
+        self.is_late.store(false, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_late(&self) {
+        // Release pairs with the acquire in `take_late`: who finds it is told since when.
+        self.is_late.store(true, Ordering::Release);
+    }
+
+    /// For how long, if it is late and that has not been asked before.
+    fn take_late(&self, now: u64) -> Option<Duration> {
+        // Acquire pairs with the release in `note_late`.
+        let is_late = self.is_late.swap(false, Ordering::Acquire);
+        is_late.then(|| Duration::from_nanos(now.saturating_sub(self.began_ns.load(Ordering::Relaxed))))
+    }
+}
+
+/// A number of who runs here, which no other process or OS thread of the program ever has.
+fn this_user() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(3);
+    thread_local! {
+        static OWN: u64 = NEXT.fetch_add(2, Ordering::Relaxed);
+    }
+    // Those of processes are even.
+    match Author::here().to_bits() {
+        0 | 1 => OWN.with(|own| *own),
+        process => process,
+    }
+}
+
+/// A wait at an end that may come to ask round; when it is over it is not passed by any more.
+struct AsksRound<'e> {
+    end: &'e ChannelEnd,
+    wait: OnceCell<u64>,
+}
+
+impl AsksRound<'_> {
+    fn ask(&self, what: &str, (channels, shim): (&mut ChannelTable, &Shim), (user, waited): (u64, Duration)) {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = *self.wait.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed));
+        let who = process::current().map_or("an OS thread".to_owned(), |process| match process.name() {
+            Some(name) => format!("process '{name}' (#{})", process.id()),
+            None => format!("process #{}", process.id()),
+        });
+        let (ChannelEnd { name, place, .. }, seconds) = (self.end, waited.as_secs_f64());
+        let words = format!("{what} channel `{name}` at {place} by {who}, for {seconds:.1} s");
+        channels.ask_round(shim, self.end.number, LongWait { number, user, words });
+    }
+}
+
+impl Drop for AsksRound<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.wait.get() {
+            let end = self.end;
+            // Once the net is over nobody asks.
+            let _over = end.engine.with_channels(|channels, _, _| channels.ends_wait(end.number, *number));
+        }
+    }
 }
 
 /// Why an end has no answer.
@@ -72,7 +152,8 @@ impl ChannelEnd {
             channels.bind(shim, place, (binding, bell.clone()), heard)
         })??;
         let (engine, deadline) = (net.engine.clone(), net.deadline);
-        Ok(ChannelEnd { engine, number, bell, peer, name, deadline })
+        let (choice, place) = (Arc::default(), Location::caller());
+        Ok(ChannelEnd { engine, number, bell, peer, name, deadline, choice, place })
     }
 
     /// Waits at the end until `answer` has one, or there is a fault.
@@ -82,21 +163,48 @@ impl ChannelEnd {
         at: (Duration, AtDeadline),
         mut answer: impl FnMut(&mut ChannelTable, &Shim) -> Option<R>,
     ) -> Result<Option<R>, NetError> {
-        let number = self.number;
+        let (number, user) = (self.number, this_user());
+        let asks = AsksRound { end: self, wait: OnceCell::new() };
         let found = self.engine.wait_at(
             &self.bell,
             at,
-            |channels, shim| match channels.end(number).map(|record| record.fault.clone()) {
-                Some(Some(fault)) => Some(Err(fault)),
-                _ => answer(channels, shim).map(Ok),
+            |channels, shim| {
+                channels.used_by(number, user);
+                match channels.end(number).map(|record| record.fault.clone()) {
+                    Some(Some(fault)) => Some(Err(fault)),
+                    _ => answer(channels, shim).map(Ok),
+                }
             },
-            |channels, waited| self.late(what, channels, waited),
+            WaitsLong {
+                asks: &|channels, shim, waited| asks.ask(what, (channels, shim), (user, waited)),
+                late: &|channels, waited| self.late(what, channels, waited),
+            },
         )?;
         found.transpose()
     }
 
+    /// Whether the last choice that this end was in came to its deadline: for how long that was.
+    pub(super) fn late_choice(&self) -> Option<Duration> {
+        self.choice.take_late(self.engine.now())
+    }
+
+    /// The error of that, if the program does not want to wait again.
+    pub(super) fn choice_is_late(&self, waited: Duration) -> Result<Option<NetError>, NetError> {
+        let late = self
+            .engine
+            .with_channels(|channels, _, _| self.late("a choice among others at", channels, waited))?;
+        Ok(self.engine.give_up(&late).is_none().then_some(NetError::Late(late)))
+    }
+
     fn late(&self, what: &str, channels: &ChannelTable, waited: Duration) -> Late {
-        let pending = channels.end(self.number).map(pending).into_iter().collect();
+        let mut pending: Vec<String> = channels.end(self.number).map(pending).into_iter().collect();
+        pending.extend(channels.end(self.number).and_then(|record| record.circle.clone()));
+        // Who else is late, perhaps.
+        let others =
+            channels.awaited().filter(|(number, record)| *number != self.number && !record.is_ready());
+        pending.extend(
+            others.take(OTHERS).map(|(_, record)| format!("also waited for: {}", self::pending(record))),
+        );
         let unbound = channels.end(self.number).is_some_and(|record| record.theirs.is_none());
         let strays = if unbound { channels.unclaimed_of(self.peer) } else { Vec::new() };
         Late { what: format!("{what} channel `{}`", self.name), waited, pending, strays }
@@ -158,7 +266,8 @@ pub(super) fn bind_all(net: &Net) -> Result<(), NetError> {
                 channels.end(number).is_some_and(|record| record.theirs.is_none() && !record.is_closed());
             (!waits).then_some(())
         };
-        net.engine.wait_at(&bell, (net.deadline, AtDeadline::IsLate), is_bound, late)?;
+        let long = WaitsLong { asks: &|_, _, _| (), late: &late };
+        net.engine.wait_at(&bell, (net.deadline, AtDeadline::IsLate), is_bound, long)?;
     }
     let faults = net.engine.with_channels(|channels, _, _| {
         let mut used =

@@ -1,13 +1,13 @@
 //! Owns: `PostBox`: messages to and from all ranks, of which whoever waits takes those of any.
-//! May use: `channel::bell`, `channel::frame`, `engine`, `error`, `gate`, `net`.
+//! May use: `channel`, `engine`, `error`, `gate`, `net`.
 //! Never: a send that waits: what nobody has taken yet stays where it is.
 
 use super::end::ChannelEnd;
 use super::receiver::RemoteReceiver;
 use super::refusal::{RemoteRecvError, RemoteSendError};
 use super::sender::RemoteSender;
-use crate::channel::{EndBell, EndRole};
-use crate::engine::{AtDeadline, Engine};
+use crate::channel::{ChannelTable, EndBell, EndRole};
+use crate::engine::{AtDeadline, Engine, WaitsLong};
 use crate::error::{Late, NetError};
 use crate::gate::lock;
 use crate::net::Net;
@@ -78,36 +78,56 @@ impl PostBox {
     /// # Errors
     /// [`NetError::Over`] and others.
     pub fn receive(&self) -> Result<Option<(usize, Vec<u8>)>, NetError> {
+        match self.receive_timeout(Duration::MAX) {
+            Ok(message) => Ok(Some(message)),
+            Err(RemoteRecvError::Disconnected) => Ok(None),
+            Err(RemoteRecvError::Empty) => Err(NetError::Over),
+            Err(RemoteRecvError::Failed(error)) => Err(error),
+        }
+    }
+
+    /// As [`receive`](Self::receive), and gives up after so long, which is no fault.
+    ///
+    /// # Errors
+    /// [`RemoteRecvError::Empty`] if nothing has come by then, [`RemoteRecvError::Disconnected`] if nothing can come
+    /// any more; else as `receive`.
+    pub fn receive_timeout(&self, timeout: Duration) -> Result<(usize, Vec<u8>), RemoteRecvError> {
         let mut from = lock(&self.from);
         while from.has_others() {
-            let rank = self.ready_rank(&from)?;
+            let ready = self.ready_rank(&from, timeout).map_err(RemoteRecvError::Failed)?;
+            let rank = ready.ok_or(RemoteRecvError::Empty)?;
             from.next = rank + 1;
             let Some(end) = &mut from.ends[rank] else { continue };
             match end.recv() {
-                Ok(message) => return Ok(Some((rank, message))),
+                Ok(message) => return Ok((rank, message)),
                 Err(RemoteRecvError::Disconnected | RemoteRecvError::Empty) => from.ends[rank] = None,
-                Err(RemoteRecvError::Failed(error)) => return Err(error),
+                Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        Err(RemoteRecvError::Disconnected)
     }
 
     /// A rank whose end has an answer.
-    fn ready_rank(&self, from: &BoxReceivers) -> Result<usize, NetError> {
+    fn ready_rank(&self, from: &BoxReceivers, timeout: Duration) -> Result<Option<usize>, NetError> {
         let ranks = from.ends.len();
         let order = (0..ranks).map(|step| (from.next + step) % ranks);
         let numbers: Vec<(usize, u32)> =
             order.filter_map(|rank| Some((rank, from.ends[rank].as_ref()?.number()))).collect();
-        let found = self.engine.wait_at(
+        let late = |_: &ChannelTable, waited| Late {
+            what: "a box".to_owned(),
+            waited,
+            pending: Vec::new(),
+            strays: Vec::new(),
+        };
+        self.engine.wait_at(
             &self.bell,
-            (Duration::MAX, AtDeadline::GoesOn),
+            (timeout, AtDeadline::GoesOn),
             |channels, _| {
                 let ready = |number: u32| channels.end(number).is_none_or(|record| record.is_ready());
                 numbers.iter().find(|(_, number)| ready(*number)).map(|(rank, _)| *rank)
             },
-            |_, waited| Late { what: "a box".to_owned(), waited, pending: Vec::new(), strays: Vec::new() },
-        )?;
-        found.ok_or(NetError::Over)
+            WaitsLong { asks: &|_, _, _| (), late: &late },
+        )
     }
 }
 

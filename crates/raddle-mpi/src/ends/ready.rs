@@ -5,7 +5,7 @@
 //! As a descriptor there: what `select!` asks for is a channel, to which is sent when the end is ready; what `alt!`
 //! asks for is an end of `csp`, whose other end is dropped then: neither waits.
 
-use super::end::ChannelEnd;
+use super::end::{ChannelEnd, ChoiceTime};
 use crate::channel::{EndBell, ReadyListener};
 use crate::engine::WaitsAtEnd;
 use crate::error::NetError;
@@ -32,8 +32,10 @@ pub struct WhenSent {
 }
 
 /// Whom to tell, and as long as that is outstanding, that somebody listens.
-#[derive(Default)]
-struct TellsReady(Mutex<(WhoIsTold, Option<WaitsAtEnd>)>);
+struct TellsReady {
+    told: Mutex<(WhoIsTold, Option<WaitsAtEnd>)>,
+    choice: Arc<ChoiceTime>,
+}
 
 #[derive(Default)]
 enum WhoIsTold {
@@ -63,7 +65,7 @@ impl WhoIsTold {
 impl TellsReady {
     /// Tells this one as soon as the end is ready, which it may be.
     fn ask(&self, who: WhoIsTold) {
-        let mut told = lock(&self.0);
+        let mut told = lock(&self.told);
         if matches!(told.0, WhoIsTold::Done) {
             drop(told);
             return who.tell();
@@ -74,24 +76,34 @@ impl TellsReady {
 
 impl ReadyListener for TellsReady {
     fn is_ready(&self) {
-        let (who, listens) = std::mem::replace(&mut *lock(&self.0), (WhoIsTold::Done, None));
+        let (who, listens) = std::mem::replace(&mut *lock(&self.told), (WhoIsTold::Done, None));
         drop(listens);
         who.tell();
+    }
+
+    fn is_late(&self) {
+        self.choice.note_late();
+        self.is_ready();
     }
 }
 
 impl WhenSent {
     pub(super) fn new(end: &ChannelEnd) -> Result<WhenSent, NetError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (key, tells) = (NEXT.fetch_add(1, Ordering::Relaxed), Arc::<TellsReady>::default());
+        let key = NEXT.fetch_add(1, Ordering::Relaxed);
+        let tells = Arc::new(TellsReady { told: Mutex::default(), choice: end.choice.clone() });
         end.engine.poll();
+        let now = end.engine.now();
+        end.choice.begin(now);
+        let until_ns = now.saturating_add(u64::try_from(end.deadline.as_nanos()).unwrap_or(u64::MAX));
         // Before it listens: who tells it takes this away.
-        lock(&tells.0).1 = Some(WaitsAtEnd::begin(&end.engine, true)?);
+        lock(&tells.told).1 = Some(WaitsAtEnd::begin(&end.engine, true)?);
         let is_ready = end.engine.with_channels(|channels, _, _| {
             let is_ready = channels.end(end.number).is_none_or(|record| record.is_ready())
                 || end.engine.given_up().is_some();
             if !is_ready {
-                end.bell.listen(key, tells.clone());
+                end.bell.listen(key, until_ns, tells.clone());
+                channels.will_be_late(until_ns);
             }
             is_ready
         })?;
@@ -141,7 +153,7 @@ impl Drop for WhenSent {
     fn drop(&mut self) {
         self.bell.unlisten(self.key);
         // Not under the lock: it takes the engine's.
-        let listens = lock(&self.tells.0).1.take();
+        let listens = lock(&self.tells.told).1.take();
         drop(listens);
     }
 }

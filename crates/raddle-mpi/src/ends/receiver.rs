@@ -13,6 +13,7 @@ use crate::post::{Post, Transfer};
 use crate::shim::Direction;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,7 +39,9 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
     /// [`RemoteRecvError::Disconnected`] if the sender is gone and nothing of it is left; within
     /// [`RemoteRecvError::Failed`] [`NetError::Disagree`] if the other end is for other messages, [`NetError::Late`] if
     /// it is not there, or sends none in time.
+    #[track_caller]
     pub fn recv(&mut self) -> Result<T, RemoteRecvError> {
+        self.end.place = Location::caller();
         self.receive((self.end.deadline, AtDeadline::IsLate))
     }
 
@@ -68,6 +71,11 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
     /// [`select!`](raddle_sync::channel::select!): a case that is possible when a message is offered, or the sender is
     /// gone. What the case receives says nothing; the message is received by [`recv`](Self::recv), which does not wait
     /// for an offer then. Senders of other cases learn nothing of it.
+    ///
+    /// It is possible, too, when nothing was chosen for as long as the end's [deadline](Self::set_deadline): `recv`
+    /// gives [`NetError::Late`] then, which names all that is waited for; or [`RemoteRecvError::Empty`], if the program
+    /// was [asked](crate::OnLate::Ask) and wants to wait again: it is to choose again. A choice that may wait for ever
+    /// has `set_deadline(Duration::MAX)` at its ends.
     ///
     /// # Errors
     /// [`NetError::Over`].
@@ -99,8 +107,19 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
         self.end.number
     }
 
-    fn receive(&mut self, (span, then): (Duration, AtDeadline)) -> Result<T, RemoteRecvError> {
-        self.receive_or_fail((span, then)).map_err(|failure| match failure {
+    fn receive(&mut self, at: (Duration, AtDeadline)) -> Result<T, RemoteRecvError> {
+        let Some(waited) = self.end.late_choice() else { return self.receive_at(at) };
+        match self.receive_at((Duration::ZERO, AtDeadline::GoesOn)) {
+            Err(RemoteRecvError::Empty) => Err(match self.end.choice_is_late(waited) {
+                Ok(Some(error)) | Err(error) => RemoteRecvError::Failed(error),
+                Ok(None) => RemoteRecvError::Empty,
+            }),
+            came => came,
+        }
+    }
+
+    fn receive_at(&mut self, at: (Duration, AtDeadline)) -> Result<T, RemoteRecvError> {
+        self.receive_or_fail(at).map_err(|failure| match failure {
             Some(EndFailure::Net(error)) => RemoteRecvError::Failed(error),
             Some(EndFailure::Gone) => RemoteRecvError::Disconnected,
             None => RemoteRecvError::Empty,

@@ -12,6 +12,7 @@ use crate::post::{Post, Transfer};
 use crate::shim::Direction;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +35,9 @@ impl<T: RemoteMessage> RemoteSender<T> {
     /// # Errors
     /// The message, if the receiver is gone; and with it [`NetError::Disagree`] if the other end is for other messages,
     /// [`NetError::Late`] if it is not there, or takes none in time.
+    #[track_caller]
     pub fn send(&mut self, message: T) -> Result<(), RemoteSendError<T>> {
+        self.end.place = Location::caller();
         match self.send_bytes(&message) {
             Ok(()) => Ok(()),
             Err(EndFailure::Gone) => Err(RemoteSendError::Disconnected(message)),

@@ -31,6 +31,7 @@ impl Engine {
         act(&mut state)?;
         let ended = self.count_channels(&mut state);
         let now = self.now();
+        self.stir(now);
         let before = state.pending;
         if !self.begin_all(&mut state, post, now, &mut refused) {
             let text = format!("{} is still under way: its exchange was leaked", post.what);

@@ -6,7 +6,7 @@
 //! microseconds, and an idle worker would look only every 20. Then it is parked as all others are.
 
 use super::wait::Waiting;
-use super::{DEDICATED, Engine, Finished, GAP_MIN_NS, Underway, WATCHED};
+use super::{DEDICATED, Engine, Finished, GAP_MIN_NS, IDLE, Underway, WATCHED};
 use crate::channel::{ChannelTable, EndBell, Heard};
 use crate::error::{Late, NetError};
 use crate::gate::lock;
@@ -25,6 +25,8 @@ const LOOKS_FOR: Duration = Duration::from_micros(400);
 /// After so long it gives its processor away, too, if the kernel has somebody else for it: perhaps the other rank.
 const ALONE_FOR: Duration = Duration::from_micros(20);
 const LOOKERS: usize = 8;
+/// Who has waited for so long asks who waits for whom; and again after twice the time.
+const ASKS_AFTER: Duration = Duration::from_secs(1);
 /// As in other waits: a look of one's own after so long, whoever else is to look.
 const DISTRUST: Duration = Duration::from_millis(100);
 
@@ -47,6 +49,12 @@ pub(crate) enum AtDeadline {
     IsLate,
     /// It goes on without an answer.
     GoesOn,
+}
+
+/// What a wait does when it has lasted for long: asks round, again and again, and is late.
+pub(crate) struct WaitsLong<'w> {
+    pub(crate) asks: &'w dyn Fn(&mut ChannelTable, &Shim, Duration),
+    pub(crate) late: &'w dyn Fn(&ChannelTable, Duration) -> Late,
 }
 
 /// One who waits at an end, or listens, as long as it does.
@@ -107,10 +115,16 @@ impl Engine {
         let (before, done) = (state.channels.counted, act(&mut state.channels, &self.shim, &mut heard));
         let ended = self.count_channels(&mut state);
         let is_more = state.channels.counted > before;
+        let ends_lull = (state.channels.has_said() || is_more) && self.stir(self.now());
+        if ends_lull {
+            // Who looks sleeps for long just now, and answers come soon.
+            state.channels.ring_who_waits(&mut heard);
+        }
         drop(state);
         heard.ring();
         ended.end();
-        if is_more && matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED) {
+        let keeper_looks = matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED);
+        if is_more && keeper_looks || ends_lull && self.awaited.load(Ordering::Relaxed) != 0 {
             self.ring(0);
         }
         Ok(done)
@@ -169,13 +183,13 @@ impl Engine {
         bell: &EndBell,
         (mut deadline, then): (Duration, AtDeadline),
         mut answer: impl FnMut(&mut ChannelTable, &Shim) -> Option<R>,
-        late: impl Fn(&ChannelTable, Duration) -> Late,
+        long: WaitsLong<'_>,
     ) -> Result<Option<R>, NetError> {
         let mut ask = || self.with_channels(|channels, shim, _| answer(channels, shim));
         if let Some(found) = ask()? {
             return Ok(Some(found));
         }
-        let (began, mut pauses) = (Instant::now(), 20);
+        let (began, mut asks_after) = (Instant::now(), ASKS_AFTER);
         let (_waits, _at_bell) = (WaitsAtEnd::begin(self, false)?, bell.wait());
         loop {
             let waited = began.elapsed();
@@ -196,18 +210,21 @@ impl Engine {
                 if then == AtDeadline::GoesOn {
                     return Ok(None);
                 }
-                let late = late(&lock(&self.state).channels, waited);
+                let late = (long.late)(&lock(&self.state).channels, waited);
                 match self.give_up(&late) {
                     Some(more) => deadline = waited.saturating_add(more),
                     None => return Err(NetError::Late(late)),
                 }
             }
+            if waited >= asks_after && then == AtDeadline::IsLate {
+                asks_after *= 2;
+                self.with_channels(|channels, shim, _| (long.asks)(channels, shim, waited))?;
+            }
             if looks {
                 give_way(waited);
                 continue;
             }
-            pauses = (pauses + 1).min(100);
-            let pause = if is_inline { Duration::from_micros(pauses) } else { DISTRUST };
+            let pause = if is_inline { IDLE.max(self.lull()) } else { DISTRUST };
             let until = Some(Instant::now() + pause.min(deadline - waited));
             let ended = futex::wait(&bell.word, seen, &WaitOptions { until, ..WaitOptions::default() });
             if !is_inline && ended == WaitOutcome::TimedOut {

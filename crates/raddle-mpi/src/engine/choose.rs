@@ -130,10 +130,17 @@ impl Engine {
     /// A worker is at a boundary, or idle: looks, if it is time. When to ask again.
     fn asked(&self) -> Duration {
         if !self.is_due() {
+            if self.has_waiters() {
+                return IDLE.max(self.lull());
+            }
             let due = self.next_ns.load(Ordering::Relaxed);
             return Duration::from_nanos(due.saturating_sub(self.now()).max(1000));
         }
         self.poll();
-        if self.has_waiters() { IDLE } else { Duration::from_nanos(self.gap_ns.load(Ordering::Relaxed)) }
+        if self.has_waiters() {
+            IDLE.max(self.lull())
+        } else {
+            Duration::from_nanos(self.gap_ns.load(Ordering::Relaxed))
+        }
     }
 }

@@ -57,13 +57,17 @@ impl Engine {
         self.outstanding.store(state.pending, Ordering::Relaxed);
         let ended = self.count_channels(&mut state);
         let poller = state.poller.clone();
+        state.channels.look_for_late(began, &mut heard);
+        let found = finished.len() + heard.count;
+        if found != 0 || !state.channels.is_lull(state.pending) {
+            self.stir(began);
+        }
         let hears = self.hear(&mut state, began);
         if hears {
             state.channels.ring_all(&mut heard);
         }
         let overdue =
             if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began, hears) };
-        let found = finished.len() + heard.count;
         self.note_poll(began, found, is_keeper);
         drop(state);
         heard.ring();

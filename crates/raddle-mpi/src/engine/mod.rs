@@ -5,16 +5,18 @@
 //!
 //! Any OS thread may poll, one at a time (`MPI_THREAD_SERIALIZED`). Who does depends on the mode. Polls that come
 //! too soon after one that has found nothing are left out: the gap begins with 200 us, doubles after each poll that
-//! finds nothing, up to 2 ms, and halves when something is done. While somebody waits, nothing is left out.
+//! finds nothing, up to 2 ms, and halves when something is done. While somebody waits, nothing is left out, but in a
+//! lull (`lull`).
 
 mod begin;
 mod channels;
 mod choose;
 mod give_up;
 mod look;
+mod lull;
 mod wait;
 
-pub(crate) use channels::{AtDeadline, WaitsAtEnd};
+pub(crate) use channels::{AtDeadline, WaitsAtEnd, WaitsLong};
 
 use crate::auto::Auto;
 use crate::channel::ChannelTable;
@@ -106,6 +108,8 @@ pub(crate) struct Engine {
     gap_ns: AtomicU64,
     next_ns: AtomicU64,
     last_ns: AtomicU64,
+    /// When something last moved here: see `lull`.
+    stirred_ns: AtomicU64,
     tally: Tally,
     pub(crate) traced: Traced,
     epoch: Instant,
@@ -138,6 +142,7 @@ impl Engine {
             gap_ns: AtomicU64::new(GAP_MIN_NS),
             next_ns: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
+            stirred_ns: AtomicU64::new(0),
             tally: Tally::default(),
             traced: Traced::default(),
             epoch: Instant::now(),
@@ -159,7 +164,8 @@ impl Engine {
     }
 
     fn is_due(&self) -> bool {
-        self.has_waiters() || self.now() >= self.next_ns.load(Ordering::Relaxed)
+        let now = self.now();
+        if self.has_waiters() { self.is_lull_over(now) } else { now >= self.next_ns.load(Ordering::Relaxed) }
     }
 
     /// A point in a long task.

@@ -32,6 +32,7 @@ pub(crate) fn pairs() {
     own(&net);
     disagree(&net);
     many_places(&net);
+    many_ends(&net);
     let rank = net.rank();
     end_before_another(net);
     println!("rank {rank} is done");
@@ -59,6 +60,25 @@ fn many_places(net: &Net) {
         let grown = resident().saturating_sub(before);
         assert!(grown < PLACES as usize * 2048, "{grown} bytes");
         (0..PLACES).for_each(|n| assert_eq!(from.recv(), Ok(n)));
+    }
+}
+
+/// A thousand after the other, more ends than there are tags, each of which has its own message.
+fn many_ends(net: &Net) {
+    let peer = 1 - net.rank();
+    for thousand in (0..33_000).step_by(1000) {
+        let names = (0..1000).map(|n| format!("again {n}"));
+        if net.rank() == 0 {
+            let made =
+                names.map(|name| net.buffered_sender::<u32>(&name, peer, 1).expect("a number is free"));
+            let ends: Vec<_> = made.collect();
+            (thousand..).zip(ends).for_each(|(n, mut to)| to.send(n).expect("there is a place"));
+        } else {
+            let made =
+                names.map(|name| net.buffered_receiver::<u32>(&name, peer, 1).expect("a number is free"));
+            let ends: Vec<_> = made.collect();
+            (thousand..).zip(ends).for_each(|(n, mut from)| assert_eq!(from.recv(), Ok(n)));
+        }
     }
 }
 
@@ -320,8 +340,10 @@ pub(crate) fn missing() {
         let _to = net.sender::<u64>("ring", peer).expect("an end");
         let _both = net.receiver::<u64>("there", peer).expect("an end");
         println!("rank 0: {}", net.bind_channels().expect_err("one is missing"));
+        late_choice(&net);
         net.set_deadline(PATIENT);
         net.barrier().expect("both");
+        circle(&net);
         stopped(&net);
     } else {
         let _from = net.receiver::<u64>("rung", peer).expect("an end");
@@ -329,8 +351,50 @@ pub(crate) fn missing() {
         println!("rank 1: {}", to.send(1).expect_err("nobody takes it"));
         net.set_deadline(PATIENT);
         net.barrier().expect("both");
+        circle(&net);
         stopped(&net);
     }
+}
+
+/// Each waits for what the other one is to send: rank 0 to receive, rank 1 that its message is taken.
+fn circle(net: &Net) {
+    let (rank, peer) = (net.rank(), 1 - net.rank());
+    if rank == 0 {
+        let mut from = net.receiver::<u64>("there first", peer).expect("an end");
+        let mut other = net.receiver::<u64>("there second", peer).expect("an end");
+        assert_eq!((from.recv(), other.recv()), (Ok(1), Ok(2)));
+        from.set_deadline(Duration::from_secs(4));
+        let waits = csp::Builder::new().name("first").stack_size(1 << 20).spawn(move || {
+            assert_eq!(other.try_recv(), Err(RemoteRecvError::Empty), "it is this one's now");
+            println!("rank 0: {}", from.recv().expect_err("nobody sends it"));
+            other.recv()
+        });
+        assert_eq!(waits.expect("a process").join().expect("no panic"), Ok(3));
+    } else {
+        let mut to = net.sender::<u64>("there first", peer).expect("an end");
+        let mut other = net.sender::<u64>("there second", peer).expect("an end");
+        to.send(1).expect("it is taken");
+        other.send(2).expect("it is taken");
+        other.send(3).expect("in the end");
+    }
+}
+
+/// Two ends of which nothing comes, one of which has less patience, and one that wants none.
+fn late_choice(net: &Net) {
+    let peer = 1 - net.rank();
+    let [mut one, mut other] = ["one", "other"].map(|name| net.receiver::<u64>(name, peer).expect("an end"));
+    other.set_deadline(PATIENT);
+    let error = csp::alt! {
+        recv(one.when_sent().expect("an end")) -> _ => one.recv(),
+        recv(other.when_sent().expect("an end")) -> _ => other.recv(),
+    };
+    println!(
+        "rank 0: {}",
+        match error {
+            Err(RemoteRecvError::Failed(error)) => error,
+            came => panic!("{came:?}"),
+        }
+    );
 }
 
 fn stopped(net: &Net) {
@@ -385,6 +449,18 @@ fn ends_that_are_missing_take_nothing_or_say_nothing_are_named() {
         ended.expect("rank 1 has bound `rung`, and receives u64 of 8 bytes, without a buffer");
         ended.expect("rank 1: a send on channel `there` is not done after");
         ended.expect("channel `there` to rank 0: 1 messages were offered, and rank 0 has taken 0");
+        ended.expect("rank 0: a choice among others at channel `one` is not done after");
+        ended.expect(
+            "channel `one` from rank 1: rank 1 has not bound the end that sends u64; also waited for: ch",
+        );
+        let circle = ended.line("raddle-mpi: these ranks wait for each other in a circle");
+        let rank_0 = "rank 0 for rank 1: a receive on channel `there first` at crates/raddle-mpi/tests/";
+        assert!(circle.contains(rank_0) && circle.contains("by process 'first' (#"), "{circle}");
+        assert!(
+            circle.contains("rank 1 for rank 0: a send on channel `there second` at crates/"),
+            "{circle}"
+        );
+        ended.expect("rank 0: a receive on channel `there first` is not done after");
         ended.expect("a receive on channel `last` is not done after");
     });
 }

@@ -12,7 +12,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 /// After so long a job hangs.
@@ -123,20 +123,33 @@ impl Job {
     }
 
     /// Runs it to its end, and sees to it that nothing of it is left.
-    pub(crate) fn run(mut self) -> Ended {
+    pub(crate) fn run(self) -> Ended {
+        self.run_with(|_| ())
+    }
+
+    /// The same; meanwhile somebody else does something to it.
+    pub(crate) fn run_with(mut self, meddles: impl FnOnce(&Running) + Send) -> Ended {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
         self.command.stdin(Stdio::null()).stdout(writer.try_clone().expect("the pipe")).stderr(writer);
         let mut child = self.command.spawn().expect("mpirun starts");
         // Its ends of the pipe.
         drop(self.command);
+        let launcher = child.id();
         let (told, status) = mpsc::channel();
         std::thread::spawn(move || told.send(child.wait().expect("a status")));
         let (told, said) = mpsc::channel();
+        let running = Running { mark: self.mark.clone(), launcher, said: Arc::default() };
+        let all = running.said.clone();
         std::thread::spawn(move || {
-            let mut all = Vec::new();
-            let _closed = reader.read_to_end(&mut all);
-            told.send(String::from_utf8_lossy(&all).into_owned())
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                all.lock().unwrap_or_else(PoisonError::into_inner).extend(&bytes[..count]);
+            }
+            told.send(
+                String::from_utf8_lossy(&all.lock().unwrap_or_else(PoisonError::into_inner)).into_owned(),
+            )
         });
+        meddles(&running);
         let ended = status.recv_timeout(WATCH);
         // The pipe is closed when nobody has it any more, no rank either.
         let closed =
@@ -180,6 +193,51 @@ fn left(mark: &str) -> Vec<String> {
         environment.windows(entry.len()).any(|at| at == entry.as_bytes())
     };
     folders.filter(has).map(|folder| folder.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// A job that goes on.
+pub(crate) struct Running {
+    mark: String,
+    launcher: u32,
+    said: Arc<Mutex<Vec<u8>>>,
+}
+
+#[allow(dead_code, reason = "as above")]
+impl Running {
+    /// Waits until it has said that.
+    pub(crate) fn wait_for(&self, text: &str) {
+        // One that ends before is told by what it has said.
+        let until = Instant::now() + WATCH / 5;
+        let has = || {
+            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.windows(text.len()).any(|at| at == text.as_bytes())
+        };
+        while !has() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Sends a signal to the process of a rank.
+    pub(crate) fn signal_rank(&self, rank: usize, signal: &str) {
+        let named = [format!("OMPI_COMM_WORLD_RANK={rank}\0"), format!("PMI_RANK={rank}\0")];
+        let is_it = |process: &&String| {
+            let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+            named.iter().any(|entry| environment.windows(entry.len()).any(|at| at == entry.as_bytes()))
+        };
+        let process = left(&self.mark).iter().find(is_it).cloned().expect("the rank goes on");
+        send(&process, signal);
+    }
+
+    /// Sends a signal to the program that has started the ranks.
+    pub(crate) fn signal_launcher(&self, signal: &str) {
+        send(&self.launcher.to_string(), signal);
+    }
+}
+
+#[allow(dead_code, reason = "as above")]
+fn send(process: &str, signal: &str) {
+    let sent = Command::new("kill").args([signal, process]).status().expect("`kill` is there");
+    assert!(sent.success(), "{signal} to {process}");
 }
 
 impl Ended {

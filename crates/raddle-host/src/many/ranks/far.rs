@@ -7,6 +7,7 @@
 //! has output it go on. An offer is never taken back, so an ALT is a look at which have come.
 
 use super::frame::RankFrame;
+use super::touch::Touch;
 use super::{Keeper, KeeperState};
 use crate::many::MachineHost;
 use crate::many::outside::FromOutside;
@@ -57,8 +58,7 @@ impl Keeper {
             }
         }
         state.far.clear();
-        state.touched.clear();
-        state.others.clear();
+        state.touches.forget();
         state.by_process.clear();
         Ok(())
     }
@@ -86,16 +86,13 @@ impl Keeper {
         end: ChannelEnd,
     ) -> Result<(), String> {
         let mut state = self.state();
-        state.touched.insert(channel, end);
-        if let Some(&peer) = state.others.get(&(channel, end)) {
+        let touch = state.touches.own(channel, end);
+        if let Touch::Twice(peer) = touch {
             return Err(two_at(channel, end, self.rank, peer));
         }
         let frame = RankFrame::Touched { epoch: state.epoch, channel, end };
         self.send_to_others(&mut state, &frame);
-        match state.others.get(&(channel, end.other())) {
-            Some(&peer) => self.connect(host, &mut state, (channel, end), peer),
-            None => Ok(()),
-        }
+        self.touch(host, &mut state, channel, touch)
     }
 
     /// A process of another rank is.
@@ -106,13 +103,22 @@ impl Keeper {
         (channel, end): (u32, ChannelEnd),
         from: usize,
     ) -> Result<(), String> {
-        if let Some(other) = state.others.insert((channel, end), from) {
-            return Err(two_at(channel, end, other, from));
+        match state.touches.others((self.rank, from), channel, end) {
+            Touch::Twice(other) => Err(two_at(channel, end, other, from)),
+            touch => self.touch(host, state, channel, touch),
         }
-        match state.touched.get(&channel) {
-            Some(own) if *own == end => Err(two_at(channel, end, self.rank, from)),
-            Some(&own) => self.connect(host, state, (channel, own), from),
-            None => Ok(()),
+    }
+
+    fn touch(
+        &self,
+        host: &MachineHost<'_>,
+        state: &mut KeeperState,
+        channel: u32,
+        touch: Touch,
+    ) -> Result<(), String> {
+        match touch {
+            Touch::Joins(own, peer) => self.connect(host, state, (channel, own), peer),
+            Touch::Alone | Touch::Twice(_) => Ok(()),
         }
     }
 

@@ -37,6 +37,8 @@ pub(crate) enum RankFrame {
     End { well: bool },
     /// To itself: nothing more is to be received.
     Quit,
+    /// To rank 0, and of it to all: this rank is there.
+    Alive,
 }
 
 /// How many frames were sent to others, and of others handled; of those that may make something go on.
@@ -54,9 +56,9 @@ pub(crate) struct Account {
     pub(crate) text: String,
 }
 
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 16] = [
     "program", "image", "touched", "offer", "taken", "done", "output", "still", "ask", "answer", "tell",
-    "uses", "told", "end", "quit",
+    "uses", "told", "end", "quit", "alive",
 ];
 
 impl RankFrame {
@@ -100,6 +102,7 @@ impl RankFrame {
             RankFrame::Told(_) => "told",
             RankFrame::End { .. } => "end",
             RankFrame::Quit => "quit",
+            RankFrame::Alive => "alive",
         };
         KINDS.iter().position(|kind| *kind == name).expect("all are there")
     }
@@ -145,7 +148,7 @@ impl RankFrame {
                 out.extend(account.text.as_bytes());
             }
             RankFrame::End { well } => words(&[u32::from(*well)]),
-            RankFrame::Tell | RankFrame::Quit => {}
+            RankFrame::Tell | RankFrame::Quit | RankFrame::Alive => {}
         }
         out
     }
@@ -185,6 +188,7 @@ impl RankFrame {
             }
             "told" => RankFrame::Told(read.account()?),
             "end" => RankFrame::End { well: read.word()? != 0 },
+            "alive" => RankFrame::Alive,
             _ => RankFrame::Quit,
         })
     }
@@ -268,6 +272,7 @@ mod tests {
             RankFrame::Told(Account { waits, text: "deadlock".to_owned() }),
             RankFrame::End { well: false },
             RankFrame::Quit,
+            RankFrame::Alive,
         ];
         for frame in frames {
             let bytes = frame.write();

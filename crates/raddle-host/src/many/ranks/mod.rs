@@ -6,7 +6,9 @@
 //! |---|---|
 //! | here | a PLACED PAR begins and ends, by a worker; the OS thread that hears |
 //! | `far` | channels whose other end is on another rank |
+//! | `touch` | which rank uses which end of a channel |
 //! | `still` | whether anything can go on, anywhere |
+//! | `alive` | whether each rank still says that it is there |
 //! | `frame` | what is said |
 //!
 //! The program begins at rank 0. Others wait for the image that rank 0 makes where a PLACED PAR begins, go on as that,
@@ -16,23 +18,28 @@
 //! Workers send by themselves, for which nothing ever waits; an OS thread hears. All that is known of other ranks is
 //! under one lock.
 
+mod alive;
 mod far;
 mod frame;
 mod still;
+mod touch;
 
 use super::MachineHost;
 use crate::Failure;
 use crate::many::outside::FromOutside;
 use crate::outcome::RankOutcome;
 use crate::world::World;
+use alive::{HeardOf, SaysAlive};
 use far::FarEnd;
 use frame::{Account, FrameCounts, RankFrame};
 use raddle_core::engine::{Handle, Link};
-use raddle_vm::{ChannelEnd, Machine, Port, Process, Ranks, UsedEnds, WorkerLocal};
+use raddle_vm::{Machine, Port, Process, Ranks, UsedEnds, WorkerLocal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 use still::StillTable;
+use touch::TouchTable;
 
 /// What carries messages between the ranks that run one program.
 pub trait RankLink: Send + Sync + 'static {
@@ -49,11 +56,14 @@ pub trait RankLink: Send + Sync + 'static {
     /// Why it cannot.
     fn send(&self, rank: usize, message: Vec<u8>) -> Result<(), String>;
 
-    /// Waits for a message; called by one OS thread at a time.
+    /// Waits for a message, for at most so long: then there is none. Called by one OS thread at a time.
     ///
     /// # Errors
     /// Why none comes any more.
-    fn receive(&self) -> Result<(usize, Vec<u8>), String>;
+    fn receive(&self, patience: Duration) -> Result<Option<(usize, Vec<u8>)>, String>;
+
+    /// After what time a rank that says nothing is given up.
+    fn deadline(&self) -> Duration;
 }
 
 /// One rank's part.
@@ -64,6 +74,8 @@ pub(crate) struct Keeper {
     state: Mutex<KeeperState>,
     /// Whose the stand-ins are.
     stand_ins: OnceLock<Handle>,
+    heard_of: Mutex<HeardOf>,
+    says: SaysAlive,
 }
 
 #[derive(Default)]
@@ -75,10 +87,7 @@ pub(super) struct KeeperState {
     local: WorkerLocal,
     /// The channels that it mentions.
     placed: BTreeSet<u32>,
-    /// The ends that are used here, as far as that was seen: the first of each channel.
-    touched: BTreeMap<u32, ChannelEnd>,
-    /// Those of others.
-    others: BTreeMap<(u32, ChannelEnd), usize>,
+    touches: TouchTable,
     far: BTreeMap<u32, FarEnd>,
     by_process: BTreeMap<u32, u32>,
     /// Stand-ins that nobody needs.
@@ -97,7 +106,9 @@ pub(super) struct KeeperState {
 impl Keeper {
     pub(crate) fn new(link: Arc<dyn RankLink>) -> Keeper {
         let (rank, size) = (link.rank(), link.size());
-        Keeper { link, rank, size, state: Mutex::default(), stand_ins: OnceLock::new() }
+        let heard_of = Mutex::new(HeardOf::new((rank, size), link.deadline()));
+        let says = SaysAlive::begin(&link);
+        Keeper { link, rank, size, state: Mutex::default(), stand_ins: OnceLock::new(), heard_of, says }
     }
 
     pub(crate) fn is_alone(&self) -> bool {
@@ -152,7 +163,7 @@ impl Keeper {
                     return Err(RankOutcome::told(text));
                 }
                 Some(RankFrame::End { .. }) => {
-                    return Err(RankOutcome { ended_by: Some(from), told: None });
+                    return Err(RankOutcome { ended_by: Some(from), ..RankOutcome::default() });
                 }
                 // Before its image no rank says anything else.
                 _ => return Err(RankOutcome::told(not_understood(from))),
@@ -162,8 +173,19 @@ impl Keeper {
     }
 
     fn hear(&self) -> Result<(usize, Option<RankFrame>), String> {
-        let (from, bytes) = self.link.receive()?;
-        Ok((from, RankFrame::read(&bytes)))
+        let mut heard_of = self.heard_of.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let came = self.link.receive(heard_of.patience())?;
+            let frame = came.map(|(from, bytes)| (from, RankFrame::read(&bytes)));
+            if let Err(lost) = heard_of.note(frame.as_ref().map(|(from, _)| *from)) {
+                self.state().outcome.is_lost = true;
+                return Err(lost);
+            }
+            match frame {
+                Some((_, Some(RankFrame::Alive))) | None => {}
+                Some(frame) => return Ok(frame),
+            }
+        }
     }
 
     /// Waits until there is something to do for this rank, and makes that of the machine's main process. False if
@@ -181,7 +203,7 @@ impl Keeper {
                 }
                 Some(RankFrame::End { well: true }) => return Ok(false),
                 Some(RankFrame::End { well: false }) => {
-                    return Err(RankOutcome { ended_by: Some(from), told: None });
+                    return Err(RankOutcome { ended_by: Some(from), ..RankOutcome::default() });
                 }
                 Some(RankFrame::Ask { wave }) => {
                     let answer = RankFrame::Answer { wave, still: true, counts: state.counts };
@@ -225,6 +247,7 @@ impl Keeper {
 
     /// The program has ended here: tells all others, and says what was heard of them.
     pub(crate) fn end(&self, well: bool) -> RankOutcome {
+        self.says.end();
         let mut state = self.state();
         let outcome = state.outcome.clone();
         // Who goes on as long as rank 0 does has nothing to tell.
@@ -236,7 +259,10 @@ impl Keeper {
 
     /// The same, of one that could not begin.
     pub(crate) fn end_unbegun(&self, outcome: RankOutcome) -> RankOutcome {
-        self.state().outcome = outcome;
+        let mut state = self.state();
+        let is_lost = state.outcome.is_lost;
+        state.outcome = RankOutcome { is_lost, ..outcome };
+        drop(state);
         self.end(false)
     }
 }
@@ -245,7 +271,7 @@ impl KeeperState {
     /// What others have touched in the last one, after it had ended here, is over.
     fn begin_epoch(&mut self, epoch: u32) {
         self.epoch = epoch;
-        self.others.clear();
+        self.touches.forget_others();
     }
 }
 

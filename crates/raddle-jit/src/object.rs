@@ -1,6 +1,6 @@
 //! Owns: the code of a program as an object file.
 //! May use: `code`, `convention`, `function`, `gdb`, `image`, `lines`, `cranelift-codegen`, `raddle-bytecode`,
-//! `raddle-host`, `raddle-vm`.
+//! `raddle-host`.
 //! Never: an address that a linker does not know.
 //!
 //! What code names, which else are addresses of this process, are symbols here: the code itself, and four tables.

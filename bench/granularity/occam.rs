@@ -4,7 +4,6 @@
 
 use std::process::ExitCode;
 
-use bench_occam::OccamProgram;
 use raddle_measure::{Job, Sample, program};
 
 const SOURCE: &str = r"
@@ -43,6 +42,6 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let compiled = OccamProgram::compile(SOURCE, job, &["packets", "rounds", "grain"])?;
-    job.plan.time(job.number("packets")? * job.number("rounds")?, || compiled.number(job.workers))
+    let rounds = job.number("packets")? * job.number("rounds")?;
+    bench_occam::time(SOURCE, job, &["packets", "rounds", "grain"], rounds)
 }

@@ -77,6 +77,10 @@ impl Tree {
         match of.built {
             Built::Rust => self.rust(workload, runtime),
             Built::VariantOf(other) => self.rust(workload, other),
+            Built::Native(_) if !works("raddle-native", "--version") => BuildResult::Missing(
+                "the compiler is not in PATH (cargo install --path crates/raddle-jit/command)".into(),
+            ),
+            Built::Native(other) => self.rust(workload, other),
             Built::Go => go(workload),
             Built::Java => foreign::java(workload),
             Built::Ghc => foreign::ghc(workload),

@@ -18,6 +18,8 @@ pub enum Built {
     Rust,
     /// It is the program of another runtime in Rust, run with [`VARIANT`] set to this one's name.
     VariantOf(&'static str),
+    /// The same, of occam, whose variant has the installed `raddle-native` run it.
+    Native(&'static str),
     Go,
     Java,
     Ghc,
@@ -54,6 +56,7 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "raddle", title: "Raddle", built: Built::Rust },
     Runtime { name: "light", title: "Raddle, light processes", built: Built::VariantOf("raddle") },
     Runtime { name: "occam", title: "occam on the VM", built: Built::Rust },
+    Runtime { name: "occam-native", title: "occam native", built: Built::Native("occam") },
     Runtime { name: "go", title: "Go", built: Built::Go },
     Runtime { name: "java", title: "Java virtual threads", built: Built::Java },
     Runtime { name: "ghc", title: "GHC", built: Built::Ghc },
@@ -144,7 +147,7 @@ const PRELOAD: &str = "BENCH_PRELOAD";
 /// The runtime whose programs are run for `name`: another one's if it is a variant of that.
 pub fn program_of(name: &str) -> &str {
     match of(name).map(|runtime| runtime.built) {
-        Some(Built::VariantOf(other)) => other,
+        Some(Built::VariantOf(other) | Built::Native(other)) => other,
         _ => name,
     }
 }

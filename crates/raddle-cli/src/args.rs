@@ -278,7 +278,7 @@ pub(crate) struct Build {
     #[arg(long, conflicts_with = "ram")]
     native: bool,
 
-    /// Write the machine code of this machine to the output, or what it is made of, to be read
+    /// Write the machine code of this machine: to the output, to be read; or an object file, next to the source
     #[arg(long, value_name = "KIND", conflicts_with_all = ["ram", "native"])]
     emit: Option<crate::native::Emit>,
 
@@ -349,12 +349,12 @@ impl Build {
         }
         let module = self.compile.module(self.path.as_os_str())?;
         if let Some(emit) = self.emit {
-            let text = crate::native::listing(module, emit).map_err(Refused::Trouble)?;
-            let Some(output) = self.output.is_some().then(|| self.place_of_output(PathBuf::new())) else {
-                return print(&text).map_err(Refused::Trouble);
-            };
-            let output = output?;
-            return crate::check::files::save(&output, text.as_bytes()).map_err(|error| {
+            let code = crate::native::listing(module, emit).map_err(Refused::Trouble)?;
+            if self.output.is_none() && emit != crate::native::Emit::Obj {
+                return print(&String::from_utf8_lossy(&code)).map_err(Refused::Trouble);
+            }
+            let output = self.place_of_output(self.path.with_extension("o"))?;
+            return crate::check::files::save(&output, &code).map_err(|error| {
                 Refused::Trouble(Error::CannotRun(format!("could not write `{}`: {error}", output.display())))
             });
         }

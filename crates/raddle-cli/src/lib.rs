@@ -38,7 +38,7 @@ mod top;
 mod trace;
 
 #[cfg(feature = "native")]
-pub use native::Compilers;
+pub use native::{Compilers, Emit};
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 

@@ -15,27 +15,33 @@ pub struct Compilers {
     /// One that compiles a function when much time has been spent in it; or, as the first says, everything when the
     /// program begins; and names what it makes for `perf`, as the second says.
     pub compiler: fn(bool, bool) -> std::sync::Arc<dyn raddle_host::Compile>,
-    /// The machine code of a program to be read, or else what it is made of.
-    pub listing: fn(&raddle_bytecode::Verified, &raddle_host::CompileInput, bool) -> Result<String, String>,
+    /// The machine code of a program, in that form.
+    pub listing: fn(&raddle_bytecode::Verified, &raddle_host::CompileInput, Emit) -> Result<Vec<u8>, String>,
 }
 
-/// What of a program is to be read.
+/// In which form machine code is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(crate) enum Emit {
+#[cfg_attr(
+    not(feature = "native"),
+    expect(unreachable_pub, reason = "who brings compilers names it, and nobody else")
+)]
+pub enum Emit {
     /// Instructions of the processor
     Asm,
     /// Instructions of Cranelift, which makes those
     Clif,
+    /// An object file, ELF, with the names of routines and their lines
+    Obj,
 }
 
-/// A program, to be read.
+/// The machine code of a program.
 #[cfg(feature = "native")]
-pub(crate) fn listing(module: raddle_bytecode::Module, emit: Emit) -> Result<String, Error> {
+pub(crate) fn listing(module: raddle_bytecode::Module, emit: Emit) -> Result<Vec<u8>, Error> {
     let program = raddle_bytecode::verify(module)
         .map_err(|refusal| Error::CannotRun(format!("the bytecode is invalid: {refusal}")))?;
     let compilers = COMPILERS.get().ok_or_else(|| Error::CannotRun("there is no compiler".to_owned()))?;
     let listed = raddle_host::CompileInput::of(&program, raddle_host::RunOptions::default().memory_bytes)
-        .and_then(|input| (compilers.listing)(&program, &input, emit == Emit::Asm));
+        .and_then(|input| (compilers.listing)(&program, &input, emit));
     listed.map_err(Error::CannotRun)
 }
 

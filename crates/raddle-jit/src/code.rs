@@ -1,6 +1,6 @@
 //! Owns: the code of a program: its functions, as far as they are made, and the tables by which they find each other.
-//! May use: `blocks`, `clock`, `convention`, `function`, `pages`, `perf`, `plan`, `routine`, `views`,
-//! `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
+//! May use: `blocks`, `clock`, `convention`, `function`, `gdb`, `lines`, `object`, `pages`, `perf`, `plan`, `routine`,
+//! `views`, `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
 //! `raddle-vm`.
 //! Never: an address in code that is not known when it is made: so nothing must be changed in it afterwards.
 //!
@@ -9,8 +9,11 @@
 
 use crate::blocks::INSTRUCTIONS_MAX;
 use crate::clock::processor_time;
-use crate::convention::signature;
+use crate::convention::{NamedPlace, signature};
 use crate::function::{Common, ResumePoints, ReturnRecord, Translation};
+use crate::gdb::ShownToGdb;
+use crate::lines::RoutineCode;
+use crate::object::{ObjectParts, Table};
 use crate::pages::{Pages, show_to_all};
 use crate::perf::PerfMap;
 use crate::plan::FunctionPlan;
@@ -37,19 +40,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const ALIGNMENT: usize = 32;
 
 /// A piece of code, and where it can be entered: the instructions, by number of the entry.
-struct Compiled {
-    offset: usize,
+pub(crate) struct Compiled {
+    pub(crate) offset: usize,
     bytes: usize,
-    points: ResumePoints,
+    pub(crate) points: ResumePoints,
 }
 
 /// The ways between the machine and compiled code, as places.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Ways {
     enter: usize,
     leave: usize,
     leave_there: usize,
-    shared: [usize; SharedCode::ALL.len()],
+    shared: [NamedPlace; SharedCode::ALL.len()],
 }
 
 /// Where the code finds what is known only when other code is made. Code has their addresses in it.
@@ -73,8 +76,13 @@ pub(crate) struct Factory {
     compiled: Vec<Compiled>,
     context: Context,
     builder: FunctionBuilderContext,
+    /// The routines of which it is, for who looks at it.
+    routines: Vec<RoutineCode>,
     /// What is to be read of it, and so far is.
     listing: Option<(Listing, String)>,
+    /// It goes into an object file, with this.
+    object: Option<ObjectParts>,
+    shown: Vec<ShownToGdb>,
     names: Vec<Box<[u8]>>,
     gaps: Vec<Box<[u32]>>,
     pages: Vec<Pages>,
@@ -135,9 +143,19 @@ impl Factory {
         input: &CompileInput,
         listing: Option<Listing>,
     ) -> Result<Factory, String> {
+        let listing = listing.map(|kind| (kind, String::new()));
+        Factory { listing, ..Factory::empty(program, input)? }.with_ways()
+    }
+
+    /// The same, for an object file.
+    pub(crate) fn for_object(program: &Verified, input: &CompileInput) -> Result<Factory, String> {
+        Factory { object: Some(ObjectParts::default()), ..Factory::empty(program, input)? }.with_ways()
+    }
+
+    fn empty(program: &Verified, input: &CompileInput) -> Result<Factory, String> {
         let program = program.module().clone();
         let count = program.code.len();
-        let mut factory = Factory {
+        Ok(Factory {
             isa: target()?,
             tables: CodeTables {
                 returns: input.sites.iter().map(ReturnRecord::of).collect(),
@@ -145,25 +163,63 @@ impl Factory {
                 doors: (0..HELPERS).map(|_| AtomicUsize::new(0)).collect(),
             },
             input: input.clone(),
-            ways: Ways::default(),
+            ways: Ways {
+                enter: 0,
+                leave: 0,
+                leave_there: 0,
+                shared: [NamedPlace::At(0); SharedCode::ALL.len()],
+            },
             is_made: program.functions.iter().map(|function| function.count > INSTRUCTIONS_MAX).collect(),
             program,
             code: Vec::new(),
             compiled: Vec::new(),
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
-            listing: listing.map(|kind| (kind, String::new())),
+            routines: Vec::new(),
+            listing: None,
+            object: None,
+            shown: Vec::new(),
             names: Vec::new(),
             gaps: Vec::new(),
             pages: Vec::new(),
             perf_map: None,
             ways_micros: 0,
             checks: CodeChecks::default(),
-        };
+        })
+    }
+
+    fn with_ways(mut self) -> Result<Factory, String> {
         let before = processor_time();
-        factory.make_ways()?;
-        factory.ways_micros = processor_time().saturating_sub(before);
-        Ok(factory)
+        self.make_ways()?;
+        self.ways_micros = processor_time().saturating_sub(before);
+        Ok(self)
+    }
+
+    /// The object file of all that was made.
+    pub(crate) fn object(self) -> Vec<u8> {
+        let Factory { program, input, code, routines, compiled, object, ways, .. } = self;
+        let parts = object.unwrap_or_default();
+        parts.written(
+            (&program, &input),
+            code,
+            &routines,
+            &compiled,
+            [ways.enter, ways.leave, ways.leave_there],
+        )
+    }
+
+    /// Where a table lies that code names.
+    fn table(&self, table: Table) -> NamedPlace {
+        if self.object.is_some() {
+            return table.place();
+        }
+        NamedPlace::At(match table {
+            Table::Codes => self.tables.codes.place(),
+            Table::Numbers => self.tables.codes.numbers_place(),
+            Table::Returns => self.tables.returns.as_ptr() as usize,
+            Table::Doors => self.tables.doors.as_ptr() as usize,
+            Table::Code | Table::Slots => unreachable!("they lie where they are made"),
+        })
     }
 
     /// From now on what is made gets a name for `perf`.
@@ -199,9 +255,10 @@ impl Factory {
                 self.define(number)?;
             }
         }
-        if self.compiled.is_empty() {
+        if self.compiled.is_empty() || self.object.is_some() {
             return Ok(());
         }
+        let bytes = self.code.len();
         let place = self.lay_out()?;
         let compiled = std::mem::take(&mut self.compiled);
         let entries = compiled.iter().flat_map(|Compiled { offset, points, .. }| {
@@ -214,6 +271,8 @@ impl Factory {
                 map.name((place + offset, *bytes), &self.program, first);
             }
         }
+        self.shown.push(ShownToGdb::new(&self.program, (place, bytes), &self.routines));
+        self.routines.clear();
         for (record, site) in self.tables.returns.iter().zip(&self.input.sites) {
             let code = self.tables.codes.get(site.back as usize);
             record.code.lead_to(code.filter(|_| !site.dynamic).unwrap_or(0));
@@ -243,15 +302,24 @@ impl Factory {
             .context
             .compile(&*self.isa, &mut ControlPlane::default())
             .map_err(|error| format!("{:?}", error.inner))?;
-        if !compiled.buffer.relocs().is_empty() {
-            return Err("the code names something outside".to_owned());
-        }
+        let names = compiled.buffer.relocs().to_vec();
         if let Some((Listing::Assembly, text)) = &mut self.listing {
             let _ = writeln!(text, "{}", compiled.vcode.as_deref().unwrap_or_default());
         }
         self.code.resize(self.code.len().next_multiple_of(ALIGNMENT), 0);
         let offset = self.code.len();
         self.code.extend_from_slice(compiled.code_buffer());
+        match &mut self.object {
+            Some(object) => object.note(offset, &names, &self.context.func.params)?,
+            None if names.is_empty() => {}
+            None => return Err("the code names something outside".to_owned()),
+        }
+        if let Some(routine) = self.routines.last_mut() {
+            let rows = self.context.compiled_code().map_or(&[][..], |it| it.buffer.get_srclocs_sorted());
+            let known = rows.iter().filter(|row| !row.loc.is_default());
+            routine.rows.extend(known.map(|row| (offset + row.start as usize, row.loc.bits())));
+            routine.bytes = self.code.len() - routine.offset;
+        }
         self.context.clear();
         Ok(offset)
     }
@@ -280,7 +348,7 @@ impl Factory {
             ins.ins().store(flags, at, context, offset_of!(NativeContext, at) as i32);
             ins.ins().return_(&[]);
         })?;
-        let (call_conv, codes) = (self.isa.default_call_conv(), self.tables.codes.place());
+        let (call_conv, codes) = (self.isa.default_call_conv(), self.table(Table::Codes));
         let doors: Vec<usize> = (0..HELPERS)
             .map(|helper| {
                 self.way(3 + helper as u32, signature(), |ins, params| {
@@ -290,7 +358,7 @@ impl Factory {
             .collect::<Result<_, _>>()?;
         let places = RoutinePlaces {
             codes,
-            doors: self.tables.doors.as_ptr() as usize,
+            doors: self.table(Table::Doors),
             memory_bytes: self.input.memory_bytes,
             process: self.input.process,
         };
@@ -301,8 +369,14 @@ impl Factory {
                 routine::make(ins, params, which, places);
             })?;
         }
+        if let Some(object) = &mut self.object {
+            object.doors = doors;
+            let shared = shared.map(|offset| Table::Code.place().plus(offset));
+            self.ways = Ways { enter, leave, leave_there, shared };
+            return Ok(());
+        }
         let place = self.lay_out()?;
-        let shared = shared.map(|offset| place + offset);
+        let shared = shared.map(|offset| NamedPlace::At(place + offset));
         // Nobody else knows of all this yet: whoever runs the program is given it, which orders more.
         self.tables.doors.iter().zip(doors).for_each(|(door, it)| door.store(place + it, Ordering::Relaxed));
         let [enter, leave, leave_there] = [enter, leave, leave_there].map(|offset| place + offset);
@@ -342,13 +416,18 @@ impl Factory {
         let is_named = |slot: u32| u16::try_from(slot).is_ok_and(|slot| views.name(slot));
         let slots = (0..function.slots + 4).map(|slot| u8::from(is_named(slot)));
         let names: Box<[u8]> = std::iter::repeat_n(0, BEFORE).chain(slots).collect();
-        let place = names.as_ptr() as usize + BEFORE;
         let behind = views.behind();
         let mut gaps = vec![u32::MAX; behind as usize + 1].into_boxed_slice();
         for slot in (0..behind).rev() {
             gaps[slot as usize] = if is_named(slot) { 4 * slot } else { gaps[slot as usize + 1] };
         }
-        let plan = FunctionPlan::of(&function, &self.program.code, views, (place, gaps.as_ptr() as usize));
+        let places = match &mut self.object {
+            Some(object) => object.add_slots((&names, BEFORE), &gaps),
+            None => [names.as_ptr() as usize + BEFORE, gaps.as_ptr() as usize].map(NamedPlace::At),
+        };
+        let plan = FunctionPlan::of(&function, &self.program.code, views, places);
+        let offset = self.code.len().next_multiple_of(ALIGNMENT);
+        self.routines.push(RoutineCode { number, offset, bytes: 0, rows: Vec::new() });
         self.names.push(names);
         self.gaps.push(gaps);
         for piece in plan.pieces() {
@@ -359,10 +438,10 @@ impl Factory {
                 sites: &self.input.sites,
                 memory_bytes: self.input.memory_bytes,
                 data: self.input.data,
-                returns: self.tables.returns.as_ptr() as usize,
-                codes: self.tables.codes.place(),
-                indexes: self.tables.codes.numbers_place(),
-                doors: self.tables.doors.as_ptr() as usize,
+                returns: self.table(Table::Returns),
+                codes: self.table(Table::Codes),
+                indexes: self.table(Table::Numbers),
+                doors: self.table(Table::Doors),
                 process: self.input.process,
                 shared: self.ways.shared,
             };

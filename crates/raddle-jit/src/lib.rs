@@ -19,6 +19,10 @@
 //! | `settled` | which slots are always set to the same |
 //! | `blocks` | where blocks begin, and where a process may be resumed |
 //! | `pages` | memory that holds code |
+//! | `object` | code as an object file |
+//! | `image` | files of the format ELF |
+//! | `lines` | names and lines of code, for debuggers |
+//! | `gdb` | what gdb is told while a program runs |
 //! | `perf` | names of code, for `perf` |
 //! | `mistakes` | what tests must find |
 //! | `operands` | what each instruction reads and writes, and who does it |
@@ -28,8 +32,12 @@ mod clock;
 mod code;
 mod convention;
 mod function;
+mod gdb;
 mod heat;
+mod image;
+mod lines;
 mod mistakes;
+mod object;
 mod operands;
 mod pages;
 mod perf;
@@ -71,5 +79,16 @@ impl Compiler {
         let mut factory = code::Factory::new(program, input, Some(kind))?;
         factory.make(0..program.module().functions.len())?;
         Ok(factory.listed())
+    }
+
+    /// The code of a program as an object file of the format ELF: routines by their names and lines, and the tables by
+    /// which code finds code. Nothing in it is undefined.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn object(&self, program: &Verified, input: &CompileInput) -> Result<Vec<u8>, String> {
+        let mut factory = code::Factory::for_object(program, input)?;
+        factory.make(0..program.module().functions.len())?;
+        Ok(factory.object())
     }
 }

@@ -1,5 +1,5 @@
 //! Owns: how the code of a function is cut into pieces.
-//! May use: `blocks`, `settled`, `views`, `raddle-bytecode`.
+//! May use: `blocks`, `convention`, `settled`, `views`, `raddle-bytecode`.
 //! Never: code.
 //!
 //! A piece with many entries has a number for each, and who comes in jumps twice: into the piece, and to the block; and
@@ -15,6 +15,7 @@
 //! they are short: it would be left for good when the fuel is used up first.
 
 use crate::blocks::Blocks;
+use crate::convention::NamedPlace;
 use crate::settled::Settled;
 use crate::views::{ViewSet, Views, held_at_blocks};
 use raddle_bytecode::{Function, Insn};
@@ -39,9 +40,9 @@ pub(crate) struct FunctionPlan {
     /// What of it may be late there.
     pub(crate) late_at: Vec<ViewSet>,
     /// Where it stands for each word of the frame whether a view has it that may be held.
-    pub(crate) names: usize,
+    pub(crate) names: NamedPlace,
     /// Where it stands for each word of the frame, and one more, where the next such word begins, in bytes.
-    pub(crate) gaps: usize,
+    pub(crate) gaps: NamedPlace,
 }
 
 /// What is translated together: blocks, by number.
@@ -58,7 +59,7 @@ impl FunctionPlan {
         function: &Function,
         code: &[Insn],
         views: Views,
-        (names, gaps): (usize, usize),
+        [names, gaps]: [NamedPlace; 2],
     ) -> FunctionPlan {
         let blocks = Blocks::of(function, code);
         let (held_at, late_at) = held_at_blocks(&views, &blocks, code);

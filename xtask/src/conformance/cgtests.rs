@@ -2,11 +2,10 @@
 //! May use: `anyhow`.
 //! Never: counts a program as passed that does not say so itself.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::files;
+use super::{Way, files};
 
 /// Programs that need what is not there yet, and what that is: they must be refused for it, and all others pass.
 const LATER: &[(&str, &str)] = &[];
@@ -14,24 +13,38 @@ const LATER: &[(&str, &str)] = &[];
 /// A complaint that something is not supported yet.
 const NOT_SUPPORTED: &str = "error[O1001]";
 
-/// How one program went on one number of workers.
+/// How one program went in one way.
 struct Run {
     passed: bool,
     assertions: u32,
     /// The first complaint of one that did not pass.
     why: String,
+    /// All that it wrote.
+    screen: Vec<u8>,
 }
 
-/// The table, and whether enough passed.
-pub(super) fn table(raddle: &Path, folder: &Path) -> anyhow::Result<(String, bool)> {
+/// The table, and whether enough passed. In each of the ways a program must write what it writes in the first.
+pub(super) fn table(raddle: &Path, folder: &Path, ways: &[Way]) -> anyhow::Result<(String, bool)> {
     let programs = files(folder, |name| {
         name.starts_with("cgtest") && name.ends_with(".occ") && name.len() == "cgtest00.occ".len()
     })?;
-    let mut text = String::from("cgtests             1 worker     2 workers  assertions\n");
-    let (mut passed, mut assertions, mut good) = ([0, 0], 0, true);
+    let row = |name: &str, words: &mut dyn Iterator<Item = String>, assertions: &str, why: &str| {
+        let words: String = words.map(|word| format!("{word:<13}")).collect();
+        format!("{name:<20}{words}{assertions:>10}  {why}\n")
+    };
+    let mut text = row("cgtests", &mut ways.iter().map(|way| way.name.to_owned()), "assertions", "");
+    let (mut passed, mut assertions, mut good) = (vec![0; ways.len()], 0, true);
     for program in &programs {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let runs = [run(raddle, folder, program, "1")?, run(raddle, folder, program, "2")?];
+        let mut runs = Vec::new();
+        for way in ways {
+            let mut run = run(raddle, folder, program, way.options)?;
+            if run.passed && runs.first().is_some_and(|first: &Run| first.screen != run.screen) {
+                run.passed = false;
+                run.why = format!("writes something else than {}", ways[0].name);
+            }
+            runs.push(run);
+        }
         for (count, run) in passed.iter_mut().zip(&runs) {
             *count += usize::from(run.passed);
         }
@@ -45,35 +58,17 @@ pub(super) fn table(raddle: &Path, folder: &Path) -> anyhow::Result<(String, boo
         good &= runs.iter().all(|run| word(run) != "FAILED");
         let needs = later.map_or(String::new(), |later| format!("needs {}: ", later.1));
         let why = runs.iter().find(|run| !run.passed).map_or("", |run| run.why.as_str());
-        let _ = writeln!(
-            text,
-            "{name:<20}{:<13}{:<11}{:>10}  {needs}{why}",
-            word(&runs[0]),
-            word(&runs[1]),
-            runs[0].assertions
-        );
+        let words = &mut runs.iter().map(|run| word(run).to_owned());
+        text += &row(&name, words, &runs[0].assertions.to_string(), &format!("{needs}{why}"));
     }
-    let _ = writeln!(
-        text,
-        "{:<20}{:<13}{:<11}{assertions:>10}  of {} programs\n",
-        "all",
-        passed[0],
-        passed[1],
-        programs.len()
-    );
-    Ok((text, good))
+    let words = &mut passed.iter().map(usize::to_string);
+    text += &row("all", words, &assertions.to_string(), &format!("of {} programs", programs.len()));
+    Ok((text + "\n", good))
 }
 
-fn run(raddle: &Path, folder: &Path, program: &Path, workers: &str) -> anyhow::Result<Run> {
+fn run(raddle: &Path, folder: &Path, program: &Path, options: &[&str]) -> anyhow::Result<Run> {
     let mut command = Command::new("timeout");
-    command.arg("60").arg(raddle).args([
-        "run",
-        "--undefined-warns",
-        "-D",
-        "COMPILER.TOCK",
-        "--workers",
-        workers,
-    ]);
+    command.arg("60").arg(raddle).args(["run", "--undefined-warns", "-D", "COMPILER.TOCK"]).args(options);
     let output = command.arg(program).current_dir(folder).stdin(Stdio::null()).output()?;
     let screen = String::from_utf8_lossy(&output.stdout);
     let passed = output.status.success() && screen.contains("^^^ Passed");
@@ -85,6 +80,7 @@ fn run(raddle: &Path, folder: &Path, program: &Path, workers: &str) -> anyhow::R
         passed,
         assertions: assertions(&screen),
         why: why.unwrap_or_default().chars().take(90).collect(),
+        screen: output.stdout.clone(),
     })
 }
 

@@ -47,10 +47,34 @@ pub(crate) struct ConformanceArgs {
     /// A checkout of STAMP with transactions of gcc's, of which vacation, genome and intruder are compiled and run
     #[arg(long, value_name = "DIR")]
     stamp: Option<PathBuf>,
+    /// Run the programs of the first two as machine code: on 1, 2 and 8 workers, beside the interpreter
+    #[arg(long)]
+    native: bool,
     /// Show each refusal of a program that should be accepted, with its first complaint
     #[arg(long)]
     explain: bool,
 }
+
+/// A way to run a program of occam.
+#[derive(Clone, Copy)]
+struct Way {
+    name: &'static str,
+    options: &'static [&'static str],
+}
+
+/// The interpreter's.
+const INTERPRETED: [Way; 2] = [
+    Way { name: "1 worker", options: &["--workers", "1"] },
+    Way { name: "2 workers", options: &["--workers", "2"] },
+];
+
+/// The interpreter, and machine code of all that can be compiled.
+const NATIVE: [Way; 4] = [
+    Way { name: "interpreted", options: &["--workers", "1"] },
+    Way { name: "native on 1", options: &["--native=all", "--workers", "1"] },
+    Way { name: "2 workers", options: &["--native=all", "--workers", "2"] },
+    Way { name: "8 workers", options: &["--native=all", "--workers", "8"] },
+];
 
 /// Runs the suites that are there and prints their tables. Fails if less passes than must.
 pub(crate) fn run(args: &ConformanceArgs) -> anyhow::Result<ExitCode> {
@@ -63,9 +87,10 @@ pub(crate) fn run(args: &ConformanceArgs) -> anyhow::Result<ExitCode> {
     if args.cgtests.is_none() && args.tock.is_none() {
         return Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let raddle = build()?;
+    let raddle = build(args.native)?;
+    let ways: &[Way] = if args.native { &NATIVE } else { &INTERPRETED };
     if let Some(folder) = &args.cgtests {
-        let (text, reached) = cgtests::table(&raddle, &folder.canonicalize()?)?;
+        let (text, reached) = cgtests::table(&raddle, &folder.canonicalize()?, ways)?;
         say(&text);
         good &= reached;
     }
@@ -73,6 +98,11 @@ pub(crate) fn run(args: &ConformanceArgs) -> anyhow::Result<ExitCode> {
         let (text, reached) = tock::table(&raddle, folder, args.explain)?;
         say(&text);
         good &= reached;
+        if args.native {
+            let (text, reached) = tock::runs(&raddle, folder, ways)?;
+            say(&text);
+            good &= reached;
+        }
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -167,14 +197,18 @@ fn transactions(args: &ConformanceArgs) -> anyhow::Result<bool> {
     Ok(good)
 }
 
-/// The command `raddle`, built in release.
-fn build() -> anyhow::Result<PathBuf> {
-    let status = Command::new("cargo").args(["build", "--quiet", "--release", "-p", "raddle-cli"]).status();
-    let status = status.context("could not start `cargo`; is it on PATH?")?;
-    ensure!(status.success(), "raddle could not be built");
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| crate::house::root().join("target"), PathBuf::from);
-    Ok(target.join("release").join("raddle"))
+/// The command `raddle`, built in release, or the one that has the compiler to machine code.
+fn build(native: bool) -> anyhow::Result<PathBuf> {
+    let (package, name, folder) = match native {
+        true => ("raddle-native", "raddle-native", crate::house::root().join("crates/raddle-jit")),
+        false => ("raddle-cli", "raddle", crate::house::root()),
+    };
+    let mut command = Command::new("cargo");
+    command.args(["build", "--quiet", "--release", "-p", package]).current_dir(&folder);
+    let status = command.status().context("could not start `cargo`; is it on PATH?")?;
+    ensure!(status.success(), "{name} could not be built");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target"), PathBuf::from);
+    Ok(target.join("release").join(name))
 }
 
 /// The files of a folder whose names are chosen, sorted.

@@ -8,9 +8,9 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use super::files;
+use super::{Way, files};
 
 /// Cases whose expectation is wrong, by file and number, and why.
 const WRONG: &[(&str, usize, &str)] =
@@ -75,12 +75,63 @@ pub(super) fn table(raddle: &Path, folder: &Path, explain: bool) -> anyhow::Resu
     Ok((text, refused == to_refuse && share >= ACCEPTED_MIN))
 }
 
-/// Whether `raddle check` accepts a program, and its first complaint.
-fn check(raddle: &Path, text: &str) -> anyhow::Result<(bool, String)> {
+/// Runs what is accepted, in each of the ways: it must end and write as in the first, or be refused with its words.
+/// Gives how many of them do, and those that do not.
+pub(super) fn runs(raddle: &Path, folder: &Path, ways: &[Way]) -> anyhow::Result<(String, bool)> {
+    let (mut told, mut same, mut count) = (String::new(), 0, 0);
+    for file in files(folder, |name| name.ends_with(".occ.test"))? {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().replace(".occ.test", "");
+        for (number, case) in cases(&std::fs::read_to_string(&file)?).iter().enumerate() {
+            if !check(raddle, &case.text)?.0 {
+                continue;
+            }
+            let first = outcome(raddle, &case.text, ways[0].options)?;
+            count += 1;
+            let mut others = ways.iter().skip(1);
+            let other = others.find_map(|way| match outcome(raddle, &case.text, way.options) {
+                Ok(other) if other == first => None,
+                other => Some((way, other)),
+            });
+            match other {
+                None => same += 1,
+                Some((way, other)) => {
+                    let _ =
+                        writeln!(told, "{name} {}: {first:?}, but {}: {:?}", number + 1, way.name, other?);
+                }
+            }
+        }
+    }
+    let names: Vec<&str> = ways.iter().map(|way| way.name).collect();
+    Ok((
+        format!("Tock's programs that are the same {}: {same} of {count}\n{told}", names.join(", ")),
+        same == count,
+    ))
+}
+
+/// How a program ends within ten seconds (124 if it does not), what it writes, and what is said of it.
+fn outcome(raddle: &Path, text: &str, options: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
+    let output = with_file(text, |file| {
+        let mut command = Command::new("timeout");
+        command.arg("10").arg(raddle).args(["run", "--undefined-warns"]).args(options).arg(file);
+        command.stdin(Stdio::null()).output()
+    })?;
+    let [screen, said] = [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    Ok((output.status.code(), screen, said))
+}
+
+/// Does something with a file that holds a program.
+fn with_file<T>(text: &str, what: impl FnOnce(&Path) -> std::io::Result<T>) -> anyhow::Result<T> {
     let file = std::env::temp_dir().join(format!("raddle-conformance-{}.occ", std::process::id()));
     std::fs::write(&file, text)?;
-    let output = Command::new(raddle).args(["check", "--undefined-warns"]).arg(&file).output()?;
+    let done = what(&file);
     std::fs::remove_file(&file)?;
+    Ok(done?)
+}
+
+/// Whether `raddle check` accepts a program, and its first complaint.
+fn check(raddle: &Path, text: &str) -> anyhow::Result<(bool, String)> {
+    let output =
+        with_file(text, |file| Command::new(raddle).args(["check", "--undefined-warns"]).arg(file).output())?;
     let said = String::from_utf8_lossy(&output.stderr);
     let complaint = said.lines().find(|line| line.starts_with("error")).unwrap_or_default();
     Ok((output.status.success(), complaint.to_owned()))

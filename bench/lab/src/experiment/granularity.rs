@@ -34,11 +34,12 @@ pub const EXPERIMENT: Experiment = Experiment {
 const PACKETS: u64 = 64;
 
 /// The forms in which Raddle runs it: runtime, parameter, name.
-const FORMS: [(&str, &str, &str); 4] = [
+const FORMS: [(&str, &str, &str); 5] = [
     ("raddle", "kind=process", "processes"),
     ("light", "kind=process", "light processes"),
     ("raddle", "kind=thread", "threads"),
     ("occam", "kind=process", "occam on the VM"),
+    ("occam-native", "kind=process", "occam native"),
 ];
 
 const RIVALS: [&str; 4] = ["go", "java", "boost", "std"];
@@ -147,6 +148,18 @@ fn claims(run: &Run) -> Vec<Claim> {
             claims.push(Claim::of_series(series, grain.to_string(), claim));
         }
     }
+    for workers in run.workers().into_iter().filter(|workers| *workers <= cores()) {
+        for grain in measured(run) {
+            let of = |runtime| find(run, runtime, workers, grain, "kind=process");
+            let (native, go) = (of("occam-native"), of("go"));
+            if native.is_some() && go.is_some() {
+                let plural = if workers == 1 { "" } else { "s" };
+                let series = format!("occam native against Go by granularity, on {workers} worker{plural},");
+                let claim = Claim::ratio("", native, go, none, 0.5);
+                claims.push(Claim::of_series(series, grain.to_string(), claim));
+            }
+        }
+    }
     for grain in [1, 1000] {
         for (packets, rounds) in SWEEP {
             let params = format!("packets={packets},rounds={rounds},grain={grain},kind=process");
@@ -194,7 +207,6 @@ fn remarks(run: &Run) -> Vec<String> {
             remarks.push(format!("METG (half of the time is work), {name}: {}.", said.join(", ")));
         }
     }
-    remarks.push("occam native: not measured, since there is no native code yet.".to_owned());
     remarks
 }
 

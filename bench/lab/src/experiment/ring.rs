@@ -41,6 +41,8 @@ fn cells(settings: &Settings) -> Vec<Spec> {
     let (size, mut cells) = (settings.size, Vec::new());
     let rivals = [
         ("light", "slots=0"),
+        ("occam", "slots=0"),
+        ("occam-native", "slots=0"),
         ("go", "slots=0"),
         ("go", "slots=1"),
         ("ghc", "slots=1"),
@@ -92,6 +94,14 @@ fn claims(run: &Run) -> Vec<Claim> {
             claims.push(Claim::ratio(what, placed, one(100_000), ("", ""), 0.65));
         }
     }
+    for count in [1, 500, 2000] {
+        let of = |workers| run.find("line", "occam-native", workers, &at(count, 0, "slots=0"));
+        if of(1).is_some() {
+            let place = format!("{count} message{}", if count == 1 { "" } else { "s" });
+            let claim = Claim::ratio("", of(2), of(1), ("", ""), 1.05);
+            claims.push(Claim::of_series("T2/T1, occam native,".to_owned(), place, claim));
+        }
+    }
     claims
 }
 
@@ -125,6 +135,8 @@ fn figures(run: &Run) -> Vec<Figure> {
     let rivals = [
         ("raddle", "slots=1", "Raddle, slots of one"),
         ("light", "slots=0", "Raddle, light processes, rendezvous"),
+        ("occam", "slots=0", "occam on the VM, rendezvous"),
+        ("occam-native", "slots=0", "occam native, rendezvous"),
         ("go", "slots=0", "Go, rendezvous"),
         ("go", "slots=1", "Go, slots of one"),
         ("ghc", "slots=1", "GHC, MVars"),

@@ -2,12 +2,14 @@
 //! May use: the front end and the host, as `raddle run` does.
 //! Never: a benchmark.
 
+mod native;
+
 use std::sync::{Arc, Mutex, OnceLock};
 
 use raddle_bytecode::{Verified, verify};
 use raddle_host::{Port, RunOptions, World};
-use raddle_measure::Job;
 use raddle_measure::machine::Memory;
+use raddle_measure::{Job, Sample};
 use raddle_occam::pre::NoFiles;
 use raddle_occam::source::Sources;
 use raddle_occam::{analyse, lower};
@@ -47,13 +49,25 @@ impl World for CapturedOutput {
     }
 }
 
+/// Times a source as [`OccamProgram::compile`] takes it, which does so many operations: on the VM, or, if this is the
+/// variant `occam-native`, as machine code.
+pub fn time(source: &str, job: &Job, names: &[&str], operations: u64) -> Result<Vec<Sample>, String> {
+    if std::env::var_os("BENCH_VARIANT").is_some_and(|variant| variant == "occam-native") {
+        return native::time(source, job, names, operations);
+    }
+    let compiled = OccamProgram::compile(source, job, names)?;
+    job.plan.time(operations, || compiled.number(job.workers))
+}
+
+/// A text in which each `$name` is the job's parameter of that name.
+fn filled(text: String, job: &Job, names: &[&str]) -> Result<String, String> {
+    names.iter().try_fold(text, |text, name| Ok(text.replace(&format!("${name}"), job.text(name)?)))
+}
+
 impl OccamProgram {
     /// Compiles a source that may use [`WRITE`], in which `$name` stands for the job's parameter of that name.
     pub fn compile(source: &str, job: &Job, names: &[&str]) -> Result<OccamProgram, String> {
-        let mut text = WRITE.to_owned() + source;
-        for name in names {
-            text = text.replace(&format!("${name}"), job.text(name)?);
-        }
+        let text = filled(WRITE.to_owned() + source, job, names)?;
         let mut sources = Sources::new();
         let root = sources.add("bench.occ", &text).ok_or("the source is too long")?;
         let analysis = analyse(&mut sources, root, &raddle_occam::Options::default(), &mut NoFiles);

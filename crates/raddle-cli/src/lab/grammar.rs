@@ -11,10 +11,11 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 /// The runtimes that can be asked for. A test of the laboratory holds them against its table.
-pub(crate) const RUNTIMES: [&str; 36] = [
+pub(crate) const RUNTIMES: [&str; 37] = [
     "raddle",
     "light",
     "occam",
+    "occam-native",
     "go",
     "java",
     "ghc",

@@ -4,6 +4,10 @@
 //! `raddle` is built before (`cargo build --workspace --bin raddle`), or is what the variable `RADDLE` of the tests'
 //! environment names.
 
+#[path = "../../../raddle-core/tests/support/left_out.rs"]
+mod left_out;
+
+use left_out::left_out;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -125,6 +129,69 @@ fn code_can_be_read() {
     };
     assert!(emitted("clif").contains("return_call_indirect"));
     assert!(emitted("asm").contains("; "));
+}
+
+#[test]
+fn an_object_file_has_the_names_of_routines() {
+    let folder = std::env::temp_dir().join(format!("raddle-object-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("forks.occ");
+    std::fs::copy(self::folder().join("corpus/run/forks.occ"), &program).unwrap();
+    let output = raddle().args(["build", "--emit", "obj"]).arg(&program).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Next to the source.
+    let listed = Command::new("nm").arg(folder.join("forks.o")).output().unwrap();
+    let (listed, said) = (text(&listed.stdout), text(&listed.stderr));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(listed.lines().any(|line| line.ends_with(" t main")), "{listed}{said}");
+    assert!(listed.lines().any(|line| line.ends_with(" D raddle_codes")), "{listed}{said}");
+    assert!(!listed.contains(" U "), "{listed}");
+}
+
+/// A program with a PROC that is called often: its third line adds.
+const ADDS: &str = "PROC count.up (VAL INT by, INT sum)
+  SEQ i = 0 FOR 1000
+    sum := sum >< (i + by)
+:
+PROC main (CHAN BYTE keyboard?, screen!, error!)
+  INT sum:
+  SEQ
+    sum := 0
+    SEQ i = 0 FOR 1000
+      count.up (i, sum)
+    IF
+      sum = 0
+        screen ! '0'
+      TRUE
+        screen ! '1'
+:
+";
+
+/// What gdb says of a program that it runs; `None` if there is no gdb, or the kernel lets it run none.
+fn gdb(program: &Path, arguments: &[&str], commands: &[&str], folder: &Path) -> Option<String> {
+    let mut gdb = Command::new("gdb");
+    gdb.args(["-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set breakpoint pending on"]);
+    commands.iter().for_each(|command| _ = gdb.args(["-ex", command]));
+    gdb.arg("--args").arg(program).args(arguments).current_dir(folder).stdin(Stdio::null());
+    let said = gdb.output().ok()?;
+    let said = text(&said.stdout) + &text(&said.stderr);
+    (!said.contains("Operation not permitted")).then_some(said)
+}
+
+#[test]
+fn gdb_sees_routines_and_lines() {
+    let folder = std::env::temp_dir().join(format!("raddle-gdb-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("adds.occ"), ADDS).unwrap();
+    let built = folder.join("adds");
+    let made = raddle().current_dir(&folder).args(["build", "--native", "adds.occ"]).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let commands = ["break adds.occ:3", "run", "backtrace 1", "list", "kill"];
+    let said = gdb(&built, &["--native=all", "--workers", "1"], &commands, &folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let Some(said) = said else { return left_out("gdb is not there, or may run no program") };
+    assert!(said.contains("Breakpoint 1, count.up () at adds.occ:3"), "{said}");
+    assert!(said.contains("sum := sum >< (i + by)"), "{said}");
 }
 
 #[test]

@@ -97,8 +97,7 @@ impl Translation<'_, '_> {
     /// The code ends with the helper, that instruction and that frame.
     pub(super) fn door(&mut self, helper: Helper, frame: Value, at: Value) {
         let fuel = self.ins.use_var(self.fuel);
-        let doors = self.common.doors + helper as usize * size_of::<usize>();
-        let place = self.ins.ins().iconst(types::I64, doors as i64);
+        let place = self.common.doors.plus(helper as usize * size_of::<usize>()).value(&mut self.ins);
         let code = self.ins.ins().load(types::I64, SLOT, place, 0);
         self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, fuel, at]);
         self.ended = true;
@@ -107,8 +106,7 @@ impl Translation<'_, '_> {
     /// The code goes on at an instruction of this function that is in another piece.
     pub(super) fn jump_to_piece(&mut self, at: u32) {
         self.store_late();
-        let place = self.common.codes + at as usize * size_of::<usize>();
-        let place = self.ins.ins().iconst(types::I64, place as i64);
+        let place = self.common.codes.plus(at as usize * size_of::<usize>()).value(&mut self.ins);
         let code = self.ins.ins().load(types::I64, SLOT, place, 0);
         let at = self.ins.ins().iconst(types::I32, i64::from(at));
         let fuel = self.ins.use_var(self.fuel);
@@ -287,8 +285,7 @@ impl Translation<'_, '_> {
         let used_up = self.ins.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, left, 0);
         self.ins.ins().brif(used_up, self.dry, &[frame, entry].map(BlockArg::Value), further, &[]);
         self.begin_block(further);
-        let code = self.common.codes + site.entry as usize * size_of::<usize>();
-        let code = self.ins.ins().iconst(types::I64, code as i64);
+        let code = self.common.codes.plus(site.entry as usize * size_of::<usize>()).value(&mut self.ins);
         let code = self.ins.ins().load(types::I64, SLOT, code, 0);
         self.ins.ins().return_call_indirect(self.code_signature, code, &[self.context, frame, left, entry]);
         self.ended = true;
@@ -311,7 +308,7 @@ impl Translation<'_, '_> {
         self.leave_if_word(IntCC::UnsignedGreaterThanOrEqual, number, count);
         let wide = self.ins.ins().uextend(types::I64, number);
         let offset = self.ins.ins().imul_imm_s(wide, size_of::<ReturnRecord>() as i64);
-        let records = self.ins.ins().iconst(types::I64, self.common.returns as i64);
+        let records = self.common.returns.value(&mut self.ins);
         let record = self.ins.ins().iadd(records, offset);
         let code = self.ins.ins().load(types::I64, SLOT, record, offset_of!(ReturnRecord, code) as i32);
         let mut load = |ty, place: usize| self.ins.ins().load(ty, SLOT.with_readonly(), record, place as i32);

@@ -188,7 +188,7 @@ impl Translation<'_, '_> {
         let word = self.ins.ins().umin(word, last);
         let word = self.ins.ins().uextend(types::I64, word);
         let gap = self.ins.ins().ishl_imm_s(word, 2);
-        let gaps = self.ins.ins().iconst(types::I64, self.plan.gaps as i64);
+        let gaps = self.plan.gaps.value(&mut self.ins);
         let gap = self.ins.ins().iadd(gaps, gap);
         let gap = self.ins.ins().load(types::I32, SLOT.with_readonly().with_can_move(), gap, 0);
         let gap = self.ins.ins().uextend(types::I64, gap);
@@ -297,7 +297,7 @@ impl Translation<'_, '_> {
         // What lies before the frame and behind it is the caller's, or nobody's: no view's.
         let wide = self.ins.ins().sextend(types::I64, offset);
         let first = self.ins.ins().sshr_imm_s(wide, 2);
-        let names = self.ins.ins().iconst(types::I64, self.plan.names as i64);
+        let names = self.plan.names.value(&mut self.ins);
         let entry = self.ins.ins().iadd(names, first);
         let mut named = self.ins.ins().uload8(types::I32, SLOT, entry, 0);
         if bytes > 1 {

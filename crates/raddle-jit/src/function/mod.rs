@@ -37,14 +37,14 @@ mod slots;
 mod word;
 
 use crate::blocks::{Blocks, LEAVES_OUT};
-use crate::convention::{SLOT, signature};
+use crate::convention::{NamedPlace, SLOT, signature};
 use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Doer, ValueClass, how, is_short};
 use crate::plan::{FunctionPlan, Piece};
 use crate::routine::SharedCode;
 use crate::views::{ViewSet, Views};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder as _, MemFlagsData, SigRef, Type, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder as _, MemFlagsData, SigRef, SourceLoc, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use raddle_bytecode::{Function, Insn, Module, Op};
 use raddle_vm::native::{CodeChecks, CodeWord, Helper, NativeContext, NativeSite, ProcessLayout};
@@ -64,16 +64,16 @@ pub(crate) struct Common<'m> {
     pub(crate) memory_bytes: u32,
     pub(crate) data: u32,
     /// Where the records of the call sites lie, for returns.
-    pub(crate) returns: usize,
+    pub(crate) returns: NamedPlace,
     /// Where it stands for each instruction where to jump to run it.
-    pub(crate) codes: usize,
+    pub(crate) codes: NamedPlace,
     /// Where it stands for each instruction which of the entries of its code it is.
-    pub(crate) indexes: usize,
+    pub(crate) indexes: NamedPlace,
     /// Where the addresses of the doors to the helpers lie.
-    pub(crate) doors: usize,
+    pub(crate) doors: NamedPlace,
     pub(crate) process: ProcessLayout,
     /// Where the code lies that all functions share.
-    pub(crate) shared: [usize; SharedCode::ALL.len()],
+    pub(crate) shared: [NamedPlace; SharedCode::ALL.len()],
 }
 
 /// What a return needs of a call site.
@@ -326,7 +326,7 @@ impl<'f, 'm> Translation<'f, 'm> {
         self.ins.switch_to_block(others);
         let wide = self.ins.ins().uextend(types::I64, at);
         let offset = self.ins.ins().ishl_imm_s(wide, 2);
-        let indexes = self.ins.ins().iconst(types::I64, self.common.indexes as i64);
+        let indexes = self.common.indexes.value(&mut self.ins);
         let place = self.ins.ins().iadd(indexes, offset);
         let index = self.ins.ins().load(types::I32, SLOT, place, 0);
         let mut switch = Switch::new();
@@ -410,6 +410,7 @@ impl<'f, 'm> Translation<'f, 'm> {
             let (first, behind) = (self.blocks.all[number].first, self.blocks.all[number].behind);
             for at in first..behind {
                 self.at = at;
+                self.ins.set_srcloc(SourceLoc::new(at));
                 self.translate(self.common.module.code[at as usize]);
             }
             if !self.ended {

@@ -16,7 +16,7 @@
 mod branch;
 mod talk;
 
-use crate::convention::{SLOT, helper_signature, signature};
+use crate::convention::{NamedPlace, SLOT, helper_signature, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder as _, SigRef, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
@@ -76,9 +76,9 @@ impl SharedCode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoutinePlaces {
     /// Where it stands for each instruction where to jump to run it.
-    pub(crate) codes: usize,
+    pub(crate) codes: NamedPlace,
     /// Where the addresses of the doors to the helpers lie.
-    pub(crate) doors: usize,
+    pub(crate) doors: NamedPlace,
     pub(crate) memory_bytes: u32,
     pub(crate) process: ProcessLayout,
 }
@@ -111,7 +111,7 @@ struct CodeRoutine<'r, 'f> {
 pub(crate) struct Within {
     pub(crate) at: u32,
     pub(crate) slot: u16,
-    pub(crate) shared: [usize; SharedCode::ALL.len()],
+    pub(crate) shared: [NamedPlace; SharedCode::ALL.len()],
 }
 
 /// Makes such code.
@@ -166,7 +166,7 @@ pub(crate) fn leave_to(
     (state, within): (RoutineState, Within),
     (which, words): (SharedCode, &[Value]),
 ) {
-    let code = ins.ins().iconst(types::I64, within.shared[which as usize] as i64);
+    let code = within.shared[which as usize].value(ins);
     let place = i64::from(within.at) | (4 * i64::from(within.slot)) << 32;
     let place = ins.ins().iconst(types::I64, place);
     let signature = ins.import_signature(which.signature());
@@ -233,7 +233,7 @@ impl CodeRoutine<'_, '_> {
         let next = self.ins.ins().iadd_imm_s(self.at, 1);
         let wide = self.ins.ins().uextend(types::I64, self.at);
         let offset = self.ins.ins().ishl_imm_s(wide, 3);
-        let codes = self.ins.ins().iconst(types::I64, self.places.codes as i64);
+        let codes = self.places.codes.value(self.ins);
         let entry = self.ins.ins().iadd(codes, offset);
         let code = self.ins.ins().load(types::I64, SLOT, entry, size_of::<usize>() as i32);
         let args = [self.state.context, self.state.frame, self.state.fuel, next];
@@ -241,8 +241,7 @@ impl CodeRoutine<'_, '_> {
     }
 
     fn leave_by(&mut self, helper: Helper) {
-        let doors = self.places.doors + helper as usize * size_of::<usize>();
-        let place = self.ins.ins().iconst(types::I64, doors as i64);
+        let place = self.places.doors.plus(helper as usize * size_of::<usize>()).value(self.ins);
         let code = self.ins.ins().load(types::I64, SLOT, place, 0);
         let args = [self.state.context, self.state.frame, self.state.fuel, self.at];
         self.ins.ins().return_call_indirect(self.code_signature, code, &args);
@@ -255,7 +254,7 @@ pub(crate) fn door(
     ins: &mut FunctionBuilder<'_>,
     params: &[Value],
     (helper, call_conv): (usize, CallConv),
-    codes: usize,
+    codes: NamedPlace,
 ) {
     let &[context, frame, fuel, at] = params else { unreachable!("four parameters") };
     ins.ins().store(SLOT, fuel, context, offset_of!(NativeContext, fuel) as i32);
@@ -272,7 +271,7 @@ pub(crate) fn door(
     let next = ins.ins().iadd_imm_s(at, 1);
     let wide = ins.ins().uextend(types::I64, next);
     let offset = ins.ins().ishl_imm_s(wide, 3);
-    let codes = ins.ins().iconst(types::I64, codes as i64);
+    let codes = codes.value(ins);
     let entry = ins.ins().iadd(codes, offset);
     let behind_code = ins.ins().load(types::I64, SLOT, entry, 0);
     ins.ins().return_call_indirect(inside, behind_code, &[context, frame, fuel, next]);

@@ -226,7 +226,7 @@ impl CodeRoutine<'_, '_> {
         let fp = self.ins.ins().load(types::I32, SLOT, process, layout.fp as i32);
         let [ip, fp] = [at, fp].map(|it| self.ins.ins().uextend(types::I64, it));
         let offset = self.ins.ins().ishl_imm_s(ip, 3);
-        let codes = self.ins.ins().iconst(types::I64, self.places.codes as i64);
+        let codes = self.places.codes.value(self.ins);
         let place = self.ins.ins().iadd(codes, offset);
         let code = self.ins.ins().load(types::I64, SLOT, place, 0);
         let frame = self.ins.ins().iadd(self.state.base, fp);

@@ -7,6 +7,7 @@ mod corpus;
 mod generated;
 mod hostile;
 mod loops;
+mod object;
 #[cfg(feature = "mistakes")]
 mod planted;
 #[path = "../../../raddle-vm/tests/support/random.rs"]

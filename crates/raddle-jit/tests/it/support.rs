@@ -71,14 +71,19 @@ pub(crate) struct Run {
     report: String,
 }
 
-/// The machine with its program compiled, then.
-pub(crate) fn compiled(machine: &mut Machine<()>, when: When) {
-    let input = CompileInput {
+/// What a compiler must know of a machine.
+pub(crate) fn input_of(machine: &Machine<()>) -> CompileInput {
+    CompileInput {
         memory_bytes: machine.memory_bytes(),
         data: machine.data_address(),
         process: machine.process_layout(),
         sites: machine.native_sites(),
-    };
+    }
+}
+
+/// The machine with its program compiled, then.
+pub(crate) fn compiled(machine: &mut Machine<()>, when: When) {
+    let input = input_of(machine);
     let code =
         Compiler { when, perf_map: false }.compile(machine.program(), &input).expect("it can be compiled");
     // SAFETY: it was made for this machine by the compiler.
@@ -88,15 +93,27 @@ pub(crate) fn compiled(machine: &mut Machine<()>, when: When) {
 /// Runs a program with that seed; `None` if there is not enough memory for it.
 pub(crate) fn run(
     program: &Verified,
-    mut paper: Paper,
+    paper: Paper,
     (bytes, seed): (u32, u64),
     native: Option<When>,
 ) -> Option<Run> {
+    run_prepared(program, paper, (bytes, seed), |machine| {
+        if let Some(when) = native {
+            compiled(machine, when);
+        }
+    })
+}
+
+/// Runs a program on a machine that is prepared so.
+pub(crate) fn run_prepared(
+    program: &Verified,
+    mut paper: Paper,
+    (bytes, seed): (u32, u64),
+    prepare: impl FnOnce(&mut Machine<()>),
+) -> Option<Run> {
     let mut local = WorkerLocal::default();
     let mut machine: Machine<()> = Machine::new(program.clone(), bytes, &mut local).ok()?;
-    if let Some(when) = native {
-        compiled(&mut machine, when);
-    }
+    prepare(&mut machine);
     let result = solo::run(&machine, &mut paper, &mut local, seed).map(drop);
     let report = match result {
         Err(Failure::Fault(fault)) => machine.report_fault(fault).to_string(),

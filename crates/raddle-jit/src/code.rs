@@ -10,7 +10,7 @@
 use crate::blocks::INSTRUCTIONS_MAX;
 use crate::clock::processor_time;
 use crate::convention::{NamedPlace, signature};
-use crate::function::{Common, ResumePoints, ReturnRecord, Translation};
+use crate::function::{Common, Compiled, ReturnRecord, Translation};
 use crate::gdb::ShownToGdb;
 use crate::lines::RoutineCode;
 use crate::object::{ObjectParts, Table};
@@ -38,13 +38,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Functions begin at multiples of it.
 const ALIGNMENT: usize = 32;
-
-/// A piece of code, and where it can be entered: the instructions, by number of the entry.
-pub(crate) struct Compiled {
-    pub(crate) offset: usize,
-    bytes: usize,
-    pub(crate) points: ResumePoints,
-}
 
 /// The ways between the machine and compiled code, as places.
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Owns: the code of a program as an object file.
-//! May use: `code`, `convention`, `function`, `gdb`, `image`, `lines`, `cranelift-codegen`, `raddle-bytecode`,
+//! May use: `convention`, `function`, `gdb`, `image`, `lines`, `cranelift-codegen`, `raddle-bytecode`,
 //! `raddle-host`.
 //! Never: an address that a linker does not know.
 //!
 //! What code names, which else are addresses of this process, are symbols here: the code itself, and four tables.
 
-use crate::code::Compiled;
 use crate::convention::NamedPlace;
+use crate::function::Compiled;
 use crate::function::ReturnRecord;
 use crate::gdb::{PROCESSOR, symbol_of};
 use crate::image::{self, ALLOCATED, EXECUTED, ImageKind, ImagePart, ImageSymbol, WRITTEN};

@@ -109,6 +109,14 @@ type Shown = (HashSet<Fact>, HashMap<Value, u32>);
 /// Where a piece can be entered: the instruction, by number of the entry.
 pub(crate) type ResumePoints = Vec<u32>;
 
+/// A piece of code, as it lies among others.
+pub(crate) struct Compiled {
+    /// How far behind the beginning of all code.
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+    pub(crate) points: ResumePoints,
+}
+
 /// A piece that is translated.
 pub(crate) struct Translated<'f> {
     pub(crate) ins: FunctionBuilder<'f>,

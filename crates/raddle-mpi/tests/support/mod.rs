@@ -104,7 +104,7 @@ impl Job {
     /// With a shim that was compiled with these options.
     pub(crate) fn with_shim(mut self, name: &str, options: &[&str]) -> Job {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shims").join(name);
-        let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         if built.insert(folder.join(self.mpi.name())) {
             let mpicc = PathBuf::from(format!("mpicc.{}", self.mpi.name()));
             build_with(&folder, &mpicc, options).expect("the shim is built");

@@ -146,7 +146,7 @@ mod tests {
             page.contains("absent java: no javac") && page.contains("<svg") && page.contains("All figures")
         );
         assert!(
-            overview(&runs).starts_with("Of 4 requirements 1 hold and 0 do not; 0 are open"),
+            overview(&runs).starts_with("Of 5 requirements 1 hold and 0 do not; 0 are open"),
             "{}",
             overview(&runs)
         );

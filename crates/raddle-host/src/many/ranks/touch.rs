@@ -181,7 +181,7 @@ mod model {
         let at = |end| -> BTreeSet<usize> {
             users.iter().filter(|user| user.1 == end).map(|user| user.0).collect()
         };
-        let (outputs, inputs) = (at(ChannelEnd::Output), at(ChannelEnd::Input));
+        let (outputs, inputs) = (at(Output), at(Input));
         let all = search(ranks, users, mistake);
         assert!(!all.is_empty());
         all.iter().all(|world| {
@@ -193,8 +193,8 @@ mod model {
             let (Some(&output), Some(&input)) = (outputs.first(), inputs.first()) else { return !world.told };
             let mut expected = vec![Vec::new(); ranks];
             if output != input {
-                expected[output] = vec![(ChannelEnd::Output, input)];
-                expected[input] = vec![(ChannelEnd::Input, output)];
+                expected[output] = vec![(Output, input)];
+                expected[input] = vec![(Input, output)];
             }
             !world.told && world.joined == expected
         })

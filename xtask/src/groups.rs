@@ -373,18 +373,6 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: "hyper",
-        what: "hyper on tasks, with TLS by rustls and an orderly end; the traits of tokio and futures-io",
-        needs: &[],
-        // Where `rayon` builds: most of it is the same.
-        steps: &[
-            "cargo test --no-fail-fast --manifest-path examples/hyper/Cargo.toml --target-dir target/rayon",
-            // The traits that hyper and others ask for are features, which no other group turns on.
-            "cargo test --no-fail-fast --package raddle-net --all-features --test it traits_of \
-                  --target-dir target/rayon",
-        ],
-    },
-    Group {
         name: "trace",
         what: "traces add up; ThreadScope, Perfetto's trace processor and a browser read them",
         needs: &[GHC_EVENTS, THREADSCOPE, NODE, CHROMIUM, PIP],
@@ -414,22 +402,18 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "aarch64",
-        what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
+        what: "stacks and switch on aarch64, under qemu: other assembly, weaker memory order",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
-        steps: &[aarch64!(
-            "--package raddle-context --package raddle-core --test it --test stress --test faults"
-        )],
+        steps: &[aarch64!("--package raddle-context --test it --test stress --test faults")],
     },
     Group {
         name: "asan",
-        what: "AddressSanitizer finds nothing in stacks, switch, scheduler and sockets",
+        what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
         needs: &[],
         // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by
         // `crates/raddle-core/tests/leaks.rs`. The stress programs are short here: a stack costs the sanitizer a
         // hundred times what it costs us.
-        steps: &[asan!(
-            "--package raddle-context --package raddle-core --package raddle-net --lib --test it --test faults"
-        )],
+        steps: &[asan!("--package raddle-context --package raddle-core --lib --test it --test faults")],
     },
     Group {
         name: "loom",
@@ -558,6 +542,18 @@ const LONG_GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "hyper",
+        what: "hyper on tasks, with TLS by rustls and an orderly end; the traits of tokio and futures-io",
+        needs: &[],
+        // Where `rayon` builds: most of it is the same.
+        steps: &[
+            "cargo test --no-fail-fast --manifest-path examples/hyper/Cargo.toml --target-dir target/rayon",
+            // The traits that hyper and others ask for are features, which no other group turns on.
+            "cargo test --no-fail-fast --package raddle-net --all-features --test it traits_of \
+                  --target-dir target/rayon",
+        ],
+    },
+    Group {
         name: "clippy-more",
         what: "no warning of clippy in the examples that bring libraries of others",
         needs: &[],
@@ -611,20 +607,22 @@ const LONG_GROUPS: &[Group] = &[
     },
     Group {
         name: "asan-more",
-        what: "AddressSanitizer finds nothing in locks, jobs, transactions, threads and observers; stress included",
+        what: "AddressSanitizer finds nothing in locks, jobs, transactions, threads, sockets; stress included",
         needs: &[],
         steps: &[asan!(
             "--package raddle-context --package raddle-core --package raddle-protocol --package raddle-sync \
              --package raddle-job --package raddle-stm --package raddle-thread --package raddle-explore \
-             --package raddle-hang --package raddle-recorder --lib --test it --test stress --test faults"
+             --package raddle-hang --package raddle-net --package raddle-recorder \
+             --lib --test it --test stress --test faults"
         )],
     },
     Group {
         name: "aarch64-more",
-        what: "jobs and threads on aarch64, under qemu",
+        what: "scheduler, jobs and threads on aarch64, under qemu",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
         steps: &[aarch64!(
-            "--package raddle-job --package raddle-thread --test it --test stress --test faults"
+            "--package raddle-core --package raddle-job --package raddle-thread \
+             --test it --test stress --test faults"
         )],
     },
     Group {

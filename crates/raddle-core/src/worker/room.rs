@@ -5,7 +5,8 @@
 //! A spawn makes a value on one worker, and another may take it out: for an allocator the dearest case. So each worker
 //! keeps free *rooms*, by size, and whoever empties one keeps it; what is too much goes to the depot by whole chains,
 //! whence who has none fetches one. A room is a block of the program's allocator, so that anybody may give it back
-//! there: who is no worker does, and who finds the depot full, or held by another. Nobody waits for it.
+//! there: who is no worker does, and who finds the depot full, or held by another. Nobody waits for it. Who is no worker
+//! takes from the depot, too.
 //!
 //! Considered: rooms cut from larger pieces, as slots are, which could never be given back: 10^6 tasks of a kilobyte
 //! that were once alive would keep a gigabyte. And a list in each block of a process, which helps neither jobs nor
@@ -19,8 +20,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null_mut};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 /// Sizes are multiples of this many bytes, a cache line.
 const STEP: usize = 64;
@@ -32,8 +33,8 @@ const ALIGN: usize = 16;
 const CHAIN: usize = 32;
 /// A worker keeps twice as many of one size.
 const KEPT: usize = 2 * CHAIN;
-/// Bytes that the depot keeps at most.
-const MOST_BYTES: usize = 32 << 20;
+/// Bytes that the depot keeps of each size at most.
+const MOST_BYTES: usize = 2 << 20;
 
 /// The size of the rooms for such values, counted in steps less one; `None` if they lie in a box.
 const fn size_of_room<T>() -> Option<usize> {
@@ -56,6 +57,8 @@ struct FreeRoom {
     next: Cell<*mut FreeRoom>,
     /// Of the first of a chain: the first of the next chain in the depot.
     next_chain: Cell<*mut FreeRoom>,
+    /// Of the first of a chain: how many it has.
+    count: Cell<usize>,
 }
 
 /// A worker's free rooms.
@@ -111,7 +114,7 @@ impl Rooms {
     #[cold]
     #[inline(never)]
     fn refill(&self, size: usize) -> NonNull<u8> {
-        let mut chain = DEPOT[size].take(size);
+        let mut chain = DEPOT[size].take();
         while let Some(room) = NonNull::new(chain) {
             // SAFETY: a free room of a chain that is ours.
             chain = unsafe { room.as_ref() }.next.get();
@@ -124,26 +127,29 @@ impl Rooms {
     /// `room` is a room of this size, in which nothing lies, and the caller's.
     #[inline(always)]
     unsafe fn give(&self, size: usize, room: NonNull<u8>) {
-        if self.0[size].count.get() == KEPT {
-            self.spill(size);
+        if self.0[size].count.get() < KEPT {
+            return self.0[size].push(room);
         }
+        let chain = self.cut(size);
         self.0[size].push(room);
+        // Last, and without a look at what this worker has: an allocator may call who knows what.
+        // SAFETY: of so many rooms of this size, which are ours.
+        unsafe { DEPOT[size].give(size, chain) };
     }
 
-    /// The later half of what is kept at most goes to the depot.
+    /// The later half of what is kept at most, for the depot.
     #[cold]
     #[inline(never)]
-    fn spill(&self, size: usize) {
+    fn cut(&self, size: usize) -> NonNull<FreeRoom> {
         let mut chain = null_mut();
         for room in std::iter::from_fn(|| self.0[size].pop()).take(CHAIN) {
             let free: NonNull<FreeRoom> = room.cast();
+            let (next, next_chain) = (Cell::new(chain), Cell::new(null_mut()));
             // SAFETY: a free room is ours, is large and aligned enough, and has nothing else in it.
-            unsafe { free.write(FreeRoom { next: Cell::new(chain), next_chain: Cell::new(null_mut()) }) };
+            unsafe { free.write(FreeRoom { next, next_chain, count: Cell::new(CHAIN) }) };
             chain = free.as_ptr();
         }
-        let chain = NonNull::new(chain).expect("there were twice as many");
-        // SAFETY: of so many rooms, as the worker had; they are ours.
-        unsafe { DEPOT[size].give(size, chain) };
+        NonNull::new(chain).expect("there were twice as many")
     }
 }
 
@@ -164,8 +170,14 @@ impl fmt::Debug for Rooms {
     }
 }
 
-/// Chains of one size that no worker has, of [`CHAIN`] rooms each, linked through the first room of each.
-struct RoomDepot(Mutex<FirstChain>);
+/// Chains of one size that no worker has, of [`CHAIN`] rooms at most, linked through the first room of each. On lines of
+/// its own: who looks whether there are any does not wait for who takes another size.
+#[repr(align(128))]
+struct RoomDepot {
+    chains: Mutex<FirstChain>,
+    /// How many rooms there are, at a glance.
+    count: AtomicUsize,
+}
 
 struct FirstChain(*mut FreeRoom);
 
@@ -173,22 +185,45 @@ struct FirstChain(*mut FreeRoom);
 unsafe impl Send for FirstChain {}
 
 /// Whoever finds one held does without: so a child that was forked meanwhile does for ever.
-static DEPOT: [RoomDepot; SIZES] = [const { RoomDepot(Mutex::new(FirstChain(null_mut()))) }; SIZES];
-
-/// Bytes in all of them. A count that is for a moment too high or too low does no harm.
-static BYTES: AtomicUsize = AtomicUsize::new(0);
+static DEPOT: [RoomDepot; SIZES] =
+    [const { RoomDepot { chains: Mutex::new(FirstChain(null_mut())), count: AtomicUsize::new(0) } }; SIZES];
 
 impl RoomDepot {
+    /// The chains, if there are any and nobody has them.
+    fn open(&self) -> Option<MutexGuard<'_, FirstChain>> {
+        // Relaxed: a glance; the lock orders what is done.
+        if self.count.load(Ordering::Relaxed) == 0 { None } else { self.chains.try_lock().ok() }
+    }
+
     /// A chain; null if there is none.
-    fn take(&self, size: usize) -> *mut FreeRoom {
-        let Ok(mut first) = self.0.try_lock() else { return null_mut() };
+    fn take(&self) -> *mut FreeRoom {
+        let Some(mut first) = self.open() else { return null_mut() };
         let chain = first.0;
         // SAFETY: null, or the depot's, which is ours while it is locked.
         if let Some(room) = unsafe { chain.as_ref() } {
             first.0 = room.next_chain.get();
-            BYTES.fetch_sub(CHAIN * layout(size).size(), Ordering::Relaxed);
+            self.count.fetch_sub(room.count.get(), Ordering::Relaxed);
         }
         chain
+    }
+
+    /// One room, for who keeps none.
+    fn take_one(&self) -> Option<NonNull<u8>> {
+        let mut first = self.open()?;
+        let one = NonNull::new(first.0)?;
+        // SAFETY: the depot's, which is ours while it is locked.
+        let room = unsafe { one.as_ref() };
+        // SAFETY: as above: null, or of the same chain.
+        match unsafe { room.next.get().as_ref() } {
+            None => first.0 = room.next_chain.get(),
+            Some(next) => {
+                next.next_chain.set(room.next_chain.get());
+                next.count.set(room.count.get() - 1);
+                first.0 = room.next.get();
+            }
+        }
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        Some(one.cast())
     }
 
     /// Keeps a chain, which is the caller's, or gives its rooms back to the allocator.
@@ -196,14 +231,12 @@ impl RoomDepot {
     /// # Safety
     /// It is a chain of [`CHAIN`] free rooms of this size, and the caller's.
     unsafe fn give(&self, size: usize, chain: NonNull<FreeRoom>) {
-        let bytes = CHAIN * layout(size).size();
-        if BYTES.load(Ordering::Relaxed) + bytes <= MOST_BYTES
-            && let Ok(mut first) = self.0.try_lock()
-        {
-            BYTES.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = (self.count.load(Ordering::Relaxed) + CHAIN) * layout(size).size() <= MOST_BYTES;
+        if has_room && let Ok(mut first) = self.chains.try_lock() {
             // SAFETY: the caller's.
             unsafe { chain.as_ref() }.next_chain.set(first.0);
             first.0 = chain.as_ptr();
+            self.count.fetch_add(CHAIN, Ordering::Relaxed);
             return;
         }
         let mut next = chain.as_ptr();
@@ -230,7 +263,8 @@ pub(super) fn take_from<T>(here: Option<&Rooms>) -> NonNull<T> {
     let Some(size) = (const { size_of_room::<T>() }) else {
         return NonNull::from(Box::leak(Box::<T>::new_uninit())).cast();
     };
-    here.map_or_else(|| new_room(size), |rooms| rooms.take(size)).cast()
+    let elsewhere = || DEPOT[size].take_one().unwrap_or_else(|| new_room(size));
+    here.map_or_else(elsewhere, |rooms| rooms.take(size)).cast()
 }
 
 /// Gives memory back that is from [`take_from`]: to who runs here, if it is a worker.
@@ -318,19 +352,37 @@ mod tests {
     }
 
     #[test]
+    fn who_is_no_worker_takes_one_room_of_a_chain_after_another() {
+        const SIZE: usize = 12;
+        let rooms = Rooms::new();
+        let all: HashSet<_> = (0..2 * KEPT).map(|_| rooms.take(SIZE)).collect();
+        // SAFETY: rooms of this size, ours, and empty.
+        all.iter().for_each(|&room| unsafe { rooms.give(SIZE, room) });
+        let count = DEPOT[SIZE].count.load(Ordering::Relaxed);
+        assert!(count >= CHAIN);
+        let taken: HashSet<_> = (0..count).filter_map(|_| DEPOT[SIZE].take_one()).collect();
+        assert!(taken.len() == count && taken.is_subset(&all));
+        assert!(DEPOT[SIZE].take_one().is_none() && DEPOT[SIZE].take().is_null());
+        // SAFETY: as above.
+        taken.into_iter().for_each(|room| unsafe { rooms.give(SIZE, room) });
+    }
+
+    #[test]
     fn a_depot_that_is_held_or_full_is_done_without() {
         const SIZE: usize = 9;
         let rooms = Rooms::new();
         let all = |rooms: &Rooms| -> Vec<_> { (0..2 * KEPT).map(|_| rooms.take(SIZE)).collect() };
-        let held = DEPOT[SIZE].0.lock().expect("nobody panics");
+        let held = DEPOT[SIZE].chains.lock().expect("nobody panics");
         // SAFETY: rooms of this size, ours, and empty.
         all(&rooms).into_iter().for_each(|room| unsafe { rooms.give(SIZE, room) });
         assert!(held.0.is_null());
         drop(held);
-        BYTES.fetch_add(MOST_BYTES, Ordering::Relaxed);
+        let many = MOST_BYTES / layout(SIZE).size();
+        DEPOT[SIZE].count.fetch_add(many, Ordering::Relaxed);
+        let taken: Vec<_> = (0..2 * KEPT).map(|_| new_room(SIZE)).collect();
         // SAFETY: as above.
-        all(&rooms).into_iter().for_each(|room| unsafe { rooms.give(SIZE, room) });
-        BYTES.fetch_sub(MOST_BYTES, Ordering::Relaxed);
-        assert!(DEPOT[SIZE].0.lock().expect("nobody panics").0.is_null());
+        taken.into_iter().for_each(|room| unsafe { rooms.give(SIZE, room) });
+        DEPOT[SIZE].count.fetch_sub(many, Ordering::Relaxed);
+        assert!(DEPOT[SIZE].chains.lock().expect("nobody panics").0.is_null());
     }
 }

@@ -163,9 +163,8 @@ pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
     }
     let room = put_into_room(Forks::new());
     // SAFETY: just put there.
-    let forks = unsafe { room.as_ref() };
-    forks.open();
-    header.forks.set(forks);
+    unsafe { room.as_ref() }.open();
+    header.forks.set(room.as_ptr());
     Some(Flow(header))
 }
 

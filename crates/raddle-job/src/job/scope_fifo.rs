@@ -13,7 +13,7 @@ use super::flow::{Without, in_runtime};
 use super::scope::{Scope, scope_here};
 use raddle_core::in_turn::is_in_turn;
 use raddle_core::runtime::Shared;
-use raddle_core::worker::rooms::{put_into_room, take_out_of_room};
+use raddle_core::worker::rooms::{give_room, put_into_room, take_out_of_room};
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -46,7 +46,9 @@ impl<'scope> FifoJob<'scope> {
         }
         unsafe fn drop_there<F>(room: NonNull<()>) {
             // SAFETY: as above.
-            drop(unsafe { take_out_of_room::<F>(room.cast()) });
+            unsafe { room.cast::<F>().drop_in_place() };
+            // SAFETY: as above.
+            unsafe { give_room::<F>(room.cast()) };
         }
         FifoJob { room: put_into_room(f).cast(), call: call::<F>, drop: drop_there::<F> }
     }

@@ -420,6 +420,8 @@ impl Factory {
         };
         let plan = FunctionPlan::of(&function, &self.program.code, views, places);
         let offset = self.code.len().next_multiple_of(ALIGNMENT);
+        // One that could not be compiled has none.
+        self.routines.pop_if(|routine| routine.bytes == 0);
         self.routines.push(RoutineCode { number, offset, bytes: 0, rows: Vec::new() });
         self.names.push(names);
         self.gaps.push(gaps);

@@ -105,7 +105,8 @@ impl EndRecord {
     fn is_stuck(&self) -> bool {
         self.fault.is_none()
             && match &self.state {
-                EndState::Sending(end) => end.waits_for_take(),
+                // One that has room again goes on, whatever else of it nobody has taken.
+                EndState::Sending(end) => end.room().is_none(),
                 EndState::Receiving(end) => !end.is_ready(),
             }
     }
@@ -124,8 +125,10 @@ impl ChannelTable {
 
     /// That wait is over.
     pub(crate) fn ends_wait(&mut self, end: u32, number: u64) {
-        if let Some(record) = self.end_mut(end) {
-            record.wait.take_if(|wait| wait.number == number);
+        if let Some(record) = self.end_mut(end)
+            && record.wait.take_if(|wait| wait.number == number).is_some()
+        {
+            record.circle = None;
         }
     }
 

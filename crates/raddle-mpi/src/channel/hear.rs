@@ -172,7 +172,9 @@ impl ChannelTable {
         let waits = |record: &EndRecord| {
             record.peer == peer && record.theirs.is_none() && record.binding.meets(&other)
         };
-        match self.ends.iter().position(|end| end.as_ref().is_some_and(waits)) {
+        let ends = self.ends.iter().enumerate();
+        let waiting = ends.filter_map(|(number, end)| Some((number, end.as_ref().filter(|end| waits(end))?)));
+        match waiting.min_by_key(|(_, end)| end.order).map(|(number, _)| number) {
             Some(end) => self.meet(shim, end as u32, (theirs, &other), heard),
             None => self.unclaimed.push((peer, theirs, other)),
         }

@@ -113,11 +113,6 @@ impl<K> SendingEnd<K> {
         self.kept.iter().flatten().count()
     }
 
-    /// Whether there is an offer that nobody has taken, and somebody is there who might.
-    pub(crate) fn waits_for_take(&self) -> bool {
-        !self.peer_is_gone && self.taken < self.offered
-    }
-
     /// How many messages were offered, and taken.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.offered, self.taken)

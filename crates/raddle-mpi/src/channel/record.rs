@@ -28,6 +28,8 @@ pub(crate) enum EndState {
 pub(crate) struct EndRecord {
     pub(crate) peer: usize,
     pub(crate) binding: Binding,
+    /// How many were bound here before it. Ends of one name meet in that order, on both sides; numbers are used again.
+    pub(super) order: u64,
     /// The number of the other end, when its rank has bound it.
     pub(crate) theirs: Option<u32>,
     /// Both do not agree, or the other one says what it may not.
@@ -46,7 +48,7 @@ pub(crate) struct EndRecord {
 
 impl EndRecord {
     /// An end of which nothing is known but that it is there.
-    pub(super) fn new(peer: usize, binding: Binding, bell: Arc<EndBell>) -> EndRecord {
+    pub(super) fn new((peer, order): (usize, u64), binding: Binding, bell: Arc<EndBell>) -> EndRecord {
         let capacity = binding.capacity as usize;
         let state = match binding.role {
             EndRole::Sends => EndState::Sending(SendingEnd::new(capacity)),
@@ -54,7 +56,20 @@ impl EndRecord {
         };
         let (theirs, fault, has_said_close, answers) = (None, None, false, false);
         let (user, wait, circle) = (None, None, None);
-        EndRecord { peer, binding, theirs, fault, bell, has_said_close, answers, user, wait, circle, state }
+        EndRecord {
+            peer,
+            binding,
+            order,
+            theirs,
+            fault,
+            bell,
+            has_said_close,
+            answers,
+            user,
+            wait,
+            circle,
+            state,
+        }
     }
 
     /// In words: a message is sent to, or received from, whom.

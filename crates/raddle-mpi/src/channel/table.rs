@@ -63,6 +63,8 @@ pub(crate) struct ChannelTable {
     pub(super) spare: Vec<FrameMemory>,
     /// How many frames have gone to each rank, and come from it.
     pub(super) traffic: BTreeMap<usize, [u64; 2]>,
+    /// How many ends were ever bound here.
+    pub(super) bound: u64,
     /// How many ends are not over.
     pub(super) open: usize,
     /// How many wait at ends, or listen.
@@ -201,7 +203,8 @@ impl ChannelTable {
         };
         let said = binding.write();
         let at = self.unclaimed.iter().position(|(from, _, other)| *from == peer && binding.meets(other));
-        self.ends[number as usize] = Some(EndRecord::new(peer, binding, bell));
+        self.ends[number as usize] = Some(EndRecord::new((peer, self.bound), binding, bell));
+        self.bound += 1;
         self.open += 1;
         let head = FrameHead::new(FrameKind::Bind, number, said.len());
         self.say(shim, peer, head, said.len(), |to| to.copy_from_slice(&said));

@@ -84,7 +84,6 @@ pub(super) struct Stores {
     pub(super) ids: Ids,
     pub(super) chunks: Chunks,
     pub(super) slots: Slots,
-    /// Not in place: a worker is moved while it is made, on stacks that may be small.
     pub(super) rooms: Box<Rooms>,
 }
 
@@ -119,7 +118,7 @@ impl Own {
                 ids: Ids::new(),
                 chunks: Chunks::new(),
                 slots: Slots::new(),
-                rooms: Box::new(Rooms::new()),
+                rooms: Rooms::new(),
             },
             pace: Pace::new(),
             steal: StealState::new(index),

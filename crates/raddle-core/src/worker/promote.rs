@@ -22,7 +22,7 @@
 //! of anybody else: a thief that waits is simply not running. That is what keeps recursion of steals, and a job that
 //! takes a lock which the frame below it holds, from ever happening.
 
-use super::{Here, LocalWorker, Worker, current_header, room};
+use super::{Here, LocalWorker, Worker, current_header};
 use crate::counters::Counters;
 use crate::orphan;
 use crate::tracer::number_of_job;
@@ -319,14 +319,11 @@ impl LocalWorker {
 #[cold]
 #[inline(never)]
 pub(crate) fn end_of_flow(header: &Header) {
-    let forks = NonNull::new(header.forks.replace(null()).cast_mut()).expect("there is a list");
-    // SAFETY: no call of `with_list` is on its stack any more: it was made by the flow itself, in a room.
-    let list = unsafe { forks.as_ref() };
+    let forks = header.forks.replace(null()).cast_mut();
+    // SAFETY: not null, and no call of `with_list` is on its stack any more: it was made by the flow itself, in a box.
+    let forks = unsafe { Box::from_raw(forks) };
     // SAFETY: it runs, and this is its worker's OS thread.
-    let here = unsafe { Here::of(header) };
-    here.promote_rest(list);
-    // SAFETY: as above; nobody comes to it by the header any more, and a list has nothing to drop.
-    unsafe { room::give_to(Some(here.rooms()), forks) };
+    unsafe { Here::of(header) }.promote_rest(&forks);
 }
 
 /// So many forks of one list are promoted at a time for a worker that stands.

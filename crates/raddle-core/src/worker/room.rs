@@ -5,8 +5,8 @@
 //! A spawn makes a value on one worker, and another may take it out: for an allocator the dearest case. So each worker
 //! keeps free *rooms*, by size, and whoever empties one keeps it; what is too much goes to the depot by whole chains,
 //! whence who has none fetches one. A room is a block of the program's allocator, so that anybody may give it back
-//! there: who is no worker does, and who finds the depot full, or held by another. Nobody waits for it. Who is no worker
-//! takes from the depot, too.
+//! there: who is no worker does, and who finds the depot full, or held by another. Nobody waits for it. Who is no
+//! worker takes from the depot, too.
 //!
 //! Considered: rooms cut from larger pieces, as slots are, which could never be given back: 10^6 tasks of a kilobyte
 //! that were once alive would keep a gigabyte. And a list in each block of a process, which helps neither jobs nor
@@ -45,10 +45,8 @@ const fn size_of_room<T>() -> Option<usize> {
 }
 
 const fn layout(size: usize) -> Layout {
-    match Layout::from_size_align((size + 1) * STEP, ALIGN) {
-        Ok(layout) => layout,
-        Err(_) => panic!("a room is small, and its alignment a power of two"),
-    }
+    // SAFETY: small, and aligned by a power of two.
+    unsafe { Layout::from_size_align_unchecked((size + 1) * STEP, ALIGN) }
 }
 
 /// What lies in a free room.
@@ -73,10 +71,6 @@ struct OneSize {
 }
 
 impl OneSize {
-    const fn none() -> OneSize {
-        OneSize { count: Cell::new(0), free: UnsafeCell::new([const { MaybeUninit::uninit() }; KEPT]) }
-    }
-
     #[inline(always)]
     fn place(&self, index: usize) -> *mut NonNull<u8> {
         debug_assert!(index < KEPT);
@@ -99,11 +93,23 @@ impl OneSize {
         unsafe { self.place(count).write(room) };
         self.count.set(count + 1);
     }
+
+    /// All go back to the allocator.
+    #[cold]
+    #[inline(never)]
+    fn give_back(&self, size: usize) {
+        while let Some(room) = self.pop() {
+            // SAFETY: a free room of this size, and nobody's any more.
+            unsafe { dealloc(room.as_ptr(), layout(size)) };
+        }
+    }
 }
 
 impl Rooms {
-    pub(super) fn new() -> Rooms {
-        Rooms([const { OneSize::none() }; SIZES])
+    /// None. In a box: a worker is moved while it is made, on stacks that may be small.
+    pub(super) fn new() -> Box<Rooms> {
+        // SAFETY: of each size there are none, whatever lies where they would.
+        unsafe { Box::new_zeroed().assume_init() }
     }
 
     #[inline(always)]
@@ -155,12 +161,7 @@ impl Rooms {
 
 impl Drop for Rooms {
     fn drop(&mut self) {
-        for (size, one) in self.0.iter().enumerate() {
-            while let Some(room) = one.pop() {
-                // SAFETY: a free room of this size, and nobody's any more.
-                unsafe { dealloc(room.as_ptr(), layout(size)) };
-            }
-        }
+        self.0.iter().enumerate().for_each(|(size, one)| one.give_back(size));
     }
 }
 
@@ -170,8 +171,8 @@ impl fmt::Debug for Rooms {
     }
 }
 
-/// Chains of one size that no worker has, of [`CHAIN`] rooms at most, linked through the first room of each. On lines of
-/// its own: who looks whether there are any does not wait for who takes another size.
+/// Chains of one size that no worker has, of [`CHAIN`] rooms at most, linked through the first room of each. On lines
+/// of its own: who looks whether there are any does not wait for who takes another size.
 #[repr(align(128))]
 struct RoomDepot {
     chains: Mutex<FirstChain>,

@@ -14,7 +14,6 @@
 
 use raddle_core::process::make;
 use raddle_core::runtime::{Shared, place};
-use raddle_core::worker::rooms::put_into_room;
 use raddle_core::worker::{Here, Worker, current_header};
 use raddle_protocol::header::{AWAY, CANCELLABLE, Header, IN_TURN, Kind};
 use raddle_protocol::protocol::jobs::{Forks, Node};
@@ -161,10 +160,9 @@ pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
     if header.kind != Kind::Process || header.is(AWAY) {
         return None;
     }
-    let room = put_into_room(Forks::new());
-    // SAFETY: just put there.
-    unsafe { room.as_ref() }.open();
-    header.forks.set(room.as_ptr());
+    let forks = Box::leak(Box::new(Forks::new()));
+    forks.open();
+    header.forks.set(forks);
     Some(Flow(header))
 }
 

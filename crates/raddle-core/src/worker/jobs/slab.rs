@@ -214,7 +214,9 @@ impl Depot {
     /// For a thread that is no worker.
     fn take_one(&mut self) -> *mut Slot {
         let mut chain = self.take();
-        let one = chain.pop().expect("a chain is not empty");
+        let one = chain.first;
+        // It is not empty.
+        let _same = chain.pop();
         if chain.count > 0 {
             self.chains.push(chain);
         }
@@ -284,9 +286,8 @@ impl Slots {
         let mut chain = depot().take();
         self.count.set(chain.count);
         // The first of the chain is the first to be taken.
-        for place in self.free[..chain.count].iter().rev() {
-            place.set(chain.pop().expect("there are as many as it says"));
-        }
+        let places = self.free[..chain.count].iter().rev();
+        places.zip(std::iter::from_fn(|| chain.pop())).for_each(|(place, slot)| place.set(slot));
     }
 
     #[cold]

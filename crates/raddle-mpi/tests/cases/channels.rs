@@ -362,10 +362,12 @@ fn circle(net: &Net) {
     if rank == 0 {
         let mut from = net.receiver::<u64>("there first", peer).expect("an end");
         let mut other = net.receiver::<u64>("there second", peer).expect("an end");
+        let mut used = net.sender::<u64>("used", peer).expect("an end");
         assert_eq!((from.recv(), other.recv()), (Ok(1), Ok(2)));
         from.set_deadline(Duration::from_secs(4));
         let waits = csp::Builder::new().name("first").stack_size(1 << 20).spawn(move || {
             assert_eq!(other.try_recv(), Err(RemoteRecvError::Empty), "it is this one's now");
+            used.send(0).expect("it is taken");
             println!("rank 0: {}", from.recv().expect_err("nobody sends it"));
             other.recv()
         });
@@ -373,8 +375,11 @@ fn circle(net: &Net) {
     } else {
         let mut to = net.sender::<u64>("there first", peer).expect("an end");
         let mut other = net.sender::<u64>("there second", peer).expect("an end");
+        let mut used = net.receiver::<u64>("used", peer).expect("an end");
         to.send(1).expect("it is taken");
         other.send(2).expect("it is taken");
+        // Else the message may come before the process looks whose end it is to be.
+        assert_eq!(used.recv(), Ok(0));
         other.send(3).expect("in the end");
     }
 }

@@ -464,10 +464,17 @@ impl Config {
         }
         self.workers.unwrap_or_else(cores).clamp(1, WORKERS_MAX)
     }
+
+    /// The cores for so many workers, which is what `worker_count` has just answered: at least one, and not asked for
+    /// again where that asked.
+    pub(crate) fn room(&self, workers: usize) -> usize {
+        let is_known = workers == 1 || self.workers.is_none();
+        if is_known { workers } else { cores() }
+    }
 }
 
-/// The cores that affinity and cgroup really give.
-pub(crate) fn cores() -> usize {
+/// The cores that affinity and cgroup really give. It takes some 60 us to ask.
+fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -477,6 +477,7 @@ fn start(
     let is_plain = !scatters && !follows_seed && !jobs_hold && hooks.are_none();
     let is_plain = is_plain && !config.trace_plan().asks_for_anything();
     let look = Looks {
+        room: config.room(count),
         prints_stats,
         measure_stacks,
         scatters,

@@ -37,6 +37,8 @@ const LEAVE: Duration = Duration::from_micros(50);
 
 /// What a runtime shows of itself.
 pub(crate) struct Looks {
+    /// For how many of its workers there are cores.
+    pub(crate) room: usize,
     pub(crate) prints_stats: bool,
     pub(crate) measure_stacks: bool,
     pub(crate) scatters: bool,
@@ -131,8 +133,7 @@ impl Shared {
             slice_ns: AtomicU64::new(policy.tick_ns()),
             policy,
             clock: Clock::new(looks.follows_seed),
-            // To ask for the cores takes 60 us, and one worker has room everywhere.
-            idle: IdleSet::new(workers, if workers > 1 { crate::config::cores() } else { 1 }),
+            idle: IdleSet::new(workers, looks.room),
             stack_class,
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,

@@ -3,7 +3,8 @@
 //! Never: a transaction.
 
 use raddle_measure::{Job, Sample};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Accounts of the bank, and what is in each.
 pub const ACCOUNTS: usize = 1024;
@@ -76,31 +77,45 @@ pub fn run<T: Transactions>(
             }))
         }
         "audit" => {
-            let bank = std::sync::Arc::new((T::new(ACCOUNTS, BALANCE), AtomicBool::new(false)));
+            let bank = std::sync::Arc::new(Audited {
+                bank: T::new(ACCOUNTS, BALANCE),
+                is_over: AtomicBool::new(false),
+                worst_ns: AtomicU64::new(0),
+            });
             let audits = each * threads;
-            job.plan.time(audits, || {
+            let samples = job.plan.time(audits, || {
                 let bank = bank.clone();
-                bank.1.store(false, Ordering::Relaxed);
-                on_threads(
-                    threads,
-                    std::sync::Arc::new(move |thread| audit(&bank.0, &bank.1, thread, audits)),
-                )
-            })
+                bank.is_over.store(false, Ordering::Relaxed);
+                on_threads(threads, std::sync::Arc::new(move |thread| audit(&bank, thread, audits)))
+            })?;
+            let worst_ns = bank.worst_ns.load(Ordering::Relaxed) as f64;
+            Ok(samples.into_iter().map(|sample| sample.with("worst_ns", worst_ns)).collect())
         }
         other => Err(format!("no form is called {other}")),
     }
 }
 
+/// A bank that is audited, and what its slowest audit has taken.
+struct Audited<T> {
+    bank: T,
+    is_over: AtomicBool,
+    worst_ns: AtomicU64,
+}
+
 /// The first thread audits, so often; the others move money until it is done.
-fn audit<T: Transactions>(bank: &T, is_over: &AtomicBool, thread: u64, audits: u64) -> u64 {
+fn audit<T: Transactions>(all: &Audited<T>, thread: u64, audits: u64) -> u64 {
     if thread == 0 {
-        (0..audits).for_each(|_| assert_eq!(bank.sum(), ACCOUNTS as i64 * BALANCE, "a sum that never was"));
-        is_over.store(true, Ordering::Relaxed);
+        for _ in 0..audits {
+            let start = Instant::now();
+            assert_eq!(all.bank.sum(), ACCOUNTS as i64 * BALANCE, "a sum that never was");
+            all.worst_ns.fetch_max(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        all.is_over.store(true, Ordering::Relaxed);
         return audits;
     }
-    for round in (0..).take_while(|_| !is_over.load(Ordering::Relaxed)) {
+    for round in (0..).take_while(|_| !all.is_over.load(Ordering::Relaxed)) {
         let (from, to) = transfer(thread, round);
-        bank.transfer(from, to);
+        all.bank.transfer(from, to);
     }
     0
 }

@@ -673,7 +673,8 @@ pub const BENCHES: &[Bench] = &[
         name: "stm",
         program: "stm",
         what: "transactions: a counter, a transfer, 16 reads, a bank of 1024 accounts, its audit beside transfers; std \
-               locks a mutex for each",
+               locks a mutex for each (an audit: the mean, and the slowest of a process)",
+        extra: &[("worst_ns", "ns")],
         variants: &[
             always("form=counter,threads=1,rounds=100000").workers(ONE),
             always("form=transfer,threads=1,rounds=100000").workers(ONE),

@@ -218,8 +218,9 @@ pub(crate) fn run<R, S: Stops>(
             let flags = (noted, is_seeded, has_let_others_run);
             return run_on(algorithm, body, Some((tx, done)), flags, deadline, site);
         }
+        tx.put_off();
         drop(tx);
-        host::let_others_run();
+        host::let_ready_run();
         has_let_others_run = true;
     }
 }
@@ -262,7 +263,7 @@ fn run_on<R, S: Stops>(
                 drop(tx);
                 // First: with the token nobody of them could commit.
                 effort.rest();
-                host::let_others_run();
+                host::let_ready_run();
                 has_let_others_run = true;
                 continue;
             }

@@ -106,11 +106,14 @@ fn boxed(head: &Head, value: Words, out_of_reach: u64) -> Option<Garbage> {
 }
 
 /// What a transaction has read.
+///
+/// PERF: whole vectors: of a slice a commit loads address and length at once, and that waits until the length, which
+/// was stored by itself just now, is in the cache. Bench `stm`, a transfer: 2 of 38 ns, a counter 3 of 28.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reads<'l> {
-    heads: &'l [HeadRef],
+    heads: &'l Vec<HeadRef>,
     /// None, if versions are to be compared.
-    values: &'l [Words],
+    values: &'l Vec<Words>,
 }
 
 impl Reads<'_> {
@@ -328,22 +331,25 @@ impl Log {
         Reads { heads: &self.reads, values: &self.values }
     }
 
-    /// What is to be written, by the order of its addresses; and what was read. Nothing is found in it after that by
-    /// where it stood.
+    /// What is to be written, by the order of its addresses, or in the reverse of it if that is said; and what was
+    /// read. Nothing is found in it after that by where it stood.
+    ///
+    /// PERF: two are not exchanged: they were written a word at a time just now, and loads of two words wait until the
+    /// processor's stores are done. Bench `stm`, a transfer: 2 of 38 ns.
     #[inline(always)]
-    pub(crate) fn parts(&mut self) -> (&mut [Entry], Reads<'_>) {
-        match &mut *self.writes {
-            [] | [_] => {}
-            [a, b] if a.head < b.head => {}
-            [a, b] => std::mem::swap(a, b),
+    pub(crate) fn parts(&mut self) -> ((&mut [Entry], bool), Reads<'_>) {
+        let reversed = match &mut *self.writes {
+            [] | [_] => false,
+            [a, b] => a.head > b.head,
             all => {
                 all.sort_unstable_by_key(|entry| entry.head);
                 if self.index.is_in_use() {
                     self.index.clear();
                 }
+                false
             }
-        }
-        (&mut self.writes, Reads { heads: &self.reads, values: &self.values })
+        };
+        ((&mut self.writes, reversed), Reads { heads: &self.reads, values: &self.values })
     }
 
     /// After the commit of the time `version`, of the transaction at `site`: wakes who waits for it, and keeps what was

@@ -136,6 +136,23 @@ pub fn let_others_run() {
     }
 }
 
+/// As [`let_others_run`], for a caller that has just seen that [others wait](processes_wait_here); compiled into it.
+///
+/// PERF: two that let each other run in turn, each in code of its own: the returns from a place of all into each of
+/// them are mispredicted, see [`Here::leave_here`]; bench `retry`, form `turn`.
+#[inline(always)]
+#[track_caller]
+pub fn let_ready_run() {
+    let Some(block) = plain_caller() else { return let_others_run() };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
+    if worker.watched() & SEEDED != 0 || !block.header.forks.get().is_null() {
+        return yield_process(block);
+    }
+    // SAFETY: `block` is what runs here, and waits plainly; it has forked nothing.
+    unsafe { worker.yield_here(block) };
+}
+
 /// As [`let_others_run`], for a job of a pool's, which has others begin.
 #[track_caller]
 pub fn let_jobs_run() {
@@ -476,7 +493,18 @@ const PARK_TIMEOUT: CallOn<Block> = CallOn::with_deadline("park_timeout", WaitRe
 const SLEEP: CallOn<Block> = CallOn::with_deadline("sleep", WaitReason::Sleep);
 
 /// Whether the caller is a process and another is ready on its worker.
+#[inline(always)]
 pub fn processes_wait_here() -> bool {
+    match plain_caller() {
+        // SAFETY: `block` is what runs here; the proof is gone at once.
+        Some(block) => !unsafe { Here::of(&block.header) }.is_alone(),
+        None => processes_wait_here_otherwise(),
+    }
+}
+
+/// As [`processes_wait_here`], for whoever does not wait plainly.
+#[inline(never)]
+fn processes_wait_here_otherwise() -> bool {
     match caller("yield") {
         // SAFETY: `block` is what runs here; the proof is gone at once.
         Caller::Process(block) => !unsafe { Here::of(&block.header) }.is_alone(),

@@ -228,6 +228,28 @@ impl Here<'_> {
         unsafe { stays.leave(block) };
     }
 
+    /// As [`yield_process`](Self::yield_process), compiled into the caller, who has seen that others are ready: see
+    /// [`leave_here`](Self::leave_here).
+    ///
+    /// # Safety
+    /// As there, and it has no open list of forks.
+    #[inline(always)]
+    pub(crate) unsafe fn yield_here(self, block: &'static Block) {
+        if block.header.is(OWN_TLS) {
+            self.own()
+                .after
+                .set(Some(After { run: queue_again, data: std::ptr::from_ref(block).cast_mut().cast() }));
+        } else if self.turns().batch.is_empty() {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.yield_process(block) };
+        } else {
+            // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
+            self.turns().batch.push_bound(unsafe { block.as_runnable() });
+        }
+        // SAFETY: passed on to the caller; it is queued, or will be by the next context.
+        unsafe { self.leave_here(block) };
+    }
+
     /// With an empty batch: yields to the oldest fresh one, or returns at once if there is nothing at all. If something
     /// else is to be looked at, at home, gives back what it got. Counts as a dispatch, so that boundaries still come.
     ///

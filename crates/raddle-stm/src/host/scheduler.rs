@@ -62,9 +62,16 @@ pub(crate) fn let_others_run() {
     }
 }
 
-/// Whether others are ready on the caller's worker, who would run by [`let_others_run`].
+/// Whether others are ready on the caller's worker, who would run by [`let_ready_run`].
+#[inline(always)]
 pub(crate) fn others_are_ready() -> bool {
     !at_home() && park::processes_wait_here()
+}
+
+/// Lets those run who [are ready](others_are_ready).
+#[inline(always)]
+pub(crate) fn let_ready_run() {
+    park::let_ready_run();
 }
 
 /// Who runs here, for a report that may be made when he is gone.

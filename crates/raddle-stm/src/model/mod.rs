@@ -122,6 +122,6 @@ fn commit_these(
     let (time, owner) = who;
     let holds = |_| are_of(time, owner, reads.iter().map(|variable| &variable.word));
     let may = |_: &[Writing<'_>]| if is_open() { Ok(()) } else { Err(Refusal::Closed) };
-    let version = commit(clock, who, &mut writes, holds, may)?;
+    let version = commit(clock, who, (&mut writes, false), holds, may)?;
     Ok((version, writes.iter().map(|write| write.value).collect()))
 }

@@ -87,7 +87,7 @@ impl Reserving {
         loop {
             let mut writes = [Writing { variable, value: value + 1, before: Seen::NOTHING, takes: false }];
             let who = (self.clock.now(), owner);
-            match commit(&self.clock, who, &mut writes, |_| true, |_| Ok(())) {
+            match commit(&self.clock, who, (&mut writes, false), |_| true, |_| Ok(())) {
                 Ok(_) => break,
                 Err(Refusal::Conflict) => thread::yield_now(),
                 Err(other) => unreachable!("{other:?}"),
@@ -173,7 +173,7 @@ fn writes_of_one_that_is_broken_are_not_skewed() {
         if x + y == 0 && shared.breaks.now() == before {
             let mut writes = [Writing { variable: &shared.y, value: 2, before: Seen::NOTHING, takes: false }];
             let holds = |_| shared.breaks.now() == before;
-            let _ = commit(&shared.clock, (begin, 2), &mut writes, holds, |_| Ok(()));
+            let _ = commit(&shared.clock, (begin, 2), (&mut writes, false), holds, |_| Ok(()));
         }
         thread.join().unwrap();
         let both = (shared.x.read(u64::MAX).unwrap(), shared.y.read(u64::MAX).unwrap());

@@ -104,7 +104,7 @@ impl Watching {
         match commit(
             &self.clock,
             who,
-            &mut writes,
+            (&mut writes, false),
             |_| true,
             |_| if is_open { Ok(()) } else { Err(Refusal::Closed) },
         ) {

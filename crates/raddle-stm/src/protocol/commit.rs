@@ -88,25 +88,28 @@ pub(crate) fn are_of<'w>(time: u64, owner: u64, mut reads: impl Iterator<Item = 
 }
 
 /// Commits `writes` of a transaction whose snapshot is of `time`, and returns when. The writes are in the order of
-/// their addresses, each variable once. `owner` is nobody else's. `holds` says whether all that was read is at some
-/// time, which the clock has shown, what it was; `may` is asked when all is locked.
+/// their addresses, or in the reverse of it if they are `reversed`; each variable once. `owner` is nobody else's.
+/// `holds` says whether all that was read is at some time, which the clock has shown, what it was; `may` is asked when
+/// all is locked.
 #[inline(always)]
 pub(crate) fn commit<W: Write>(
     clock: &VersionClock,
     (time, owner): (u64, u64),
-    writes: &mut [W],
+    (writes, reversed): (&mut [W], bool),
     holds: impl Fn(u64) -> bool,
     may: impl FnOnce(&[W]) -> Result<(), Refusal>,
 ) -> Result<u64, Refusal> {
     let early = made(Mistake::TicksTooEarly).then(|| clock.tick());
     let mut judged = time;
-    for at in 0..writes.len() {
+    let count = writes.len();
+    for turn in 0..count {
+        let at = if reversed { count - 1 - turn } else { turn };
         let write = &mut writes[at];
         let seen = write.word().look();
         if seen.is_of_shown(judged) && write.word().try_lock(seen, owner).is_ok() {
             write.set_before(seen);
         } else if lock(clock, write, owner, &mut judged, &holds).is_err() {
-            step_back(&writes[..at]);
+            step_back(if reversed { &writes[at + 1..] } else { &writes[..at] });
             return Err(Refusal::Conflict);
         }
         crate::chaos::point();
@@ -218,7 +221,7 @@ mod tests {
         let mut writes: Vec<_> = written.iter().map(|word| Writing(word, Seen::NOTHING)).collect();
         let looks = Cell::new(0);
         let holds = |_| are_of(0, 1, read.iter().inspect(|_| looks.set(looks.get() + 1)));
-        assert_eq!(commit(&clock, (0, 1), &mut writes, holds, |_| Ok(())), Ok(2));
+        assert_eq!(commit(&clock, (0, 1), (&mut writes, false), holds, |_| Ok(())), Ok(2));
         assert_eq!(looks.get(), 2 * MANY);
         assert!(written.iter().all(|word| word.look().is_of(2) && !word.look().is_of(1)));
     }
@@ -229,7 +232,22 @@ mod tests {
         let word = Word::new(clock.tick());
         let mut writes = [Writing(&word, Seen::NOTHING)];
         let holds = |_| are_of(0, 1, [&word].into_iter());
-        assert_eq!(commit(&clock, (0, 1), &mut writes, holds, |_| Ok(())), Err(Refusal::Conflict));
+        assert_eq!(commit(&clock, (0, 1), (&mut writes, false), holds, |_| Ok(())), Err(Refusal::Conflict));
         assert!(word.look().is_of(1));
+    }
+
+    /// Those behind it in the slice, which come first in the order in which they are locked.
+    #[test]
+    fn in_reverse_what_was_locked_is_unlocked_when_one_is_taken() {
+        const OTHER: u64 = 9;
+        let (clock, words) = (VersionClock::new(), [Word::new(0), Word::new(0), Word::new(0)]);
+        assert!(words[1].try_lock(words[1].look(), OTHER).is_ok());
+        let mut writes = words.each_ref().map(|word| Writing(word, Seen::NOTHING));
+        let refused = commit(&clock, (0, 1), (&mut writes, true), |_| true, |_| Ok(()));
+        assert_eq!(refused, Err(Refusal::Conflict));
+        assert!(words[0].look().is_of(0) && words[1].look().is_locked_by(OTHER) && words[2].look().is_of(0));
+        words[1].step_back(Seen::NOTHING);
+        assert_eq!(commit(&clock, (0, 1), (&mut writes, true), |_| true, |_| Ok(())), Ok(1));
+        assert!(words.iter().all(|word| word.look().is_of(1) && !word.look().is_of(0)));
     }
 }

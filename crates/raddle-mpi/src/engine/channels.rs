@@ -124,7 +124,7 @@ impl Engine {
         heard.ring();
         ended.end();
         let keeper_looks = matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED);
-        if is_more && keeper_looks || ends_lull && self.awaited.load(Ordering::Relaxed) != 0 {
+        if (is_more || ends_lull) && keeper_looks || ends_lull && self.awaited.load(Ordering::Relaxed) != 0 {
             self.ring(0);
         }
         Ok(done)

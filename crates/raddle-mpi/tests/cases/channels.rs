@@ -31,6 +31,8 @@ pub(crate) fn pairs() {
     }
     own(&net);
     disagree(&net);
+    not_chosen(&net);
+    same_names(&net);
     many_places(&net);
     many_ends(&net);
     let rank = net.rank();
@@ -79,6 +81,70 @@ fn many_ends(net: &Net) {
             let ends: Vec<_> = made.collect();
             (thousand..).zip(ends).for_each(|(n, mut from)| assert_eq!(from.recv(), Ok(n)));
         }
+    }
+}
+
+/// An end that was not chosen is not late, however long the body of the case that was chosen goes on.
+fn not_chosen(net: &Net) {
+    let peer = 1 - net.rank();
+    if net.rank() == 1 {
+        net.sender::<u64>("chosen", peer).expect("an end").send(1).expect("it is taken");
+        let mut to = net.sender::<u64>("not chosen", peer).expect("an end");
+        ping_pong_by(net, "the choice is over");
+        return to.send(2).expect("it is taken");
+    }
+    let [mut one, mut other] =
+        ["chosen", "not chosen"].map(|name| net.receiver::<u64>(name, peer).expect("an end"));
+    other.set_deadline(BRIEF);
+    csp::alt! {
+        recv(one.when_sent().expect("an end")) -> _ => {
+            assert_eq!(one.recv(), Ok(1));
+            std::thread::sleep(2 * BRIEF);
+        }
+        recv(other.when_sent().expect("an end")) -> _ => panic!("{:?}", other.recv()),
+    }
+    other.set_deadline(PATIENT);
+    ping_pong_by(net, "the choice is over");
+    assert_eq!(other.recv(), Ok(2));
+}
+
+/// Ends of one name meet in the order in which they were bound, whatever numbers they have: the second one of rank 0 has
+/// the smaller number, which was free again later.
+fn same_names(net: &Net) {
+    let peer = 1 - net.rank();
+    let turn = |name: &str| ping_pong_by(net, name);
+    let [small, large] = ["small", "large"].map(|name| net.receiver::<u64>(name, peer).expect("an end"));
+    let [to_small, to_large] = ["small", "large"].map(|name| net.sender::<u64>(name, peer).expect("an end"));
+    turn("all are bound");
+    drop((small, to_small));
+    turn("a small one is free");
+    drop((large, to_large));
+    turn("a large one, too");
+    if net.rank() == 0 {
+        drop(net.receiver::<u64>("same", peer).expect("an end"));
+        let mut second = net.receiver::<u64>("same", peer).expect("an end");
+        turn("both wait");
+        assert_eq!(second.recv(), Ok(2));
+    } else {
+        turn("both wait");
+        let mut first = net.sender::<u64>("same", peer).expect("an end");
+        assert_eq!(first.send(1), Err(RemoteSendError::Disconnected(1)));
+        drop(first);
+        net.sender::<u64>("same", peer).expect("an end").send(2).expect("it is taken");
+    }
+}
+
+/// Both ranks have come here, and heard what the other one had said before.
+fn ping_pong_by(net: &Net, name: &str) {
+    let peer = 1 - net.rank();
+    let mut to = net.sender::<u64>(name, peer).expect("an end");
+    let mut from = net.receiver::<u64>(name, peer).expect("an end");
+    if net.rank() == 0 {
+        to.send(0).expect("it is taken");
+        assert_eq!(from.recv(), Ok(1));
+    } else {
+        assert_eq!(from.recv(), Ok(0));
+        to.send(1).expect("it is taken");
     }
 }
 

@@ -483,8 +483,7 @@ fn run_parallel<'m>(
     // SAFETY: as above; the handle is the keeper's, which the host has.
     host.has_stand_ins(unsafe { Handle::new(&stand_ins) });
     // From here on, since the world's functions may panic.
-    let listener = host.listen(&runtime);
-    let stop_on_drop = StopOnDrop { host: &host, runtime: Some(runtime), listener };
+    let stop_on_drop = StopOnDrop { host: &host, listener: host.listen(&runtime), runtime: Some(runtime) };
     let from_outside = FromOutside { host: &host };
     let (mut outside, outcome) = match rest {
         Some(rest) => (outside, Ok(Some(rest))),

@@ -3,8 +3,8 @@
 //! Never: a worker that waits; only who waits is parked.
 //!
 //! Who waits at an end looks itself at first, and lets others run between two looks: an answer of another rank takes
-//! microseconds, and an idle worker would look only every 20, which it is asked to when the answer is not there by then.
-//! Then it is parked as all others are.
+//! microseconds, and an idle worker would look only every 20. Others are asked to look when the answer is not there by
+//! then. Later the one who waits is parked as all others are.
 
 use super::wait::Waiting;
 use super::{DEDICATED, Engine, Finished, GAP_MIN_NS, IDLE, Underway, WATCHED};
@@ -198,7 +198,7 @@ impl Engine {
             let waited = Duration::from_nanos(now.saturating_sub(began));
             let is_inline = self.mode.load(Ordering::Relaxed) == 0;
             let looks = waited < LOOKS_FOR && self.waiting.load(Ordering::Relaxed) <= LOOKERS;
-            // PERF: most answers come while it looks itself, and nobody is to be told: example `ring`, 8 bytes in memory.
+            // PERF: most answers come while it looks itself, and nobody is to be told: example `ring`, 8 bytes.
             if waits.is_none() && (!looks || waited > ALONE_FOR) {
                 waits = Some(WaitsAtEnd::begin(self, false)?);
             }

@@ -108,8 +108,8 @@ fn not_chosen(net: &Net) {
     assert_eq!(other.recv(), Ok(2));
 }
 
-/// Ends of one name meet in the order in which they were bound, whatever numbers they have: the second one of rank 0 has
-/// the smaller number, which was free again later.
+/// Ends of one name meet in the order in which they were bound, whatever numbers they have: the second one of rank 0
+/// has the smaller number, which was free again earlier.
 fn same_names(net: &Net) {
     let peer = 1 - net.rank();
     let turn = |name: &str| ping_pong_by(net, name);

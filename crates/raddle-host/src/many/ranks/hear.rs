@@ -4,8 +4,9 @@
 //!
 //! *Workers hear.* One that has nothing to run looks for what others say (a [poller](raddle_core::door::poller) of its
 //! runtime's): again and again for [`HOT`] after something was last said or heard, so that an answer of another rank
-//! needs no OS thread to be woken, and then at times an eighth of that silence apart, asleep in between. A busy one looks
-//! between two slices, by the same rule. After [`ALONE`] each look gives the processor away, too: the other rank may be on it.
+//! needs no OS thread to be woken, and then at times an eighth of that silence apart, asleep in between. A busy one
+//! looks between two slices, by the same rule. After [`ALONE`] each look gives the processor away, too: the other rank
+//! may be on it.
 //!
 //! *An OS thread hears* only when no worker has looked for longer than one might pause: all are in long slices.
 

@@ -1,5 +1,5 @@
 //! Owns: `Keeper`: one program over ranks: what this one says to others, hears of them, and who stands in for them.
-//! May use: `outcome`, `world`, `raddle-core`, `raddle-vm`.
+//! May use: `outcome`, `raddle-core`, `raddle-vm`.
 //! Never: MPI; who calls brings a [`RankLink`].
 //!
 //! | file | what |
@@ -18,8 +18,8 @@
 //! run the branches that are theirs, and wait for the next one: what stands behind a PLACED PAR is rank 0's alone, as
 //! are the screen, to which others' output is sent, and the keyboard.
 //!
-//! Workers send by themselves, for which nothing ever waits, and hear by themselves. All that is known of other ranks is
-//! under one lock.
+//! Workers send by themselves, for which nothing ever waits, and hear by themselves. All that is known of other ranks
+//! is under one lock.
 
 mod alive;
 mod far;

@@ -9,7 +9,6 @@ mod support;
 
 use raddle_mpi::install::Flavour;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use support::{Ended, Job, Running, each_mpi};
 
 const RADDLE: &str = env!("CARGO_BIN_EXE_raddle");
@@ -259,26 +258,28 @@ PROC main (CHAN BYTE screen!)
 const TURNS: &str = "\
 PROC main (CHAN BYTE screen!)
   [2]CHAN INT c:
-  SEQ
-    screen ! 'g'
-    screen ! 'o'
-    screen ! '*n'
-    PLACED PAR
-      PROCESSOR 0
-        TIMER clock:
-        INT now, x:
+  PLACED PAR
+    PROCESSOR 0
+      TIMER clock:
+      INT now, x:
+      SEQ
+        c[0] ! 1
+        c[1] ? x
+        screen ! 'g'
+        screen ! 'o'
+        screen ! '*n'
         WHILE TRUE
           SEQ
             c[0] ! 1
             c[1] ? x
             clock ? now
             clock ? AFTER now PLUS 1000
-      PROCESSOR 1
-        INT x:
-        WHILE TRUE
-          SEQ
-            c[0] ? x
-            c[1] ! x
+    PROCESSOR 1
+      INT x:
+      WHILE TRUE
+        SEQ
+          c[0] ? x
+          c[1] ! x
 :
 ";
 
@@ -295,7 +296,6 @@ fn a_rank_that_is_stopped_or_killed_ends_all_and_so_does_ctrl_c() {
         let during = |job: Job, does: &(dyn Fn(&Running) + Sync)| {
             job.run_with(|running| {
                 running.wait_for("go\n");
-                std::thread::sleep(Duration::from_millis(200));
                 does(running);
             })
         };

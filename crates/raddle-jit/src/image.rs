@@ -135,6 +135,8 @@ pub(crate) fn write(
     }
     let table = BEFORE + parts.len();
     let order = ordered(symbols);
+    let mut places = vec![1; symbols.len()];
+    order.iter().zip(1_u64..).for_each(|(&number, place)| places[number] = place);
     let locals = order.iter().filter(|&&number| symbols[number].is_local).count();
     let listed = symbol_table(kind, parts, (symbols, &order), &mut strings);
     let offset = place(&mut bytes, 8, &listed);
@@ -155,8 +157,7 @@ pub(crate) fn write(
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| !part.relocations.is_empty()) {
         let mut listed = Vec::new();
         for &(at, symbol, more) in &part.relocations {
-            let symbol = order.iter().position(|&number| number == symbol).unwrap_or(0) as u64 + 1;
-            let words = [at, symbol << 32 | processor.address(), more as u64];
+            let words = [at, places[symbol] << 32 | processor.address(), more as u64];
             words.iter().for_each(|word| listed.extend_from_slice(&word.to_le_bytes()));
         }
         let offset = place(&mut bytes, 8, &listed);

@@ -555,11 +555,11 @@ fn look_after(engine: &Engine) {
             let watch = WATCH.max(engine.lull());
             let rest = watch.saturating_sub(engine.since_last());
             if rest.is_zero() {
-                engine.poll_as(true);
+                engine.poll_at(engine.now(), true);
             }
             // If somebody else looks just now, it is soon enough to see to that later.
             raddle_syscall::futex_wait(&engine.doorbell, seen, Some(rest.max(WATCH / 4)));
-        } else if engine.poll_as(true) {
+        } else if engine.poll_at(engine.now(), true) {
             since = Instant::now();
         } else if since.elapsed() > SPIN {
             let nap = NAP.max(engine.lull());

@@ -48,9 +48,14 @@ impl Traced {
         }
     }
 
+    /// Whether looks are told.
+    pub(crate) fn records(&self) -> bool {
+        self.by.load(Ordering::Relaxed) != 0
+    }
+
     /// Somebody has looked.
     pub(crate) fn look(&self, began_ns: u64, ended_ns: u64, found: usize, is_keeper: bool) {
-        if self.by.load(Ordering::Relaxed) == 0 {
+        if !self.records() {
             return;
         }
         let mut looks = lock(&self.looks);

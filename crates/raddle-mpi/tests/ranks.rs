@@ -8,6 +8,8 @@
 
 #[path = "cases/channels.rs"]
 mod channels;
+#[path = "cases/ends.rs"]
+mod ends;
 #[path = "cases/late.rs"]
 mod late;
 #[path = "cases/plans.rs"]

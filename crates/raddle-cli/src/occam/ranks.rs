@@ -89,16 +89,24 @@ impl RankLink for MpiRanks {
     }
 
     fn receive(&self, patience: Duration) -> Result<Option<(usize, Vec<u8>)>, String> {
-        match self.post.receive_timeout(patience) {
-            Ok(message) => Ok(Some(message)),
-            Err(RemoteRecvError::Empty) => Ok(None),
-            Err(RemoteRecvError::Disconnected) => Err("all other ranks have left".to_owned()),
-            Err(error) => Err(error.to_string()),
-        }
+        received(self.post.receive_timeout(patience))
+    }
+
+    fn look(&self) -> Result<Option<(usize, Vec<u8>)>, String> {
+        received(self.post.try_receive())
     }
 
     fn deadline(&self) -> Duration {
         self.deadline
+    }
+}
+
+fn received(message: Result<(usize, Vec<u8>), RemoteRecvError>) -> Result<Option<(usize, Vec<u8>)>, String> {
+    match message {
+        Ok(message) => Ok(Some(message)),
+        Err(RemoteRecvError::Empty) => Ok(None),
+        Err(RemoteRecvError::Disconnected) => Err("all other ranks have left".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

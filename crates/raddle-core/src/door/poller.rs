@@ -56,7 +56,7 @@ pub use crate::worker::in_den::InDen;
 #[doc(hidden)]
 pub use crate::worker::polling::Den;
 
-use crate::runtime::{BuildError, Shared, with_here};
+use crate::runtime::{BuildError, Runtime, Shared, with_here};
 use crate::worker::polling::PollerBody;
 use std::fmt;
 use std::sync::Arc;
@@ -81,10 +81,28 @@ impl Poller {
         gap: Duration,
         ask: impl FnMut(&Asking<'_>) -> Duration + Send + 'static,
     ) -> Result<Poller, BuildError> {
-        let shared = with_here(Shared::hold)?;
+        Ok(Poller::begin_at(with_here(Shared::hold)?, name, gap, ask))
+    }
+
+    /// The same, by the workers of that runtime.
+    pub fn at(
+        runtime: &Runtime,
+        name: &str,
+        gap: Duration,
+        ask: impl FnMut(&Asking<'_>) -> Duration + Send + 'static,
+    ) -> Poller {
+        Poller::begin_at(runtime.hold(), name, gap, ask)
+    }
+
+    fn begin_at(
+        shared: Arc<Shared>,
+        name: &str,
+        gap: Duration,
+        ask: impl FnMut(&Asking<'_>) -> Duration + Send + 'static,
+    ) -> Poller {
         let body = Arc::new(PollerBody::new(name, gap, Box::new(ask)));
         shared.add_poller(body.clone());
-        Ok(Poller { body, shared })
+        Poller { body, shared }
     }
 
     /// So much more is outstanding. The calls from now on see what was done before.

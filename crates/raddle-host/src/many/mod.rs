@@ -433,9 +433,12 @@ impl Drop for StopOnDrop<'_, '_> {
         let watcher_result = self.host.end_watch();
         let alarms: Vec<Alarm> = self.host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
         alarms.into_iter().for_each(|alarm| self.host.gate.cancel(alarm));
+        // First: a runtime does not end while its workers expect something.
+        if let Some(keeper) = &self.host.ranks {
+            keeper.stop_hearing(self.listener.as_ref());
+        }
         self.runtime.take().map(Runtime::stop);
-        if let (Some(listener), Some(keeper)) = (self.listener.take(), &self.host.ranks) {
-            keeper.quit();
+        if let Some(listener) = self.listener.take() {
             let _its_panic_was_shown = listener.join();
         }
         if let Err(panic) = watcher_result
@@ -480,7 +483,7 @@ fn run_parallel<'m>(
     // SAFETY: as above; the handle is the keeper's, which the host has.
     host.has_stand_ins(unsafe { Handle::new(&stand_ins) });
     // From here on, since the world's functions may panic.
-    let stop_on_drop = StopOnDrop { host: &host, runtime: Some(runtime), listener: host.listen() };
+    let stop_on_drop = StopOnDrop { host: &host, listener: host.listen(&runtime), runtime: Some(runtime) };
     let from_outside = FromOutside { host: &host };
     let (mut outside, outcome) = match rest {
         Some(rest) => (outside, Ok(Some(rest))),

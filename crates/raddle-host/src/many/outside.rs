@@ -11,6 +11,7 @@ use super::{MachineHost, link_of};
 use crate::Failure;
 use crate::one::Outside;
 use crate::watch::WatchEvent;
+use raddle_core::Runtime;
 use raddle_core::engine::{Link, Turn};
 use raddle_vm::{Port, Process, Scheduler, Step};
 use std::any::Any;
@@ -106,16 +107,12 @@ impl MachineHost<'_> {
         begun.map_or(Ok(()), JoinHandle::join)
     }
 
-    /// Starts the thread that hears other ranks, if there are any. If the system has none, the program ends.
-    pub(super) fn listen(&self) -> Option<JoinHandle<()>> {
-        let keeper = self.ranks.clone()?;
-        // SAFETY: the host lives until the thread has been joined, when `StopOnDrop` is dropped.
+    /// From here on other ranks are heard, if there are any. If the system has no thread for it, the program ends.
+    pub(super) fn listen(&self, runtime: &Runtime) -> Option<JoinHandle<()>> {
+        let keeper = self.ranks.as_ref()?;
+        // SAFETY: nobody hears, and the thread has been joined, when `StopOnDrop` has been dropped, before the host.
         let host = unsafe { self.outliving() };
-        let body = move || {
-            keeper.begin_to_hear(host);
-            keeper.listen(host);
-        };
-        let listener = thread::Builder::new().name("ranks".into()).spawn(body);
+        let listener = keeper.begin_hearing(host, runtime);
         if listener.is_err() {
             self.end(Some(Failure::Quit));
         }

@@ -6,7 +6,7 @@
 //! alternation that takes any that is ready. What ends say goes through queues, and arrives at any later time. Mistakes
 //! are planted, and each must be noticed.
 
-use super::{EndIsGone, ReceivingEnd, SendingEnd};
+use super::{BOUNDLESS, EndIsGone, ReceivingEnd, SendingEnd};
 use std::collections::{HashSet, VecDeque};
 
 /// What is done wrongly.
@@ -23,6 +23,8 @@ enum PlantedMistake {
     SaysNothing,
     /// Room is given back when an offer is heard, not when it is taken.
     RoomAtOffer,
+    /// What nobody is to answer is answered.
+    AnswersAll,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -225,7 +227,10 @@ impl SearchScene {
             // Its sender is gone: it is asked no more.
             Err(EndIsGone) => return false,
             Ok((message, rides)) => {
-                if !matches!(self.mistake, PlantedMistake::SaysNothing | PlantedMistake::RoomAtOffer) {
+                let says =
+                    !rides || line.receiving.answers_all() || self.mistake == PlantedMistake::AnswersAll;
+                if says && !matches!(self.mistake, PlantedMistake::SaysNothing | PlantedMistake::RoomAtOffer)
+                {
                     line.back.push_back(ModelWord::Take);
                 }
                 world.wanted -= 1;
@@ -311,7 +316,7 @@ const SCENE: SearchScene = SearchScene {
 
 #[test]
 fn a_channel_keeps_its_promises_in_all_interleavings() {
-    for capacity in 0..=2 {
+    for capacity in [0, 1, 2, BOUNDLESS] {
         for (first_large, wanted) in [(0, 9), (1, 9), (0, 0), (0, 1), (1, 1), (1, 2)] {
             let scene = SearchScene { capacity, first_large, wanted, ..SCENE };
             assert!(scene.search() > 20, "something has happened");
@@ -321,7 +326,7 @@ fn a_channel_keeps_its_promises_in_all_interleavings() {
 
 #[test]
 fn an_alternation_over_two_ranks_needs_no_retraction() {
-    for capacity in 0..=1 {
+    for capacity in [0, 1, BOUNDLESS] {
         for (first_large, wanted) in [(0, 9), (1, 1), (0, 2)] {
             let scene = SearchScene { channels: 2, capacity, messages: 2, first_large, wanted, ..SCENE };
             assert!(scene.search() > 100, "something has happened");
@@ -365,6 +370,12 @@ fn a_receiver_that_says_nothing_is_noticed() {
 #[should_panic(expected = "it goes on only when taken")]
 fn room_that_is_given_back_too_soon_is_noticed() {
     SearchScene { mistake: PlantedMistake::RoomAtOffer, first_large: 1, ..SCENE }.search();
+}
+
+#[test]
+#[should_panic(expected = "something was offered")]
+fn an_answer_to_what_needs_none_is_noticed() {
+    SearchScene { capacity: BOUNDLESS, mistake: PlantedMistake::AnswersAll, ..SCENE }.search();
 }
 
 #[test]

@@ -16,12 +16,18 @@
 //! back. Since offers are never taken back, nobody waits for an answer to that, and an alternation over ends of many
 //! ranks is a look at which have offers.
 //!
+//! A [boundless](BOUNDLESS) buffer never has no room, so that of its offers only those are answered whose bytes do not
+//! ride along.
+//!
 //! `Take` may be said a little later, with what is said next to that rank: to the other end it is the same as one that
 //! is long on its way. It is said before all else that this end says, and at the latest when somebody looks.
 //!
 //! An end that has said `Close` says nothing more, and hears what still comes; when both have said it, it is over.
 
 use std::collections::VecDeque;
+
+/// The capacity of a buffer that takes whatever comes.
+pub(crate) const BOUNDLESS: usize = u32::MAX as usize;
 
 /// The other end is gone, and nothing of it is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +44,7 @@ pub(crate) struct SendingEnd<K> {
     capacity: usize,
     offered: u64,
     taken: u64,
-    /// Of the offers that are not taken, in their order.
+    /// Of the offers that are not taken, in their order; those that nobody answers are none.
     kept: VecDeque<Option<K>>,
     is_closed: bool,
     peer_is_gone: bool,
@@ -68,8 +74,12 @@ impl<K> SendingEnd<K> {
         if self.peer_is_gone {
             return Err(EndIsGone);
         }
-        self.kept.push_back(kept);
         self.offered += 1;
+        if self.capacity == BOUNDLESS && kept.is_none() {
+            self.taken += 1;
+        } else {
+            self.kept.push_back(kept);
+        }
         Ok(self.offered)
     }
 
@@ -132,6 +142,11 @@ pub(crate) struct ReceivingEnd<O> {
 impl<O> ReceivingEnd<O> {
     pub(crate) fn new(capacity: usize) -> ReceivingEnd<O> {
         ReceivingEnd { capacity, offers: VecDeque::new(), heard: 0, is_closed: false, peer_is_gone: false }
+    }
+
+    /// Whether an offer whose bytes ride along is answered.
+    pub(crate) fn answers_all(&self) -> bool {
+        self.capacity != BOUNDLESS
     }
 
     /// Hears `Offer`. Once it is closed nobody takes that.

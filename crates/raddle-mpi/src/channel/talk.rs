@@ -121,11 +121,14 @@ impl ChannelTable {
         let Some(EndRecord { state: EndState::Receiving(receiving), .. }) = self.end_mut(end) else {
             return Some(Err(EndIsGone));
         };
+        let answers = receiving.answers_all();
         Some(match receiving.take()? {
             Err(EndIsGone) => Err(EndIsGone),
             Ok(OfferedMessage::Large(bytes)) => Ok(get(Err(bytes))),
             Ok(OfferedMessage::Small(memory, bytes)) => {
-                self.say_take_or_owe(shim, end);
+                if answers {
+                    self.say_take_or_owe(shim, end);
+                }
                 let got = get(Ok(&memory.bytes()[HEAD_BYTES..HEAD_BYTES + bytes]));
                 self.keep(memory);
                 Ok(got)

@@ -50,6 +50,11 @@ impl ChoiceTime {
         self.is_late.store(true, Ordering::Release);
     }
 
+    /// The choice is over. Who was not chosen, and is told only then that it is late, is not.
+    pub(super) fn end(&self) {
+        self.is_late.store(false, Ordering::Relaxed);
+    }
+
     /// For how long, if it is late and that has not been asked before.
     fn take_late(&self, now: u64) -> Option<Duration> {
         // Acquire pairs with the release in `note_late`.

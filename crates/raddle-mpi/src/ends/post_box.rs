@@ -12,7 +12,8 @@ use crate::error::{Late, NetError};
 use crate::gate::lock;
 use crate::net::Net;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// Messages of bytes between all ranks of a job: any of them sends, to any, itself too, at any time, and one receives
@@ -33,6 +34,8 @@ struct BoxReceivers {
     ends: Vec<Option<RemoteReceiver<Vec<u8>>>>,
     /// Where the next look begins: nobody is to be overlooked because others send much.
     next: usize,
+    /// Nothing was ready when the bell had been rung so often.
+    seen: u32,
 }
 
 impl Net {
@@ -52,7 +55,7 @@ impl Net {
             ends.push(Some(RemoteReceiver::new(end)));
         }
         to.iter().try_for_each(|end| lock(end).wait_until_bound())?;
-        let from = Mutex::new(BoxReceivers { ends, next: 0 });
+        let from = Mutex::new(BoxReceivers { ends, next: 0, seen: 0 });
         Ok(PostBox { engine: self.engine.clone(), to, from, bell })
     }
 }
@@ -107,12 +110,56 @@ impl PostBox {
         Err(RemoteRecvError::Disconnected)
     }
 
+    /// A message that is here, by one who must not wait, as a [poller](raddle_core::door::poller) must not: it looks at
+    /// MPI once. A large one is here when all its bytes are, which begin to come by this; the order of what a rank has
+    /// sent stays.
+    ///
+    /// # Errors
+    /// As [`receive_timeout`](Self::receive_timeout); [`RemoteRecvError::Empty`], too, while somebody else receives.
+    pub fn try_receive(&self) -> Result<(usize, Vec<u8>), RemoteRecvError> {
+        self.engine.poll();
+        let mut from = match self.from.try_lock() {
+            Ok(from) => from,
+            Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
+            Err(TryLockError::WouldBlock) => return Err(RemoteRecvError::Empty),
+        };
+        // Before the look: what comes after that changes it. Acquire pairs with the release in `DueRing::ring`.
+        let rung = self.bell.word.load(Ordering::Acquire);
+        if rung == from.seen && !from.ends.iter().flatten().any(RemoteReceiver::has_taken) {
+            return Err(RemoteRecvError::Empty);
+        }
+        let ends = from.in_turn();
+        let has_taken = |rank: usize| from.ends[rank].as_ref().is_some_and(RemoteReceiver::has_taken);
+        let ready = self.engine.with_channels(|channels, _, _| {
+            let ready = ends.iter().filter(|(rank, end)| has_taken(*rank) || is_ready(channels, *end));
+            ready.map(|(rank, _)| *rank).collect()
+        });
+        let ready: Vec<usize> = ready.map_err(RemoteRecvError::Failed)?;
+        let is_any = !ready.is_empty();
+        for rank in ready {
+            let Some(end) = &mut from.ends[rank] else { continue };
+            match end.recv_if_here() {
+                Ok(message) => {
+                    from.next = rank + 1;
+                    return Ok((rank, message));
+                }
+                Err(RemoteRecvError::Empty) => {}
+                Err(RemoteRecvError::Disconnected) => from.ends[rank] = None,
+                Err(error) => return Err(error),
+            }
+        }
+        if !from.has_others() {
+            return Err(RemoteRecvError::Disconnected);
+        }
+        if !is_any {
+            from.seen = rung;
+        }
+        Err(RemoteRecvError::Empty)
+    }
+
     /// A rank whose end has an answer.
     fn ready_rank(&self, from: &BoxReceivers, timeout: Duration) -> Result<Option<usize>, NetError> {
-        let ranks = from.ends.len();
-        let order = (0..ranks).map(|step| (from.next + step) % ranks);
-        let numbers: Vec<(usize, u32)> =
-            order.filter_map(|rank| Some((rank, from.ends[rank].as_ref()?.number()))).collect();
+        let numbers = from.in_turn();
         let late = |_: &ChannelTable, waited| Late {
             what: "a box".to_owned(),
             waited,
@@ -123,15 +170,25 @@ impl PostBox {
             &self.bell,
             (timeout, AtDeadline::GoesOn),
             |channels, _| {
-                let ready = |number: u32| channels.end(number).is_none_or(|record| record.is_ready());
-                numbers.iter().find(|(_, number)| ready(*number)).map(|(rank, _)| *rank)
+                numbers.iter().find(|(_, number)| is_ready(channels, *number)).map(|(rank, _)| *rank)
             },
             WaitsLong { asks: &|_, _, _| (), late: &late },
         )
     }
 }
 
+fn is_ready(channels: &ChannelTable, number: u32) -> bool {
+    channels.end(number).is_none_or(|record| record.is_ready())
+}
+
 impl BoxReceivers {
+    /// The ranks with open ends, from the next one on, and the numbers of these.
+    fn in_turn(&self) -> Vec<(usize, u32)> {
+        let ranks = self.ends.len();
+        let order = (0..ranks).map(|step| (self.next + step) % ranks);
+        order.filter_map(|rank| Some((rank, self.ends[rank].as_ref()?.number()))).collect()
+    }
+
     /// Whether any may come but from this rank itself, whose own end stays open as long as the box.
     fn has_others(&self) -> bool {
         let open = self.ends.iter().flatten().count();

@@ -155,6 +155,8 @@ impl Drop for WhenSent {
         // Not under the lock: it takes the engine's.
         let listens = lock(&self.tells.told).1.take();
         drop(listens);
+        // As long as the body of another case runs it may be told that it is late.
+        self.tells.choice.end();
     }
 }
 

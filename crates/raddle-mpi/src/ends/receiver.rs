@@ -119,35 +119,67 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
     }
 
     fn receive_at(&mut self, at: (Duration, AtDeadline)) -> Result<T, RemoteRecvError> {
-        self.receive_or_fail(at).map_err(|failure| match failure {
-            Some(EndFailure::Net(error)) => RemoteRecvError::Failed(error),
-            Some(EndFailure::Gone) => RemoteRecvError::Disconnected,
-            None => RemoteRecvError::Empty,
-        })
+        self.receive_or_fail(at).map_err(RemoteRecvError::from)
     }
 
     /// Nothing, if that is to be the answer.
     fn receive_or_fail(&mut self, at: (Duration, AtDeadline)) -> Result<T, Option<EndFailure>> {
+        if let Some(message) = self.take_offer(at)? {
+            return Ok(message);
+        }
+        self.bytes_that_come().map_err(|error| Some(EndFailure::Net(error)))
+    }
+
+    /// A message that is here with all its bytes, by one who must not wait; one that is here in part begins to come.
+    pub(super) fn recv_if_here(&mut self) -> Result<T, RemoteRecvError> {
+        let told = match self.take_offer((Duration::ZERO, AtDeadline::GoesOn)) {
+            Ok(None) if self.is_coming() => Err(None),
+            Ok(None) => self.bytes_that_come().map_err(|error| Some(EndFailure::Net(error))),
+            Ok(Some(message)) => Ok(message),
+            Err(failure) => Err(failure),
+        };
+        told.map_err(RemoteRecvError::from)
+    }
+
+    /// Whether a message was taken whose bytes have not come yet.
+    pub(super) fn is_coming(&self) -> bool {
+        self.coming.as_ref().is_some_and(|post| !post.is_done())
+    }
+
+    /// Whether a message was taken, and not received.
+    pub(super) fn has_taken(&self) -> bool {
+        self.coming.is_some()
+    }
+
+    /// Takes an offer, if none is taken already. The message, if its bytes have ridden along; none if they come.
+    fn take_offer(&mut self, at: (Duration, AtDeadline)) -> Result<Option<T>, Option<EndFailure>> {
+        if self.coming.is_some() {
+            return Ok(None);
+        }
         let net = |error: NetError| Some(EndFailure::Net(error));
-        if self.coming.is_none() {
-            let number = self.end.number;
-            let taken = self.end.wait("a receive on", at, |channels, shim| {
-                channels.take(shim, number, |offer| offer.map(T::get))
-            });
-            let offer = taken.map_err(net)?.ok_or(None::<EndFailure>)?;
-            let offer = offer.map_err(|gone| Some(EndFailure::from(gone)))?;
-            match offer {
-                Ok(message) => return message.ok_or_else(|| net(self.nonsense())),
-                Err(bytes) => self.coming = Some(self.fetch(bytes).map_err(net)?),
+        let number = self.end.number;
+        let taken = self.end.wait("a receive on", at, |channels, shim| {
+            channels.take(shim, number, |offer| offer.map(T::get))
+        });
+        let offer = taken.map_err(net)?.ok_or(None::<EndFailure>)?;
+        match offer.map_err(|gone| Some(EndFailure::from(gone)))? {
+            Ok(message) => message.map(Some).ok_or_else(|| net(self.nonsense())),
+            Err(bytes) => {
+                self.coming = Some(self.fetch(bytes).map_err(net)?);
+                Ok(None)
             }
         }
+    }
+
+    /// The message that was taken, when its bytes have come.
+    fn bytes_that_come(&mut self) -> Result<T, NetError> {
         let post = self.coming.as_ref().expect("it is there, or was just begun");
         // The sender waits for that, or its rank looks: it comes within the deadline, not at once. The deadline begins
         // when the message was taken: who waits longer than that for an offer (`recv_timeout`) would have none left.
         let arrived = self.end.engine.wait_for_bytes(post, self.end.deadline);
         let message = arrived.and_then(|()| came(post, 0, T::get));
         self.coming = None;
-        message.map_err(net)?.ok_or_else(|| net(self.nonsense()))
+        message?.ok_or_else(|| self.nonsense())
     }
 
     /// Makes room for the bytes of a message that was taken, and tells the sender so.
@@ -168,6 +200,16 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
             "channel `{name}`: rank {peer} has sent bytes that are no {}",
             T::type_name()
         ))
+    }
+}
+
+impl From<Option<EndFailure>> for RemoteRecvError {
+    fn from(failure: Option<EndFailure>) -> Self {
+        match failure {
+            Some(EndFailure::Net(error)) => RemoteRecvError::Failed(error),
+            Some(EndFailure::Gone) => RemoteRecvError::Disconnected,
+            None => RemoteRecvError::Empty,
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Owns: the beginning of messages, and the persistent requests of plans.
-//! May use: `error`, `gate`, `post`, `shim`.
+//! May use: `channel`, `error`, `gate`, `post`, `shim`.
 //! Never: a wait.
 
 use super::{ActiveRequest, DEDICATED, Engine, Finished, GAP_MIN_NS, TransferResult, Underway, WATCHED};
+use crate::channel::Heard;
 use crate::error::NetError;
 use crate::gate::lock;
 use crate::post::Post;
@@ -31,7 +32,7 @@ impl Engine {
         act(&mut state)?;
         let ended = self.count_channels(&mut state);
         let now = self.now();
-        self.stir(now);
+        let ends_lull = self.stir(now);
         let before = state.pending;
         if !self.begin_all(&mut state, post, now, &mut refused) {
             let text = format!("{} is still under way: its exchange was leaked", post.what);
@@ -44,12 +45,19 @@ impl Engine {
         if let Some(poller) = &state.poller {
             poller.begin(state.pending - before);
         }
+        let mut heard = Heard::default();
+        if ends_lull {
+            // Who looks sleeps for long just now, and what begins moves only when somebody does.
+            state.channels.ring_who_waits(&mut heard);
+        }
         drop(state);
+        heard.ring();
         ended.end();
         for (post, index, told) in refused {
             post.complete(index, told, self.now());
         }
-        if matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED) {
+        let keeper_looks = matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED);
+        if keeper_looks || ends_lull && self.awaited.load(Ordering::Relaxed) != 0 {
             self.ring(0);
         }
         Ok(())

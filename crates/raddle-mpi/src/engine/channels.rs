@@ -3,7 +3,8 @@
 //! Never: a worker that waits; only who waits is parked.
 //!
 //! Who waits at an end looks itself at first, and lets others run between two looks: an answer of another rank takes
-//! microseconds, and an idle worker would look only every 20. Then it is parked as all others are.
+//! microseconds, and an idle worker would look only every 20. Others are asked to look when the answer is not there by
+//! then. Later the one who waits is parked as all others are.
 
 use super::wait::Waiting;
 use super::{DEDICATED, Engine, Finished, GAP_MIN_NS, IDLE, Underway, WATCHED};
@@ -57,7 +58,7 @@ pub(crate) struct WaitsLong<'w> {
     pub(crate) late: &'w dyn Fn(&ChannelTable, Duration) -> Late,
 }
 
-/// One who waits at an end, or listens, as long as it does.
+/// One who waits at an end, or listens, as long as it does: others are to look for it.
 pub(crate) struct WaitsAtEnd {
     engine: Arc<Engine>,
     /// Whether nobody is parked who would look in mode `Inline`.
@@ -67,9 +68,8 @@ pub(crate) struct WaitsAtEnd {
 impl WaitsAtEnd {
     pub(crate) fn begin(engine: &Arc<Engine>, is_awaited: bool) -> Result<WaitsAtEnd, NetError> {
         engine.with_channels(|channels, _, _| channels.waits += 1)?;
-        let count = if is_awaited { &engine.awaited } else { &engine.waiting };
-        count.fetch_add(1, Ordering::Relaxed);
         if is_awaited {
+            engine.awaited.fetch_add(1, Ordering::Relaxed);
             engine.ring(0);
         }
         Ok(WaitsAtEnd { engine: engine.clone(), is_awaited })
@@ -78,8 +78,9 @@ impl WaitsAtEnd {
 
 impl Drop for WaitsAtEnd {
     fn drop(&mut self) {
-        let count = if self.is_awaited { &self.engine.awaited } else { &self.engine.waiting };
-        count.fetch_sub(1, Ordering::Relaxed);
+        if self.is_awaited {
+            self.engine.awaited.fetch_sub(1, Ordering::Relaxed);
+        }
         let mut state = lock(&self.engine.state);
         state.channels.waits -= 1;
         let ended = if state.is_over { EndedCount(None) } else { self.engine.count_channels(&mut state) };
@@ -124,7 +125,7 @@ impl Engine {
         heard.ring();
         ended.end();
         let keeper_looks = matches!(self.mode.load(Ordering::Relaxed), WATCHED | DEDICATED);
-        if is_more && keeper_looks || ends_lull && self.awaited.load(Ordering::Relaxed) != 0 {
+        if (is_more || ends_lull) && keeper_looks || ends_lull && self.awaited.load(Ordering::Relaxed) != 0 {
             self.ring(0);
         }
         Ok(done)
@@ -189,16 +190,22 @@ impl Engine {
         if let Some(found) = ask()? {
             return Ok(Some(found));
         }
-        let (began, mut asks_after) = (Instant::now(), ASKS_AFTER);
-        let (_waits, _at_bell) = (WaitsAtEnd::begin(self, false)?, bell.wait());
+        let (began, mut asks_after) = (self.now(), ASKS_AFTER);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let (_waiting, _at_bell, mut waits) = (Waiting(self), bell.wait(), None);
         loop {
-            let waited = began.elapsed();
+            let now = self.now();
+            let waited = Duration::from_nanos(now.saturating_sub(began));
             let is_inline = self.mode.load(Ordering::Relaxed) == 0;
             let looks = waited < LOOKS_FOR && self.waiting.load(Ordering::Relaxed) <= LOOKERS;
+            // PERF: most answers come while it looks itself, and nobody is to be told: example `ring`, 8 bytes.
+            if waits.is_none() && (!looks || waited > ALONE_FOR) {
+                waits = Some(WaitsAtEnd::begin(self, false)?);
+            }
             // Acquire pairs with the release in `EndBell::ring`.
             let seen = bell.word.load(Ordering::Acquire);
             if is_inline || looks {
-                self.poll();
+                self.poll_at(now, false);
             }
             if let Some(found) = ask()? {
                 return Ok(Some(found));

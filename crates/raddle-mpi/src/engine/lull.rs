@@ -23,9 +23,11 @@ fn lull_ns(still_ns: u64) -> u64 {
 }
 
 impl Engine {
-    /// Something moves; whether nothing had for so long that who looks pauses for long.
+    /// Under the lock: something moves; whether nothing had for so long that who looks pauses for long.
     pub(super) fn stir(&self, now: u64) -> bool {
-        lull_ns(now.saturating_sub(self.stirred_ns.swap(now, Ordering::Relaxed))) > LONG_NS
+        let before = self.stirred_ns.load(Ordering::Relaxed);
+        self.stirred_ns.store(now, Ordering::Relaxed);
+        lull_ns(now.saturating_sub(before)) > LONG_NS
     }
 
     /// How long who waits may pause before it looks again.

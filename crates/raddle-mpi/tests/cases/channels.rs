@@ -3,7 +3,7 @@
 //! Never: more ranks than a case needs; each job takes its time.
 
 use super::support::{Job, each_mpi};
-use super::{BRIEF, PATIENT, all_do, signalled_by, start};
+use super::{BRIEF, PATIENT, all_do, ends, signalled_by, start};
 use raddle::{channel, csp};
 use raddle_mpi::{Mode, Net, NetError, RemoteMessage, RemoteReceiver, RemoteRecvError, RemoteSendError};
 use std::fmt::Debug;
@@ -31,55 +31,13 @@ pub(crate) fn pairs() {
     }
     own(&net);
     disagree(&net);
-    many_places(&net);
-    many_ends(&net);
+    ends::not_chosen(&net);
+    ends::same_names(&net);
+    ends::many_places(&net);
+    ends::many_ends(&net);
     let rank = net.rank();
     end_before_another(net);
     println!("rank {rank} is done");
-}
-
-/// Twenty thousand small messages in a buffer lie in little more than they have, and not in 8 KiB each.
-fn many_places(net: &Net) {
-    const PLACES: u32 = 20_000;
-    let peer = 1 - net.rank();
-    let resident = || {
-        let pages = std::fs::read_to_string("/proc/self/statm").expect("it is there");
-        pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("a number") * 4096
-    };
-    let before = resident();
-    if net.rank() == 0 {
-        let mut to = net.buffered_sender::<u32>("many", peer, PLACES).expect("an end");
-        let mut full = net.sender::<()>("all", peer).expect("an end");
-        (0..PLACES).for_each(|n| to.send(n).expect("there is a place"));
-        full.send(()).expect("it is taken");
-    } else {
-        let mut from = net.buffered_receiver::<u32>("many", peer, PLACES).expect("an end");
-        let mut full = net.receiver::<()>("all", peer).expect("an end");
-        // What one rank says arrives in its order: the other end has heard all then.
-        full.recv().expect("it comes");
-        let grown = resident().saturating_sub(before);
-        assert!(grown < PLACES as usize * 2048, "{grown} bytes");
-        (0..PLACES).for_each(|n| assert_eq!(from.recv(), Ok(n)));
-    }
-}
-
-/// A thousand after the other, more ends than there are tags, each of which has its own message.
-fn many_ends(net: &Net) {
-    let peer = 1 - net.rank();
-    for thousand in (0..33_000).step_by(1000) {
-        let names = (0..1000).map(|n| format!("again {n}"));
-        if net.rank() == 0 {
-            let made =
-                names.map(|name| net.buffered_sender::<u32>(&name, peer, 1).expect("a number is free"));
-            let ends: Vec<_> = made.collect();
-            (thousand..).zip(ends).for_each(|(n, mut to)| to.send(n).expect("there is a place"));
-        } else {
-            let made =
-                names.map(|name| net.buffered_receiver::<u32>(&name, peer, 1).expect("a number is free"));
-            let ends: Vec<_> = made.collect();
-            (thousand..).zip(ends).for_each(|(n, mut from)| assert_eq!(from.recv(), Ok(n)));
-        }
-    }
 }
 
 /// The net of rank 1 ends before that of rank 0, and both before some ends.

@@ -35,8 +35,6 @@ pub(crate) enum RankFrame {
     Told(Account),
     /// The program is over: well, or not, for this rank's reason.
     End { well: bool },
-    /// To itself: nothing more is to be received.
-    Quit,
     /// To rank 0, and of it to all: this rank is there.
     Alive,
 }
@@ -56,9 +54,9 @@ pub(crate) struct Account {
     pub(crate) text: String,
 }
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 15] = [
     "program", "image", "touched", "offer", "taken", "done", "output", "still", "ask", "answer", "tell",
-    "uses", "told", "end", "quit", "alive",
+    "uses", "told", "end", "alive",
 ];
 
 impl RankFrame {
@@ -101,7 +99,6 @@ impl RankFrame {
             RankFrame::Uses(_) => "uses",
             RankFrame::Told(_) => "told",
             RankFrame::End { .. } => "end",
-            RankFrame::Quit => "quit",
             RankFrame::Alive => "alive",
         };
         KINDS.iter().position(|kind| *kind == name).expect("all are there")
@@ -148,7 +145,7 @@ impl RankFrame {
                 out.extend(account.text.as_bytes());
             }
             RankFrame::End { well } => words(&[u32::from(*well)]),
-            RankFrame::Tell | RankFrame::Quit | RankFrame::Alive => {}
+            RankFrame::Tell | RankFrame::Alive => {}
         }
         out
     }
@@ -189,7 +186,7 @@ impl RankFrame {
             "told" => RankFrame::Told(read.account()?),
             "end" => RankFrame::End { well: read.word()? != 0 },
             "alive" => RankFrame::Alive,
-            _ => RankFrame::Quit,
+            _ => return None,
         })
     }
 }
@@ -271,7 +268,6 @@ mod tests {
             RankFrame::Uses(UsedEnds { ends: vec![(640, true), (644, false)], more: true }),
             RankFrame::Told(Account { waits, text: "deadlock".to_owned() }),
             RankFrame::End { well: false },
-            RankFrame::Quit,
             RankFrame::Alive,
         ];
         for frame in frames {

@@ -1,0 +1,325 @@
+//! Owns: what others say while the program runs: who hears it, and what comes of it.
+//! May use: `many`, `raddle-core`, `raddle-vm`.
+//! Never: two that hear at once: what a rank says is handled in its order.
+//!
+//! *Workers hear.* One that has nothing to run looks for what others say (a [poller](raddle_core::door::poller) of its
+//! runtime's): again and again for [`HOT`] after something was last said or heard, so that an answer of another rank
+//! needs no OS thread to be woken, and then at times an eighth of that silence apart, asleep in between. A busy one
+//! looks between two slices, by the same rule. After [`ALONE`] each look gives the processor away, too: the other rank
+//! may be on it.
+//!
+//! *An OS thread hears* only when no worker has looked for longer than one might pause: all are in long slices.
+
+use super::frame::RankFrame;
+use super::{Keeper, KeeperState, not_understood};
+use crate::Failure;
+use crate::many::MachineHost;
+use crate::many::outside::FromOutside;
+use raddle_core::Runtime;
+use raddle_core::door::poller::{Asking, Poller};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// For so long after something was said or heard an idle worker looks without a pause: longer than another rank takes
+/// to answer, and than it sleeps in a pause of its own when this one begins to look.
+const HOT: Duration = Duration::from_micros(400);
+/// After so long it gives its processor away between two looks.
+const ALONE: Duration = Duration::from_micros(20);
+/// Pauses are the silence until then divided by that, and at most so long.
+const SHARE: u32 = 8;
+const PAUSE_MAX: Duration = Duration::from_millis(32);
+/// A busy worker looks no more often than that: a look that finds nothing takes a third of a microsecond.
+const GAP: Duration = Duration::from_micros(50);
+/// The OS thread leaves so much more to workers.
+const PATIENCE: Duration = Duration::from_millis(2);
+/// A look hears at most so many frames.
+const FRAMES_A_LOOK: usize = 64;
+
+/// Whether what comes is heard.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Hears {
+    /// What came before is to be seen to first.
+    #[default]
+    NotYet,
+    Now,
+    NoMore,
+}
+
+/// When to look.
+pub(super) struct Hearing {
+    epoch: Instant,
+    /// When something was last said or heard, and when somebody has looked; in nanoseconds.
+    stirred: AtomicU64,
+    looked: AtomicU64,
+    /// The last has been heard.
+    is_over: AtomicBool,
+    turn: Mutex<Hears>,
+    /// By which workers hear, as long as the machine runs.
+    poller: Mutex<Option<Poller>>,
+}
+
+fn pause(silence: Duration) -> Duration {
+    (silence / SHARE).clamp(GAP, PAUSE_MAX)
+}
+
+fn since(now: u64, word: &AtomicU64) -> Duration {
+    Duration::from_nanos(now.saturating_sub(word.load(Ordering::Relaxed)))
+}
+
+impl Hearing {
+    pub(super) fn new() -> Hearing {
+        let (stirred, looked) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (is_over, turn, poller) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        Hearing { epoch: Instant::now(), stirred, looked, is_over, turn, poller }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Something is said: an answer may come soon.
+    pub(super) fn stir(&self) {
+        self.stirred.store(self.now(), Ordering::Relaxed);
+    }
+
+    /// Workers are to look from now on, or need not any more.
+    pub(super) fn expect(&self, more: bool) {
+        let poller = self.poller.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(poller) = &*poller {
+            if more { poller.begin(1) } else { poller.end(1) }
+        }
+    }
+}
+
+impl Keeper {
+    /// From here on workers of that runtime hear, and an OS thread where none does, until [`stop_hearing`].
+    ///
+    /// [`stop_hearing`]: Keeper::stop_hearing
+    pub(in crate::many) fn begin_hearing(
+        &self,
+        host: &'static MachineHost<'static>,
+        runtime: &Runtime,
+    ) -> std::io::Result<JoinHandle<()>> {
+        let keeper = host.ranks.clone().expect("it is its keeper");
+        let ask = move |asking: &Asking<'_>| keeper.asked(host, asking);
+        let poller = Poller::at(runtime, "ranks", GAP, ask);
+        *self.hearing.poller.lock().unwrap_or_else(PoisonError::into_inner) = Some(poller);
+        // Rank 0 expects something only while a PLACED PAR is under way.
+        if !self.is_first() {
+            self.hearing.expect(true);
+        }
+        let keeper = host.ranks.clone().expect("it is its keeper");
+        thread::Builder::new().name("ranks".into()).spawn(move || {
+            keeper.begin_to_hear(host);
+            keeper.watch_over_hearing(host);
+        })
+    }
+
+    /// Nobody hears any more when this returns, but for the OS thread, which is about to end.
+    pub(in crate::many) fn stop_hearing(&self, thread: Option<&JoinHandle<()>>) {
+        self.hearing.is_over.store(true, Ordering::Relaxed);
+        // Not under the lock: a call that is under way is waited for, and may want it.
+        let poller = self.hearing.poller.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(poller);
+        thread.into_iter().for_each(|thread| thread.thread().unpark());
+    }
+
+    /// A worker has nothing to run, or is between two slices. When to ask again.
+    fn asked(&self, host: &MachineHost<'_>, asking: &Asking<'_>) -> Duration {
+        let hearing = &self.hearing;
+        // PERF: one reading of the clock for a look that finds nothing; in a hot wait they were a fifth of all.
+        let now = hearing.now();
+        let silence = since(now, &hearing.stirred);
+        if !asking.is_idle() && since(now, &hearing.looked) < pause(silence) {
+            return GAP;
+        }
+        if self.look(host, now) {
+            return Duration::ZERO;
+        }
+        if silence >= HOT {
+            return pause(silence);
+        }
+        if silence >= ALONE && asking.is_idle() {
+            thread::yield_now();
+        }
+        Duration::ZERO
+    }
+
+    /// Hears where no worker does, until there is nothing more to hear.
+    fn watch_over_hearing(&self, host: &MachineHost<'_>) {
+        let hearing = &self.hearing;
+        while !hearing.is_over.load(Ordering::Relaxed) {
+            let now = hearing.now();
+            let patience = pause(since(now, &hearing.stirred)) + PATIENCE;
+            if since(now, &hearing.looked) >= patience {
+                self.look(host, now);
+            }
+            if let Err(lost) = self.note_heard(None) {
+                return self.fail(host, lost);
+            }
+            let rest = patience.saturating_sub(since(now, &hearing.looked));
+            thread::park_timeout(rest.max(PATIENCE / 4).min(self.patience()));
+        }
+    }
+
+    /// Hears what has come, unless somebody else does just now; whether anything had.
+    fn look(&self, host: &MachineHost<'_>, now: u64) -> bool {
+        let hearing = &self.hearing;
+        let mut turn = match hearing.turn.try_lock() {
+            Ok(turn) => turn,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        if *turn != Hears::Now {
+            return false;
+        }
+        hearing.looked.store(now, Ordering::Relaxed);
+        for count in 0..FRAMES_A_LOOK {
+            let goes_on = match self.link.look() {
+                Ok(None) => return count > 0,
+                Ok(Some((from, bytes))) => match self.note_heard(Some(from)) {
+                    Ok(()) => self.hear_frame(host, from, RankFrame::read(&bytes)),
+                    Err(lost) => {
+                        self.fail(host, lost);
+                        false
+                    }
+                },
+                Err(error) => {
+                    self.fail(host, error);
+                    false
+                }
+            };
+            if !goes_on {
+                *turn = Hears::NoMore;
+                hearing.is_over.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+        true
+    }
+
+    /// False if that was the last.
+    fn hear_frame(&self, host: &MachineHost<'_>, from: usize, frame: Option<RankFrame>) -> bool {
+        match frame {
+            None => {
+                self.fail(host, not_understood(from));
+                false
+            }
+            Some(RankFrame::Alive) => true,
+            Some(frame) => {
+                self.hearing.stir();
+                self.handle(host, from, frame)
+            }
+        }
+    }
+
+    /// What another rank says; false if that is the last that is heard.
+    fn handle(&self, host: &MachineHost<'_>, from: usize, frame: RankFrame) -> bool {
+        let mut state = self.state();
+        match frame {
+            RankFrame::End { well: true } => {
+                host.end(None);
+                host.gate.stop();
+                return false;
+            }
+            RankFrame::End { well: false } => {
+                state.outcome.ended_by.get_or_insert(from);
+                host.end_from_outside(Failure::Quit);
+                return false;
+            }
+            RankFrame::Output { port, bytes } => host.screen.write(port, &bytes),
+            frame => {
+                let heard = self.handle_work(host, &mut state, from, frame);
+                drop(state);
+                if let Err(text) = heard {
+                    self.fail(host, text);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn handle_work(
+        &self,
+        host: &MachineHost<'_>,
+        state: &mut KeeperState,
+        from: usize,
+        frame: RankFrame,
+    ) -> Result<(), String> {
+        if let RankFrame::Image { epoch, image } = frame {
+            return self.next_image(host, state, epoch, &image);
+        }
+        if frame.epoch().is_some_and(|epoch| epoch > state.epoch) {
+            state.early.push((from, frame));
+            return Ok(());
+        }
+        state.counts.handled += u64::from(frame.is_work());
+        if frame.epoch().is_some_and(|epoch| epoch < state.epoch) {
+            // A first touch whose channel nobody used here: its rank has ended that PLACED PAR since, and rank 0, whose
+            // frames come another way, begun the next one.
+            return Ok(());
+        }
+        match frame {
+            RankFrame::Touched { channel, end, .. } => self.others_touch(host, state, (channel, end), from),
+            RankFrame::Offer { channel, message, .. } => self.offered(host, state, (from, channel), &message),
+            RankFrame::Taken { channel, .. } => self.taken(host, state, channel),
+            RankFrame::Done { .. } => {
+                self.has_done(host, state, from);
+                Ok(())
+            }
+            frame => self.handle_still(host, state, from, frame),
+        }
+    }
+
+    /// Another PLACED PAR: the machine has come to the end of the last one.
+    fn next_image(
+        &self,
+        host: &MachineHost<'_>,
+        state: &mut KeeperState,
+        epoch: u32,
+        image: &[u8],
+    ) -> Result<(), String> {
+        if state.is_placed {
+            return Err(not_understood(0));
+        }
+        let taken = self.take_image(host.machine, state, epoch, image);
+        taken.map_err(|outcome| outcome.told.unwrap_or_default())?;
+        self.handle_early(host, state)?;
+        host.machine.ring(&FromOutside { host }, host.machine.main().id());
+        Ok(())
+    }
+
+    /// What was said too early is no longer.
+    fn begin_to_hear(&self, host: &MachineHost<'_>) {
+        let mut turn = self.hearing.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        let heard = self.handle_early(host, &mut state);
+        drop(state);
+        *turn = Hears::Now;
+        drop(turn);
+        if let Err(text) = heard {
+            self.fail(host, text);
+        }
+    }
+
+    fn handle_early(&self, host: &MachineHost<'_>, state: &mut KeeperState) -> Result<(), String> {
+        for (from, frame) in std::mem::take(&mut state.early) {
+            self.handle_work(host, state, from, frame)?;
+        }
+        Ok(())
+    }
+
+    /// The program ends for a reason that is not one process's.
+    pub(in crate::many) fn fail(&self, host: &MachineHost<'_>, text: String) {
+        self.state().outcome.told.get_or_insert(text);
+        host.end_from_outside(Failure::Quit);
+    }
+
+    /// Notes why a process cannot go on, which its report says less well.
+    pub(in crate::many) fn note(&self, text: String) {
+        self.state().outcome.told.get_or_insert(text);
+    }
+}

@@ -1,6 +1,6 @@
 //! Owns: `Shared`, the part of a runtime that all its workers see.
-//! May use: `block::control`, `clock`, `config`, `counters`, `orphan`, `policy`, `raddle-context`,
-//! `raddle-protocol`, `raddle-trace`.
+//! May use: `block::control`, `clock`, `counters`, `orphan`, `policy`, `raddle-context`, `raddle-protocol`,
+//! `raddle-trace`.
 //! Never: a worker's private half.
 
 use crate::block::Block;

@@ -113,8 +113,8 @@ impl MachineHost<'_> {
         // SAFETY: nobody hears, and the thread has been joined, when `StopOnDrop` has been dropped, before the host.
         let host = unsafe { self.outliving() };
         let listener = keeper.begin_hearing(host, runtime);
-        if listener.is_err() {
-            self.end(Some(Failure::Quit));
+        if let Err(refused) = &listener {
+            keeper.fail(self, format!("no OS thread to hear the other ranks: {refused}"));
         }
         listener.ok()
     }

@@ -97,7 +97,11 @@ impl PostBox {
     pub fn receive_timeout(&self, timeout: Duration) -> Result<(usize, Vec<u8>), RemoteRecvError> {
         let mut from = lock(&self.from);
         while from.has_others() {
-            let ready = self.ready_rank(&from, timeout).map_err(RemoteRecvError::Failed)?;
+            // The bytes of one that was taken ring no bell when they have come.
+            let ready = match from.taken_rank() {
+                Some(rank) => Some(rank),
+                None => self.ready_rank(&from, timeout).map_err(RemoteRecvError::Failed)?,
+            };
             let rank = ready.ok_or(RemoteRecvError::Empty)?;
             from.next = rank + 1;
             let Some(end) = &mut from.ends[rank] else { continue };
@@ -118,6 +122,9 @@ impl PostBox {
     /// As [`receive_timeout`](Self::receive_timeout); [`RemoteRecvError::Empty`], too, while somebody else receives.
     pub fn try_receive(&self) -> Result<(usize, Vec<u8>), RemoteRecvError> {
         self.engine.poll();
+        if let Some(error) = self.engine.given_up() {
+            return Err(RemoteRecvError::Failed(error));
+        }
         let mut from = match self.from.try_lock() {
             Ok(from) => from,
             Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
@@ -125,7 +132,7 @@ impl PostBox {
         };
         // Before the look: what comes after that changes it. Acquire pairs with the release in `DueRing::ring`.
         let rung = self.bell.word.load(Ordering::Acquire);
-        if rung == from.seen && !from.ends.iter().flatten().any(RemoteReceiver::has_taken) {
+        if rung == from.seen && from.taken_rank().is_none() {
             return Err(RemoteRecvError::Empty);
         }
         let ends = from.in_turn();
@@ -187,6 +194,11 @@ impl BoxReceivers {
         let ranks = self.ends.len();
         let order = (0..ranks).map(|step| (self.next + step) % ranks);
         order.filter_map(|rank| Some((rank, self.ends[rank].as_ref()?.number()))).collect()
+    }
+
+    /// A rank of which a message was taken whose bytes may not have come yet.
+    fn taken_rank(&self) -> Option<usize> {
+        self.ends.iter().position(|end| end.as_ref().is_some_and(RemoteReceiver::has_taken))
     }
 
     /// Whether any may come but from this rank itself, whose own end stays open as long as the box.

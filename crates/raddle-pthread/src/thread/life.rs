@@ -168,6 +168,9 @@ pub(crate) unsafe extern "C" fn create(
     unsafe { id.write(pthread as libc::pthread_t) };
     // SAFETY: just made, and not joined.
     let record = unsafe { record::at(pthread) };
+    // Perhaps before it runs: what the program asks and sets from here on is not to be overwritten by that.
+    scheduling.begin(record);
+    record.guard.store(guard, Ordering::Relaxed);
     if state == DETACHED {
         // Perhaps before it runs, and says so itself. It is not another's before it is let go here.
         record.state.store(DETACHED, Ordering::Relaxed);

@@ -57,6 +57,8 @@ pub(crate) struct ThreadRecord {
     /// Its scheduling class, and its priority there.
     pub(crate) class: AtomicU8,
     pub(crate) priority: AtomicU8,
+    /// Whether these are what it was made with, or later ones.
+    pub(crate) is_scheduled: AtomicU8,
 }
 
 /// Enough for 256 processors.
@@ -94,6 +96,7 @@ thread_local! {
             processors: [const { AtomicU64::new(0) }; PROCESSOR_WORDS],
             class: AtomicU8::new(0),
             priority: AtomicU8::new(0),
+            is_scheduled: AtomicU8::new(0),
         })
     };
 }

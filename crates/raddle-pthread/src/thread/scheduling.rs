@@ -8,6 +8,7 @@
 use crate::next::next;
 use crate::report;
 use crate::thread::record::{self, PROCESSOR_WORDS, ThreadRecord};
+use crate::thread::wait;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
@@ -72,12 +73,26 @@ impl Scheduling {
         Ok(scheduling)
     }
 
-    /// At the beginning of a thread.
+    /// At the beginning of a thread: by the thread itself, which may ask at once, and by whoever has made it, who may
+    /// ask and change it before the thread runs. The first of them writes it; nobody returns before it is written.
     pub(crate) fn begin(self, record: &ThreadRecord) {
+        const UNDER_WAY: u8 = 1;
+        const DONE: u8 = 2;
+        let word = &record.is_scheduled;
+        // Acquire pairs with the release below.
+        if word.compare_exchange(0, UNDER_WAY, Ordering::Acquire, Ordering::Acquire).is_err() {
+            let mut times = 0;
+            // pairs with the release below
+            while word.load(Ordering::Acquire) != DONE {
+                wait::breathe(&mut times);
+            }
+            return;
+        }
         let Scheduling { processors, class, priority } = self;
         record.processors.iter().zip(processors).for_each(|(word, bits)| word.store(bits, Ordering::Relaxed));
         record.class.store(class, Ordering::Relaxed);
         record.priority.store(priority, Ordering::Relaxed);
+        word.store(DONE, Ordering::Release); // pairs with the acquires above
     }
 }
 

@@ -67,10 +67,6 @@ static void aliases(void) {
     TELL(pthread_spin_destroy(&spin));
 }
 
-static void *waits(void *nothing) {
-    sem_wait(&go);
-    return nothing;
-}
 
 static void *has_a_number(void *nothing) {
     pid_t number = gettid();
@@ -102,6 +98,13 @@ static void tell_scheduling(pthread_t thread) {
 }
 
 static void *tells_its_own(void *nothing) {
+    tell_scheduling(pthread_self());
+    return nothing;
+}
+
+// What was set before it ran.
+static void *waits(void *nothing) {
+    sem_wait(&go);
     tell_scheduling(pthread_self());
     return nothing;
 }
@@ -160,6 +163,13 @@ static void what_is_known(void) {
     parameters.sched_priority = 1000;
     TELL(pthread_setschedparam(thread, SCHED_RR, &parameters));
     TELL(pthread_getcpuclockid(thread, &clock));
+    sem_post(&go);
+    pthread_join(thread, NULL);
+    // Without a call between that lets it run, on one worker.
+    parameters.sched_priority = 0;
+    pthread_create(&thread, NULL, waits, NULL);
+    int before_it_runs = pthread_setschedparam(thread, SCHED_BATCH, &parameters);
+    TELL(before_it_runs);
     sem_post(&go);
     pthread_join(thread, NULL);
     in_a_thread(is_inherited);

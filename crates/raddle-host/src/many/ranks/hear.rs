@@ -135,7 +135,7 @@ impl Keeper {
         if !asking.is_idle() && since(now, &hearing.looked) < pause(silence) {
             return GAP;
         }
-        if self.look(host, now) {
+        if self.look(host, now) == Some(true) {
             return Duration::ZERO;
         }
         if silence >= HOT {
@@ -153,10 +153,11 @@ impl Keeper {
         while !hearing.is_over.load(Ordering::Relaxed) {
             let now = hearing.now();
             let patience = pause(since(now, &hearing.stirred)) + PATIENCE;
-            if since(now, &hearing.looked) >= patience {
-                self.look(host, now);
-            }
-            if let Err(lost) = self.note_heard(None) {
+            let is_due = since(now, &hearing.looked) >= patience;
+            // While somebody else handles what has come, perhaps at a screen that takes nothing, nobody listens: then
+            // no rank is given up for its silence.
+            let nobody_listens = is_due && self.look(host, now).is_none();
+            if !nobody_listens && let Err(lost) = self.note_heard(None) {
                 return self.fail(host, lost);
             }
             let rest = patience.saturating_sub(since(now, &hearing.looked));
@@ -164,21 +165,21 @@ impl Keeper {
         }
     }
 
-    /// Hears what has come, unless somebody else does just now; whether anything had.
-    fn look(&self, host: &MachineHost<'_>, now: u64) -> bool {
+    /// Hears what has come; whether anything had. None if somebody else does just now.
+    fn look(&self, host: &MachineHost<'_>, now: u64) -> Option<bool> {
         let hearing = &self.hearing;
         let mut turn = match hearing.turn.try_lock() {
             Ok(turn) => turn,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::WouldBlock) => return None,
         };
         if *turn != Hears::Now {
-            return false;
+            return Some(false);
         }
         hearing.looked.store(now, Ordering::Relaxed);
         for count in 0..FRAMES_A_LOOK {
             let goes_on = match self.link.look() {
-                Ok(None) => return count > 0,
+                Ok(None) => return Some(count > 0),
                 Ok(Some((from, bytes))) => match self.note_heard(Some(from)) {
                     Ok(()) => self.hear_frame(host, from, RankFrame::read(&bytes)),
                     Err(lost) => {
@@ -197,7 +198,7 @@ impl Keeper {
                 break;
             }
         }
-        true
+        Some(true)
     }
 
     /// False if that was the last.

@@ -31,6 +31,10 @@ pub(crate) fn pairs() {
     }
     own(&net);
     disagree(&net);
+    for mode in MODES {
+        net.set_mode(mode).expect("a mode");
+        ends::boxes(&net);
+    }
     ends::not_chosen(&net);
     ends::same_names(&net);
     ends::many_places(&net);

@@ -4,7 +4,7 @@
 
 use super::{BRIEF, PATIENT};
 use raddle::csp;
-use raddle_mpi::{Net, RemoteSendError};
+use raddle_mpi::{Net, PostBox, RemoteRecvError, RemoteSendError};
 
 /// Twenty thousand small messages in a buffer lie in little more than they have, and not in 8 KiB each.
 pub(crate) fn many_places(net: &Net) {
@@ -120,4 +120,32 @@ fn ping_pong_by(net: &Net, name: &str) {
         drop(to);
         drop(from);
     }
+}
+
+/// A box of which a large message was asked for without a wait has it when it is waited for.
+pub(crate) fn boxes(net: &Net) {
+    const LARGE: usize = 1 << 20;
+    let messages = net.post_box("box").expect("both make it");
+    let peer = 1 - net.rank();
+    if net.rank() == 1 {
+        messages.send(peer, vec![1; LARGE]).expect("it is there");
+        net.sender::<()>("it is sent", peer).expect("an end").send(()).expect("it is taken");
+        let last = messages.receive().expect("it comes");
+        return assert_eq!(last, Some((peer, vec![3; 4])));
+    }
+    // The offer has come by then; one look takes it, and its bytes are not here yet.
+    net.receiver::<()>("it is sent", peer).expect("an end").recv().expect("it comes");
+    match messages.try_receive() {
+        Ok(message) => ends_box(&messages, message, peer),
+        Err(RemoteRecvError::Empty) => {
+            let message = messages.receive().expect("it comes").expect("the other rank has its box");
+            ends_box(&messages, message, peer);
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn ends_box(messages: &PostBox, large: (usize, Vec<u8>), peer: usize) {
+    assert!(large == (peer, vec![1; 1 << 20]), "{} bytes of {}", large.1.len(), large.0);
+    messages.send(peer, vec![3; 4]).expect("it is there");
 }

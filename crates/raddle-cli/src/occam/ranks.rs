@@ -96,6 +96,10 @@ impl RankLink for MpiRanks {
         received(self.post.try_receive())
     }
 
+    fn lull(&self) -> Duration {
+        self.post.lull()
+    }
+
     fn deadline(&self) -> Duration {
         self.deadline
     }

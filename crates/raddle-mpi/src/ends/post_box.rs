@@ -164,6 +164,13 @@ impl PostBox {
         Err(RemoteRecvError::Empty)
     }
 
+    /// How long who looks by [`try_receive`](Self::try_receive) may pause until the next look: an eighth of the time in
+    /// which nothing has moved between the ranks, at most 32 ms. While bytes move, which in some modes they do only
+    /// when somebody looks, that is next to nothing.
+    pub fn lull(&self) -> Duration {
+        self.engine.lull()
+    }
+
     /// A rank whose end has an answer.
     fn ready_rank(&self, from: &BoxReceivers, timeout: Duration) -> Result<Option<usize>, NetError> {
         let numbers = from.in_turn();

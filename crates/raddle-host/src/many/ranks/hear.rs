@@ -4,7 +4,7 @@
 //!
 //! *Workers hear.* One that has nothing to run looks for what others say (a [poller](raddle_core::door::poller) of its
 //! runtime's): again and again for [`HOT`] after something was last said or heard, so that an answer of another rank
-//! needs no OS thread to be woken, and then at times an eighth of that silence apart, asleep in between. A busy one
+//! needs no OS thread to be woken, and then after pauses that the link names, asleep in between. A busy one
 //! looks between two slices, by the same rule. After [`ALONE`] each look gives the processor away, too: the other rank
 //! may be on it.
 //!
@@ -27,9 +27,6 @@ use std::time::{Duration, Instant};
 const HOT: Duration = Duration::from_micros(400);
 /// After so long it gives its processor away between two looks.
 const ALONE: Duration = Duration::from_micros(20);
-/// Pauses are the silence until then divided by that, and at most so long.
-const SHARE: u32 = 8;
-const PAUSE_MAX: Duration = Duration::from_millis(32);
 /// A busy worker looks no more often than that: a look that finds nothing takes a third of a microsecond.
 const GAP: Duration = Duration::from_micros(50);
 /// The OS thread leaves so much more to workers.
@@ -58,10 +55,6 @@ pub(super) struct Hearing {
     turn: Mutex<Hears>,
     /// By which workers hear, as long as the machine runs.
     poller: Mutex<Option<Poller>>,
-}
-
-fn pause(silence: Duration) -> Duration {
-    (silence / SHARE).clamp(GAP, PAUSE_MAX)
 }
 
 fn since(now: u64, word: &AtomicU64) -> Duration {
@@ -126,20 +119,25 @@ impl Keeper {
         thread.into_iter().for_each(|thread| thread.thread().unpark());
     }
 
+    /// Until the next look.
+    fn pause(&self) -> Duration {
+        self.link.lull().max(GAP)
+    }
+
     /// A worker has nothing to run, or is between two slices. When to ask again.
     fn asked(&self, host: &MachineHost<'_>, asking: &Asking<'_>) -> Duration {
         let hearing = &self.hearing;
         // PERF: one reading of the clock for a look that finds nothing; in a hot wait they were a fifth of all.
         let now = hearing.now();
         let silence = since(now, &hearing.stirred);
-        if !asking.is_idle() && since(now, &hearing.looked) < pause(silence) {
+        if !asking.is_idle() && since(now, &hearing.looked) < self.pause() {
             return GAP;
         }
         if self.look(host, now) == Some(true) {
             return Duration::ZERO;
         }
         if silence >= HOT {
-            return pause(silence);
+            return self.pause();
         }
         if silence >= ALONE && asking.is_idle() {
             thread::yield_now();
@@ -152,7 +150,7 @@ impl Keeper {
         let hearing = &self.hearing;
         while !hearing.is_over.load(Ordering::Relaxed) {
             let now = hearing.now();
-            let patience = pause(since(now, &hearing.stirred)) + PATIENCE;
+            let patience = self.pause() + PATIENCE;
             let is_due = since(now, &hearing.looked) >= patience;
             // While somebody else handles what has come, perhaps at a screen that takes nothing, nobody listens: then
             // no rank is given up for its silence.

@@ -75,6 +75,10 @@ pub trait RankLink: Send + Sync + 'static {
     /// Why none comes any more.
     fn look(&self) -> Result<Option<(usize, Vec<u8>)>, String>;
 
+    /// How long one may pause before the next look: a part of the time in which nothing has moved, and next to nothing
+    /// while the bytes of a message do, which they may only when somebody looks.
+    fn lull(&self) -> Duration;
+
     /// After what time a rank that says nothing is given up.
     fn deadline(&self) -> Duration;
 }

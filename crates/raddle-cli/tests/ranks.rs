@@ -317,6 +317,37 @@ fn a_rank_that_is_stopped_or_killed_ends_all_and_so_does_ctrl_c() {
     });
 }
 
+/// A screen that takes nothing for longer than the deadline is no reason to give up a rank, which is heard by whoever
+/// writes there.
+#[test]
+fn who_waits_for_its_screen_gives_up_no_rank() {
+    let text = "\
+PROC main (CHAN BYTE screen!)
+  CHAN INT c:
+  PLACED PAR
+    PROCESSOR 0
+      INT x:
+      c ? x
+    PROCESSOR 1
+      SEQ
+        SEQ i = 0 FOR 200000
+          screen ! 'x'
+        c ! 1
+:
+";
+    let program = written("much.occ", text);
+    let program = program.to_str().expect("a path of this repository");
+    // Four thirds of the deadline without a word are needed, and some more.
+    let line = format!("'{RADDLE}' run --ranks '{program}' | (sleep 5; wc -c)");
+    each_mpi(|mpi| {
+        let job = Job::of(mpi, 2, "sh", &["-c", &line]).with("MPI_DEADLINE", "1");
+        let ended = job.with("RADDLE_SLOW_SLICE", "off").run();
+        ended.expect_well();
+        ended.expect("200000");
+        ended.expect_not("said nothing");
+    });
+}
+
 #[test]
 fn raddle_starts_as_many_ranks_as_it_is_told() {
     let program = corpus("placed-ring.occ");

@@ -186,6 +186,8 @@ struct Sleeping {
     word: WakeWord,
     sleepers: Sleepers,
     queue: Queue,
+    /// Which task it sleeps for, and one; 0 for any.
+    waits_in: AtomicU32,
 }
 
 /// The mistake that a model is to notice.
@@ -196,6 +198,8 @@ enum Mistake {
     LooksEarly,
     /// Who sleeps for its descendants looks for them before it is counted.
     CountsLate,
+    /// Who sleeps for its descendants says what it waits in after it has looked for them.
+    NamesLate,
     /// What is counted ahead stays so while its task waits for its children.
     ForgetsOwn,
     /// What has ended is not settled by who has nothing to run.
@@ -206,7 +210,10 @@ fn push_and_tell(shared: &Sleeping, task: u32, mistake: Mistake) {
     let early = shared.sleepers.has_any();
     let late = shared.queue.push(&shared.sleepers, task);
     if if mistake == Mistake::LooksEarly { early } else { late } {
-        shared.word.claim(&shared.sleepers);
+        let waits_in = shared.waits_in.load(Ordering::Relaxed);
+        if waits_in == 0 || waits_in == task + 1 {
+            shared.word.claim(&shared.sleepers);
+        }
     }
 }
 
@@ -234,10 +241,26 @@ fn any_task(mistake: Mistake) {
 fn descendant(mistake: Mistake) {
     let shared = Arc::new(Sleeping::default());
     shared.queue.push(&shared.sleepers, 0);
+    // Of a sleep before.
+    shared.waits_in.store(9, Ordering::Relaxed);
     let other = shared.clone();
     let brings = thread::spawn(move || push_and_tell(&other, 1, mistake));
     let fits = |task| task == 1;
+    let names = || shared.waits_in.store(2, Ordering::Relaxed);
     while shared.queue.take(&shared.sleepers, fits).is_none() {
+        if mistake == Mistake::NamesLate {
+            // The first look is before it is counted.
+            let looks = std::cell::Cell::new(0);
+            shared.word.wait(&shared.sleepers, || {
+                let has_one = shared.queue.has_one(fits);
+                if looks.replace(looks.get() + 1) > 0 {
+                    names();
+                }
+                has_one
+            });
+            continue;
+        }
+        names();
         if mistake == Mistake::CountsLate {
             let has_one = shared.queue.has_one(fits);
             shared.word.wait(&shared.sleepers, || has_one);
@@ -344,6 +367,7 @@ fn children_are_counted_ahead_and_late_and_waited_for() {
 const MISTAKES: &[(Mistake, &str)] = &[
     (Mistake::LooksEarly, "who_would_take_a_descendant_is_told"),
     (Mistake::CountsLate, "who_would_take_a_descendant_is_told"),
+    (Mistake::NamesLate, "who_would_take_a_descendant_is_told"),
     (Mistake::ForgetsOwn, "children_are_counted_ahead_and_late_and_waited_for"),
     (Mistake::NeverSettles, "children_are_counted_ahead_and_late_and_waited_for"),
 ];

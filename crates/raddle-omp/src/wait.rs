@@ -23,16 +23,19 @@ use raddle_core::door::futex::{self, ANY, FutexWord, WaitOptions};
 use raddle_core::door::{team, thread, tick};
 use std::cell::Cell;
 use std::ptr::{from_ref, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 /// Where one thread sleeps.
 pub(crate) struct WakeWord {
     number: AtomicU32,
-    /// Whether it takes what descends from its own task only.
-    is_picky: AtomicBool,
-    /// Where it is counted, while it sleeps and nobody has claimed it.
+    /// Where it is counted, while it sleeps and nobody has claimed it; a byte further if it is picky, which is one that
+    /// takes only what descends from its own task.
     asleep: AtomicPtr<Sleepers>,
+}
+
+fn sleeps_at(sleepers: &Sleepers, is_picky: bool) -> *mut Sleepers {
+    from_ref(sleepers).cast_mut().wrapping_byte_add(usize::from(is_picky))
 }
 
 /// One look of so many.
@@ -40,11 +43,7 @@ const SELDOM: u32 = 8;
 
 impl WakeWord {
     pub(crate) const fn new() -> WakeWord {
-        WakeWord {
-            number: AtomicU32::new(0),
-            is_picky: AtomicBool::new(false),
-            asleep: AtomicPtr::new(null_mut()),
-        }
+        WakeWord { number: AtomicU32::new(0), asleep: AtomicPtr::new(null_mut()) }
     }
 
     /// By its thread: until it was poked, or `done()`; also for no reason. `sleep` does so while the word has a value.
@@ -64,28 +63,33 @@ impl WakeWord {
         if over() || team::spin_until(spin, over) {
             return;
         }
-        self.is_picky.store(is_picky, Ordering::Relaxed);
-        self.asleep.store(from_ref(sleepers).cast_mut(), Ordering::Relaxed);
-        sleepers.one_more();
+        self.asleep.store(sleeps_at(sleepers, is_picky), Ordering::Relaxed);
+        sleepers.one_more(is_picky);
         fence(Ordering::SeqCst); // pairs with the fence in `wake`
         if !done() {
             sleep(&self.number, seen);
         }
         if !self.asleep.swap(null_mut(), Ordering::Relaxed).is_null() {
-            sleepers.one_less();
+            sleepers.one_less(is_picky);
         }
     }
 
-    /// Claims and pokes it, if it sleeps there and nobody else has claimed it; with `any`, unless it is picky.
-    pub(crate) fn claim(&self, sleepers: &Sleepers, any: bool) -> bool {
-        let there = from_ref(sleepers).cast_mut();
+    /// Whether it sleeps there, picky or not, and nobody has claimed it.
+    #[inline]
+    pub(crate) fn sleeps(&self, sleepers: &Sleepers, is_picky: bool) -> bool {
+        self.asleep.load(Ordering::Relaxed) == sleeps_at(sleepers, is_picky)
+    }
+
+    /// Claims and pokes it, if it sleeps there, picky or not, and nobody else has claimed it.
+    pub(crate) fn claim(&self, sleepers: &Sleepers, is_picky: bool) -> bool {
+        let there = sleeps_at(sleepers, is_picky);
         let relaxed = Ordering::Relaxed;
-        if self.asleep.load(relaxed) != there || any && self.is_picky.load(relaxed) {
+        if self.asleep.load(relaxed) != there {
             return false;
         }
         let claimed = self.asleep.compare_exchange(there, null_mut(), relaxed, relaxed).is_ok();
         if claimed {
-            sleepers.one_less();
+            sleepers.one_less(is_picky);
             self.note();
             futex::wake(&raw const self.number, 1, ANY);
         }
@@ -143,48 +147,66 @@ impl WakeWord {
 /// ```text
 /// asleep and not claimed << 32 | queues with tasks
 /// ```
+///
+/// Who is picky is counted once more, so that whoever brings a task need not look for them where there are none.
 #[repr(align(64))]
-pub(crate) struct Sleepers(AtomicU64);
+pub(crate) struct Sleepers {
+    all: AtomicU64,
+    picky: AtomicU32,
+}
 
 const SLEEPER: u64 = 1 << 32;
 
 impl Sleepers {
     pub(crate) const fn new() -> Sleepers {
-        Sleepers(AtomicU64::new(0))
+        Sleepers { all: AtomicU64::new(0), picky: AtomicU32::new(0) }
     }
 
-    fn one_more(&self) {
+    fn one_more(&self, is_picky: bool) {
+        // Before it is counted among all, and long before it looks into the queues.
+        if is_picky {
+            self.picky.fetch_add(1, Ordering::Relaxed);
+        }
         // pairs with the addition in `fill`: who fills a queue after this sees who sleeps, and who filled it before is
         // seen here
-        self.0.fetch_add(SLEEPER, Ordering::AcqRel);
+        self.all.fetch_add(SLEEPER, Ordering::AcqRel);
     }
 
-    fn one_less(&self) {
-        self.0.fetch_sub(SLEEPER, Ordering::Relaxed);
+    fn one_less(&self, is_picky: bool) {
+        if is_picky {
+            self.picky.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.all.fetch_sub(SLEEPER, Ordering::Relaxed);
+    }
+
+    /// Whether any of them is picky: by who has brought a task, behind the queue's lock.
+    #[inline]
+    pub(crate) fn has_picky(&self) -> bool {
+        self.picky.load(Ordering::Relaxed) > 0
     }
 
     /// An empty queue has a task now.
     #[inline]
     pub(crate) fn fill(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `one_more`
+        self.all.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `one_more`
     }
 
     /// A queue has none any more.
     #[inline]
     pub(crate) fn drain(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.all.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether there is a queue with tasks.
     #[inline]
     pub(crate) fn has_tasks(&self) -> bool {
-        !self.0.load(Ordering::Acquire).is_multiple_of(SLEEPER) // pairs with the release in `fill`
+        !self.all.load(Ordering::Acquire).is_multiple_of(SLEEPER) // pairs with the release in `fill`
     }
 
     /// Whether anybody sleeps: by who has brought a task, behind the queue's lock.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= SLEEPER
+        self.all.load(Ordering::Relaxed) >= SLEEPER
     }
 }
 

@@ -80,6 +80,8 @@ pub(crate) struct Member {
     pub(crate) tid: Cell<u32>,
     /// What it runs.
     pub(crate) task: Cell<*const Task>,
+    /// The same, for others, when it sleeps until a task comes that descends from it.
+    pub(crate) waits_in: WaitingTask,
     /// What its team's round waits for on its account, beside its arrival: it begins so many tasks, or has ended them.
     pub(crate) credit: Cell<u32>,
     /// A task that counts so many children more than it has, on this member's account.
@@ -107,6 +109,25 @@ pub(crate) struct Member {
     pub(crate) is_between: Cell<bool>,
     /// Its copies of what is threadprivate by a table.
     pub(crate) privates: RefCell<HashMap<usize, usize>>,
+}
+
+/// A task that a member waits in, and its depth. Who reads it does not touch the task, and bears that it is another by
+/// now, or that the two do not belong together: then its member is awake again, and looks by itself.
+#[derive(Default)]
+pub(crate) struct WaitingTask {
+    task: AtomicPtr<Task>,
+    depth: AtomicU32,
+}
+
+impl WaitingTask {
+    pub(crate) fn set(&self, task: *const Task, depth: u32) {
+        self.task.store(task.cast_mut(), Ordering::Relaxed);
+        self.depth.store(depth, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> (*const Task, u32) {
+        (self.task.load(Ordering::Relaxed), self.depth.load(Ordering::Relaxed))
+    }
 }
 
 /// How often in a row a member has been woken soon after it fell asleep: at barriers, or for its next region.
@@ -172,6 +193,7 @@ impl Member {
             team: Cell::new(null()),
             tid: Cell::new(0),
             task: Cell::new(null()),
+            waits_in: WaitingTask::default(),
             credit: Cell::new(0),
             kin: Cell::new((null(), 0)),
             blocks: BlockStore::new(),

@@ -466,12 +466,24 @@ impl Team {
     #[cold]
     pub(crate) fn wake_for(&self, parent: &Task) {
         let sleepers = &self.queues.sleepers;
-        parent.each_runner(|runner| {
-            runner.event.claim(sleepers, false);
+        self.each_waiting(parent, |member| {
+            member.event.claim(sleepers, true);
         });
+        let mut all = self.members[..self.threads() as usize].iter();
+        let _one = all.find(|member| member.event.claim(sleepers, false));
+    }
+
+    /// Those who sleep until something comes that descends from what they run, as a child of this task does.
+    pub(crate) fn each_waiting(&self, parent: &Task, mut what: impl FnMut(&'static Member)) {
+        let sleepers = &self.queues.sleepers;
+        if !sleepers.has_picky() {
+            return;
+        }
         for member in &self.members[..self.threads() as usize] {
-            if member.event.claim(sleepers, true) {
-                return;
+            // What it waits in is read behind the queue's lock: if it has looked there before the task came, this is
+            // what it was when it looked, or later.
+            if member.event.sleeps(sleepers, true) && parent.is_of(member.waits_in.get()) {
+                what(member);
             }
         }
     }

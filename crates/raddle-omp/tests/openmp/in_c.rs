@@ -87,6 +87,11 @@ fn whoever_ends_the_last_child_its_parent_goes_on() {
 }
 
 #[test]
+fn tasks_that_run_within_their_parents_are_outlived_by_their_children() {
+    check("included", &[]);
+}
+
+#[test]
 fn objects_of_tasks_are_destroyed_once() {
     check("objects", &[]);
 }

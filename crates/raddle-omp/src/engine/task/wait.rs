@@ -108,8 +108,12 @@ pub(crate) fn end_group() {
 
 /// What runs here waits for its children.
 pub(crate) fn wait_for_children() {
-    let task = me().task();
-    wait_for(|| task.has_no_children());
+    let member = me();
+    let task = member.task();
+    super::kin::settle_own(member, task);
+    if !task.has_no_children() {
+        wait_for(|| task.has_no_children());
+    }
 }
 
 /// Runs descendants of what runs here until `done`.
@@ -144,6 +148,7 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
                 None => {
                     let fits = |other: &Task| other.descends_from(task);
                     let is_other = || done() || team.queues.has_one(fits);
+                    member.waits_in.set(task, task.depth.get());
                     member.wait(&member::TASKS, Duration::ZERO, (&team.queues.sleepers, true), is_other);
                 }
             }
@@ -160,10 +165,10 @@ pub(crate) fn wait_for(done: impl Fn() -> bool) {
 pub(crate) fn run_any(team: &'static Team, member: &'static Member, region: u32) -> bool {
     let is_mine = || team.region.load(Ordering::Relaxed) == region;
     let mut near = Vec::new();
-    let note = |moved: &Task| moved.parent().each_runner(|runner| near.push(runner));
+    let note = |moved: &Task| team.each_waiting(moved.parent(), |waits| near.push(waits));
     let taken = team.queues.take_some(member.tid.get(), is_mine, note);
-    for runner in near {
-        runner.event.claim(&team.queues.sleepers, false);
+    for waits in near {
+        waits.event.claim(&team.queues.sleepers, true);
     }
     match taken {
         Some(ready) => {

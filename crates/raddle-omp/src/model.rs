@@ -48,7 +48,7 @@ const SLEEPER: u32 = 1 << 16;
 
 impl Sleepers {
     fn fill(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `wait`
+        self.0.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `wait_so`
     }
 
     fn drain(&self) {
@@ -97,12 +97,21 @@ impl Queue {
 
 impl WakeWord {
     fn wait(&self, sleepers: &Sleepers, done: impl Fn() -> bool) {
+        self.wait_so(sleepers, done, false);
+    }
+
+    /// The same; with a mistake, it is counted when others can claim it.
+    fn wait_so(&self, sleepers: &Sleepers, done: impl Fn() -> bool, counts_last: bool) {
         let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
         if done() {
             return;
         }
-        self.asleep.store(true, Ordering::Relaxed);
-        sleepers.0.fetch_add(SLEEPER, Ordering::AcqRel); // pairs with the addition in `fill`
+        if !counts_last {
+            sleepers.0.fetch_add(SLEEPER, Ordering::Relaxed);
+        }
+        self.asleep.store(true, Ordering::Release); // pairs with the acquire in `claim`
+        let late = if counts_last { SLEEPER } else { 0 };
+        sleepers.0.fetch_add(late, Ordering::AcqRel); // pairs with the addition in `fill`
         fence(Ordering::SeqCst); // pairs with the fence in `poke`
         if !done() {
             self.futex.sleep(&self.number, seen);
@@ -113,8 +122,8 @@ impl WakeWord {
     }
 
     fn claim(&self, sleepers: &Sleepers) -> bool {
-        let relaxed = Ordering::Relaxed;
-        let claimed = self.asleep.compare_exchange(true, false, relaxed, relaxed).is_ok();
+        // Acquire pairs with the release in `wait`.
+        let claimed = self.asleep.compare_exchange(true, false, Ordering::Acquire, Ordering::Relaxed).is_ok();
         if claimed {
             sleepers.0.fetch_sub(SLEEPER, Ordering::Relaxed);
             self.number.fetch_add(1, Ordering::Release); // pairs with the acquire in `wait`
@@ -200,6 +209,8 @@ enum Mistake {
     CountsLate,
     /// Who sleeps for its descendants says what it waits in after it has looked for them.
     NamesLate,
+    /// Who sleeps is counted when others can claim it already, and take back what is not there.
+    CountsLast,
     /// What is counted ahead stays so while its task waits for its children.
     ForgetsOwn,
     /// What has ended is not settled by who has nothing to run.
@@ -270,6 +281,24 @@ fn descendant(mistake: Mistake) {
     }
     brings.join().unwrap();
     assert_eq!(shared.sleepers.0.load(Ordering::Relaxed), 1);
+}
+
+/// Two sleep for different tasks, one of them all the time: what claims the other one does not hide it.
+fn two_sleepers(mistake: Mistake) {
+    let shared = Arc::new(Sleeping::default());
+    shared.sleepers.0.store(SLEEPER, Ordering::Relaxed);
+    let other = shared.clone();
+    let brings = thread::spawn(move || {
+        push_and_tell(&other, 0, Mistake::None);
+        // As whoever brings something to the one that sleeps all the time.
+        assert!(other.sleepers.has_any());
+    });
+    while shared.queue.take(&shared.sleepers, |_| true).is_none() {
+        let news = || shared.queue.has_one(|_| true);
+        shared.word.wait_so(&shared.sleepers, news, mistake == Mistake::CountsLast);
+    }
+    brings.join().unwrap();
+    assert_eq!(shared.sleepers.0.load(Ordering::Relaxed), SLEEPER);
 }
 
 /// A task makes two children, counted ahead, and waits for them; another member ends some of them, and counts late.
@@ -359,6 +388,11 @@ fn who_would_take_a_descendant_is_told() {
 }
 
 #[test]
+fn who_sleeps_all_the_time_stays_counted() {
+    check(two_sleepers);
+}
+
+#[test]
 fn children_are_counted_ahead_and_late_and_waited_for() {
     check(family);
 }
@@ -368,6 +402,7 @@ const MISTAKES: &[(Mistake, &str)] = &[
     (Mistake::LooksEarly, "who_would_take_a_descendant_is_told"),
     (Mistake::CountsLate, "who_would_take_a_descendant_is_told"),
     (Mistake::NamesLate, "who_would_take_a_descendant_is_told"),
+    (Mistake::CountsLast, "who_sleeps_all_the_time_stays_counted"),
     (Mistake::ForgetsOwn, "children_are_counted_ahead_and_late_and_waited_for"),
     (Mistake::NeverSettles, "children_are_counted_ahead_and_late_and_waited_for"),
 ];

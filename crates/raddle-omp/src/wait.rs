@@ -9,7 +9,7 @@
 //!     wait until done()                         poke            (the caller has made done() true)
 //!     seen = number
 //!     done()? spin; done()?
-//!     asleep = true
+//!     count; asleep = true
 //!     fence                                     number += 1
 //!     done()? else sleep while number == seen   fence
 //!     asleep = false                            asleep? wake
@@ -63,8 +63,10 @@ impl WakeWord {
         if over() || team::spin_until(spin, over) {
             return;
         }
-        self.asleep.store(sleeps_at(sleepers, is_picky), Ordering::Relaxed);
         sleepers.one_more(is_picky);
+        // Behind the count: who claims it takes back one that is there. Release pairs with the acquire in `claim`.
+        self.asleep.store(sleeps_at(sleepers, is_picky), Ordering::Release);
+        sleepers.look_again();
         fence(Ordering::SeqCst); // pairs with the fence in `wake`
         if !done() {
             sleep(&self.number, seen);
@@ -87,7 +89,8 @@ impl WakeWord {
         if self.asleep.load(relaxed) != there {
             return false;
         }
-        let claimed = self.asleep.compare_exchange(there, null_mut(), relaxed, relaxed).is_ok();
+        // Acquire pairs with the release in `wait`: it has been counted.
+        let claimed = self.asleep.compare_exchange(there, null_mut(), Ordering::Acquire, relaxed).is_ok();
         if claimed {
             sleepers.one_less(is_picky);
             self.note();
@@ -163,13 +166,17 @@ impl Sleepers {
     }
 
     fn one_more(&self, is_picky: bool) {
-        // Before it is counted among all, and long before it looks into the queues.
         if is_picky {
             self.picky.fetch_add(1, Ordering::Relaxed);
         }
+        self.all.fetch_add(SLEEPER, Ordering::Relaxed);
+    }
+
+    /// By one who sleeps, and says so where others claim it.
+    fn look_again(&self) {
         // pairs with the addition in `fill`: who fills a queue after this sees who sleeps, and who filled it before is
         // seen here
-        self.all.fetch_add(SLEEPER, Ordering::AcqRel);
+        self.all.fetch_add(0, Ordering::AcqRel);
     }
 
     fn one_less(&self, is_picky: bool) {
@@ -188,7 +195,7 @@ impl Sleepers {
     /// An empty queue has a task now.
     #[inline]
     pub(crate) fn fill(&self) {
-        self.all.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `one_more`
+        self.all.fetch_add(1, Ordering::AcqRel); // pairs with the addition in `look_again`
     }
 
     /// A queue has none any more.

@@ -114,7 +114,7 @@ fn runs_now(is_free: bool) -> bool {
 extern "C-unwind" fn __kmpc_omp_task(_: SourceSite, _: i32, data: *mut KmpTask) -> i32 {
     if !task::goes_on_later(of(data)) {
         settle(data);
-        task::submit(of(data), &[], runs_now(true));
+        task::submit(of(data), &[], runs_now(task_of(data).has_no_event()));
     }
     0
 }

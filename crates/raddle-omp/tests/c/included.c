@@ -88,6 +88,54 @@ static void untied(void) {
     }
 }
 
+/* The same of a final one's child with a dependence, which waits for others first, and of one with an event. */
+static void awaited(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task final(1)
+        {
+            int x = 0, turns = 0;
+#pragma omp task untied depend(inout : x) shared(turns)
+            {
+#pragma omp taskyield
+                turns = 1;
+            }
+            CHECK(turns == 1);
+        }
+        int turns = 0;
+        omp_event_handle_t event;
+#ifdef __clang__
+        /* gcc's waits for the event, too. */
+#pragma omp task untied if (0) detach(event) shared(turns)
+        {
+#pragma omp taskyield
+            turns = 1;
+        }
+        CHECK(turns == 1);
+        omp_fulfill_event(event);
+#endif
+    }
+    /* Outside of all regions, and among very many. */
+    omp_event_handle_t event;
+#ifdef __clang__
+#pragma omp task detach(event)
+    {}
+    omp_fulfill_event(event);
+#endif
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        for (int round = 0; round < 2000; round++) {
+#pragma omp task
+            add();
+        }
+#pragma omp task detach(event)
+        {}
+        omp_fulfill_event(event);
+    }
+}
+
 /* Who waits far up in a deep tree is woken for what comes far below, and runs it. */
 static void deep(int depth) {
 #pragma omp task firstprivate(depth) if (depth % 8 != 0)
@@ -112,6 +160,7 @@ int main(void) {
     outlived();
     mixed();
     untied();
+    awaited();
     waits();
     puts("well");
     return 0;

@@ -822,10 +822,12 @@ int raddle_span_begin(const raddle_mark_t *mark);
 /* Records that it ends. Else as raddle_trace_mark. */
 int raddle_span_end(const raddle_mark_t *mark);
 
-/* ------------------------------------------------------------------------------------------------ inlined */
+#ifdef __cplusplus
+}
+#endif
 
-/* raddle_mutex_lock and raddle_mutex_unlock, where nobody waits. The functions do the same, and all else; who takes the
- * address of one has the function's.
+/* raddle_mutex_lock and raddle_mutex_unlock, where nobody waits. The functions do the same, and all else; a name without
+ * parentheses behind it is the function's.
  *
  * What lies where is no promise: the tag at the beginning says it, and a later library has another tag if it lies
  * elsewhere. Then a program that was compiled with this calls the functions. */
@@ -844,11 +846,7 @@ struct raddle_mutex_layout {
     const unsigned char *calls_only;
 };
 
-/* The functions, by other names. */
-RADDLE_DIRECT int raddle_lock_by_call(raddle_mutex_t *mutex) __asm__("raddle_mutex_lock");
-RADDLE_DIRECT int raddle_unlock_by_call(raddle_mutex_t *mutex) __asm__("raddle_mutex_unlock");
-
-extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int raddle_mutex_lock(raddle_mutex_t *mutex)
+extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int RADDLE_MUTEX_LOCK(raddle_mutex_t *mutex)
 {
     struct raddle_mutex_layout *lock = (struct raddle_mutex_layout *)mutex;
     uintptr_t who, worker, empty = 0;
@@ -856,7 +854,7 @@ extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int raddle_
     if (!RADDLE_LIKELY(lock && ((uintptr_t)lock & 7) == 0 &&
                        __atomic_load_n(&lock->tag, __ATOMIC_RELAXED) == RADDLE_MUTEX_TAG &&
                        __atomic_compare_exchange_n(&lock->word, &empty, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
-        return raddle_lock_by_call(mutex);
+        return (raddle_mutex_lock)(mutex);
     /* Read anew each time: who waits may go on with other storage. */
     __asm__ __volatile__("movq %%fs:(%1), %0" : "=r"(who) : "r"(lock->here));
     if (!RADDLE_LIKELY(who && !__atomic_load_n(lock->calls_only, __ATOMIC_RELAXED)))
@@ -871,29 +869,27 @@ extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int raddle_
     return RADDLE_OK;
 }
 
-extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int raddle_mutex_unlock(raddle_mutex_t *mutex)
+extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int RADDLE_MUTEX_UNLOCK(raddle_mutex_t *mutex)
 {
     struct raddle_mutex_layout *lock = (struct raddle_mutex_layout *)mutex;
     uintptr_t who, taken = 1;
     if (!RADDLE_LIKELY(lock && ((uintptr_t)lock & 7) == 0 &&
                        __atomic_load_n(&lock->tag, __ATOMIC_RELAXED) == RADDLE_MUTEX_TAG))
-        return raddle_unlock_by_call(mutex);
+        return (raddle_mutex_unlock)(mutex);
     __asm__ __volatile__("movq %%fs:(%1), %0" : "=r"(who) : "r"(lock->here));
     if (!RADDLE_LIKELY(who && __atomic_load_n(&lock->who, __ATOMIC_RELAXED) == who))
-        return raddle_unlock_by_call(mutex);
+        return (raddle_mutex_unlock)(mutex);
     __atomic_store_n(&lock->who, 0, __ATOMIC_RELAXED);
     if (RADDLE_LIKELY(__atomic_compare_exchange_n(&lock->word, &taken, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)))
         return RADDLE_OK;
     /* Somebody waits. Nobody else takes the lock meanwhile. */
     __atomic_store_n(&lock->who, who, __ATOMIC_RELAXED);
-    return raddle_unlock_by_call(mutex);
+    return (raddle_mutex_unlock)(mutex);
 }
 
+#define raddle_mutex_lock(mutex) RADDLE_MUTEX_LOCK(mutex)
+#define raddle_mutex_unlock(mutex) RADDLE_MUTEX_UNLOCK(mutex)
 #undef RADDLE_LIKELY
-#endif
-
-#ifdef __cplusplus
-}
 #endif
 
 #endif

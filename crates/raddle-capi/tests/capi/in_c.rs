@@ -304,6 +304,9 @@ fn a_program_for_another_layout_calls() {
         let code = succeed(Command::new("objdump").args(["--disassemble", "--no-show-raw-insn"]).arg(binary));
         code.lines().filter(|line| line.contains("lock cmpxchg")).count()
     };
+    for compiler in compilers(false, true).iter().filter(|compiler| compiler.options == C) {
+        assert!(locked(&compile(*compiler, &here("tests/c/speed.c"))) > 0, "by {}", compiler.name);
+    }
     for (name, more) in
         [("elsewhere", format!("-I{}", include.display())), ("calls", "-DRADDLE_CALLS_ONLY".into())]
     {

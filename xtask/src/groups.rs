@@ -607,14 +607,17 @@ const LONG_GROUPS: &[Group] = &[
     },
     Group {
         name: "asan-more",
-        what: "AddressSanitizer finds nothing in locks, jobs, transactions, threads, sockets; stress included",
-        needs: &[],
-        steps: &[asan!(
-            "--package raddle-context --package raddle-core --package raddle-protocol --package raddle-sync \
+        what: "AddressSanitizer finds nothing in locks, jobs, transactions, threads, sockets, C programs; with stress",
+        needs: &[GXX, PKG_CONFIG],
+        steps: &[
+            asan!(
+                "--package raddle-context --package raddle-core --package raddle-protocol --package raddle-sync \
              --package raddle-job --package raddle-stm --package raddle-thread --package raddle-explore \
              --package raddle-hang --package raddle-net --package raddle-recorder \
              --lib --test it --test stress --test faults"
-        )],
+            ),
+            "CAPI=sanitizers cargo test --no-fail-fast --workspace --test capi",
+        ],
     },
     Group {
         name: "aarch64-more",

@@ -1,12 +1,11 @@
-//! Owns: `waits!`, a function of the interface that may wait and then goes back by a jump or by a return: see
-//! `raddle_core::door::returns`.
+//! Owns: `waits!`, a function of the interface that may wait, and then goes back by a jump or by a return.
 //! May use: `fault`, `raddle-core`.
 //! Never: a jump where nobody has waited.
 //!
-//! The function itself is two instructions and a jump into `through`, which calls the body. So all bodies return to one
-//! place, whoever has waited in which of them, and those returns are predicted rightly, too. The body has the address
-//! to which the function returns as an argument more, and says with its code how to get there. On aarch64 it is a plain
-//! function.
+//! Why is in `raddle_core::door::returns`. The function itself is two instructions and a jump into `through`, which
+//! calls the body. So all bodies return to one place, whoever has waited in which of them, and those returns are
+//! predicted rightly, too. The body has the address to which the function returns as an argument more, and says with
+//! its code how to get there. On aarch64 it is a plain function.
 //!
 //! PERF: `speed.c`, a message through a rendezvous: 68.7 to 58.7 ns. What does not wait apart from what does, each with
 //! a frame of its own and so with fewer registers saved twice: 60.2.

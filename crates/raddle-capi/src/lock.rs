@@ -34,10 +34,10 @@ pub(crate) struct Lock {
     here: usize,
     /// Whether the functions must be called.
     switch: &'static AtomicBool,
-    kind: Kind,
+    kind: LockKind,
 }
 
-enum Kind {
+enum LockKind {
     Parking,
     Spin(KeptLock<SpinLock<()>, SpinGuard<'static, ()>>),
     Ticket(KeptLock<TicketLock<()>, TicketGuard<'static, ()>>),
@@ -170,14 +170,14 @@ pub(crate) fn unless_late<G>(locked: TryLockResult<G>) -> CResult<G> {
 }
 
 impl Lock {
-    fn new(kind: Kind) -> Lock {
+    fn new(kind: LockKind) -> Lock {
         let lock = Lock {
             parking: Parking(Mutex::unguarded()),
             here: inlined::distance(),
             switch: inlined::switch(),
             kind,
         };
-        if !matches!(lock.kind, Kind::Parking) {
+        if !matches!(lock.kind, LockKind::Parking) {
             // Nobody's for good: whoever tries to take it so comes to the functions.
             let _taken = lock.parking.0.lock_plainly_unguarded();
             lock.parking.0.nobody_holds();
@@ -187,29 +187,29 @@ impl Lock {
 
     /// The parking mutex, for a condition variable.
     pub(crate) fn parking(&self) -> CResult<&Parking> {
-        if let Kind::Parking = self.kind { Ok(&self.parking) } else { Err(Fault::Unsupported) }
+        if let LockKind::Parking = self.kind { Ok(&self.parking) } else { Err(Fault::Unsupported) }
     }
 
     fn lock(&self) -> CResult {
         match &self.kind {
-            Kind::Parking => self.parking.lock(),
-            Kind::Spin(kept) => kept.take(|lock| Some(lock.lock())),
-            Kind::Ticket(kept) => kept.take(|lock| Some(lock.lock())),
-            Kind::Mcs(kept) => kept.take(|lock| Some(lock.lock())),
-            Kind::Clh(kept) => kept.take(|lock| Some(lock.lock())),
+            LockKind::Parking => self.parking.lock(),
+            LockKind::Spin(kept) => kept.take(|lock| Some(lock.lock())),
+            LockKind::Ticket(kept) => kept.take(|lock| Some(lock.lock())),
+            LockKind::Mcs(kept) => kept.take(|lock| Some(lock.lock())),
+            LockKind::Clh(kept) => kept.take(|lock| Some(lock.lock())),
         }
     }
 
     fn try_lock(&self) -> CResult {
         match &self.kind {
-            Kind::Parking => {
+            LockKind::Parking => {
                 self.parking.keep(unless_late(self.parking.0.try_lock())?);
                 Ok(())
             }
             // Its holder would be told of a deadlock, where it only asks.
-            Kind::Mcs(kept) if kept.owner.is_caller() => Err(Fault::TimedOut),
-            Kind::Mcs(kept) => kept.take(McsLock::try_lock),
-            Kind::Spin(_) | Kind::Ticket(_) | Kind::Clh(_) => Err(Fault::Unsupported),
+            LockKind::Mcs(kept) if kept.owner.is_caller() => Err(Fault::TimedOut),
+            LockKind::Mcs(kept) => kept.take(McsLock::try_lock),
+            LockKind::Spin(_) | LockKind::Ticket(_) | LockKind::Clh(_) => Err(Fault::Unsupported),
         }
     }
 
@@ -217,28 +217,28 @@ impl Lock {
         match (&self.kind, span(timeout_ns)) {
             (_, None) => self.lock(),
             (_, Some(none)) if none.is_zero() => self.try_lock(),
-            (Kind::Parking, Some(timeout)) => self.parking.lock_for(timeout, deadline(timeout_ns)),
+            (LockKind::Parking, Some(timeout)) => self.parking.lock_for(timeout, deadline(timeout_ns)),
             _ => Err(Fault::Unsupported),
         }
     }
 
     fn unlock(&self) -> CResult {
         match &self.kind {
-            Kind::Parking => self.parking.guard().map(drop),
-            Kind::Spin(kept) => kept.give(),
-            Kind::Ticket(kept) => kept.give(),
-            Kind::Mcs(kept) => kept.give(),
-            Kind::Clh(kept) => kept.give(),
+            LockKind::Parking => self.parking.guard().map(drop),
+            LockKind::Spin(kept) => kept.give(),
+            LockKind::Ticket(kept) => kept.give(),
+            LockKind::Mcs(kept) => kept.give(),
+            LockKind::Clh(kept) => kept.give(),
         }
     }
 
     fn is_taken(&self) -> bool {
         match &self.kind {
-            Kind::Parking => matches!(self.parking.0.try_lock(), Err(TryLockError::WouldBlock)),
-            Kind::Spin(kept) => kept.is_taken(),
-            Kind::Ticket(kept) => kept.is_taken(),
-            Kind::Mcs(kept) => kept.is_taken(),
-            Kind::Clh(kept) => kept.is_taken(),
+            LockKind::Parking => matches!(self.parking.0.try_lock(), Err(TryLockError::WouldBlock)),
+            LockKind::Spin(kept) => kept.is_taken(),
+            LockKind::Ticket(kept) => kept.is_taken(),
+            LockKind::Mcs(kept) => kept.is_taken(),
+            LockKind::Clh(kept) => kept.is_taken(),
         }
     }
 }
@@ -247,11 +247,11 @@ impl Lock {
 extern "C" fn raddle_mutex_create(kind: c_int, out: *mut *mut Handle<Lock>) -> c_int {
     entry(|| {
         let kind = match kind {
-            0 => Kind::Parking,
-            1 => Kind::Spin(KeptLock::new(SpinLock::new(()))),
-            2 => Kind::Ticket(KeptLock::new(TicketLock::new(()))),
-            3 => Kind::Mcs(KeptLock::new(McsLock::new(()))),
-            4 => Kind::Clh(KeptLock::new(ClhLock::new(()))),
+            0 => LockKind::Parking,
+            1 => LockKind::Spin(KeptLock::new(SpinLock::new(()))),
+            2 => LockKind::Ticket(KeptLock::new(TicketLock::new(()))),
+            3 => LockKind::Mcs(KeptLock::new(McsLock::new(()))),
+            4 => LockKind::Clh(KeptLock::new(ClhLock::new(()))),
             _ => return Err(Fault::Invalid),
         };
         make(out, Lock::new(kind))

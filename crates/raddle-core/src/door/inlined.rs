@@ -1,5 +1,4 @@
-//! Owns: what code of another compiler must know to do the short way of a lock itself: who runs, and whether anybody
-//! wants to know of it.
+//! Owns: what code of another compiler must know to take a free lock itself: who runs, and who wants to know of it.
 //! May use: `worker::choice`, `raddle-context`, `raddle-protocol`.
 //! Never: a promise for longer than a version: what is built on it must be able to tell that it has changed.
 //!

@@ -1,5 +1,5 @@
 //! Owns: a `Mutex<()>` without guards, for C, whose compilers take and give it back themselves if nobody waits.
-//! May use: `host`, `mutex`.
+//! May use: `host`, `raddle-core`.
 //! Never: a lock given back by one who does not hold it.
 //!
 //! Who holds it is exact, since each who gives it back says so before: the caller is noted if and only if it holds the

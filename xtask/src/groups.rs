@@ -378,6 +378,8 @@ const GROUPS: &[Group] = &[
         needs: &[GHC_EVENTS, THREADSCOPE, NODE, CHROMIUM, PIP],
         steps: &[
             "cargo build --workspace --examples --bin raddle --bin warehouse --bin raytrace",
+            // Each serves itself, and ends.
+            "for one in http chat proxy crawler; do target/debug/examples/$one || exit 1; done",
             "xtask/trace-experiments.sh",
             // Five messages that cross workers nineteen times: each worker runs dry, and is woken by the other.
             "RADDLE_WORKERS=2 RADDLE_TRACE=target/trace.rdt RADDLE_TRACE_LEVEL=user \

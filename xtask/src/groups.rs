@@ -378,6 +378,8 @@ const GROUPS: &[Group] = &[
         needs: &[GHC_EVENTS, THREADSCOPE, NODE, CHROMIUM, PIP],
         steps: &[
             "cargo build --workspace --examples --bin raddle --bin warehouse --bin raytrace",
+            // Each serves itself, and ends.
+            "for one in http chat proxy crawler; do target/debug/examples/$one || exit 1; done",
             "xtask/trace-experiments.sh",
             // Five messages that cross workers nineteen times: each worker runs dry, and is woken by the other.
             "RADDLE_WORKERS=2 RADDLE_TRACE=target/trace.rdt RADDLE_TRACE_LEVEL=user \
@@ -607,14 +609,17 @@ const LONG_GROUPS: &[Group] = &[
     },
     Group {
         name: "asan-more",
-        what: "AddressSanitizer finds nothing in locks, jobs, transactions, threads, sockets; stress included",
-        needs: &[],
-        steps: &[asan!(
-            "--package raddle-context --package raddle-core --package raddle-protocol --package raddle-sync \
+        what: "AddressSanitizer finds nothing in locks, jobs, transactions, threads, sockets, C programs; with stress",
+        needs: &[GXX, PKG_CONFIG],
+        steps: &[
+            asan!(
+                "--package raddle-context --package raddle-core --package raddle-protocol --package raddle-sync \
              --package raddle-job --package raddle-stm --package raddle-thread --package raddle-explore \
              --package raddle-hang --package raddle-net --package raddle-recorder \
              --lib --test it --test stress --test faults"
-        )],
+            ),
+            "CAPI=sanitizers cargo test --no-fail-fast --workspace --test capi",
+        ],
     },
     Group {
         name: "aarch64-more",

@@ -59,6 +59,19 @@ extern "C" {
 #define RADDLE_DIRECT
 #endif
 
+/* Where a mutex that is free is taken and given back without a call: see the end of this file. RADDLE_CALLS_ONLY, which
+ * the program may define, is for those who want calls. A sanitizer watches calls. */
+#if defined(__x86_64__) && defined(__LP64__) && defined(__GCC_ASM_FLAG_OUTPUTS__) && !defined(RADDLE_CALLS_ONLY)
+#define RADDLE_INLINES
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#undef RADDLE_INLINES
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#undef RADDLE_INLINES
+#endif
+#endif
+#endif
+
 /* ------------------------------------------------------------------------------------------------ errors */
 
 enum {
@@ -357,6 +370,9 @@ RADDLE_DIRECT int raddle_mutex_trylock(raddle_mutex_t *mutex);
 int raddle_mutex_lock_for(raddle_mutex_t *mutex, int64_t timeout_ns);
 /* Gives the lock back. RADDLE_EPERM if the caller does not have it. */
 RADDLE_DIRECT int raddle_mutex_unlock(raddle_mutex_t *mutex);
+/* Not for programs: what raddle_mutex_lock calls where it is inlined, if it has taken the lock, and there is more to do.
+ * Returns as that does. */
+RADDLE_DIRECT int raddle_mutex_locked(raddle_mutex_t *mutex);
 
 /* A lock for several readers or one writer. */
 int raddle_rwlock_create(raddle_rwlock_t **lock);
@@ -808,6 +824,72 @@ int raddle_span_end(const raddle_mark_t *mark);
 
 #ifdef __cplusplus
 }
+#endif
+
+/* raddle_mutex_lock and raddle_mutex_unlock, where nobody waits. The functions do the same, and all else; a name without
+ * parentheses behind it is the function's.
+ *
+ * What lies where is no promise: the tag at the beginning says it, and a later library has another tag if it lies
+ * elsewhere. Then a program that was compiled with this calls the functions. */
+#ifdef RADDLE_INLINES
+
+#define RADDLE_MUTEX_TAG UINT64_C(0x31746d6c64646172) /* "raddlmt1" */
+#define RADDLE_LIKELY(is) __builtin_expect(!!(is), 1)
+
+struct raddle_mutex_layout {
+    uint64_t tag;
+    uintptr_t word;   /* 0 is free, 1 taken, and nobody waits */
+    uintptr_t who;    /* the thread of Raddle that has it */
+    uintptr_t worker; /* where that one took it */
+    uintptr_t line;
+    uintptr_t here; /* from the thread pointer to the address of who runs, and a count */
+    const unsigned char *calls_only;
+};
+
+extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int RADDLE_MUTEX_LOCK(raddle_mutex_t *mutex)
+{
+    struct raddle_mutex_layout *lock = (struct raddle_mutex_layout *)mutex;
+    uintptr_t who, worker, empty = 0;
+    int more;
+    if (!RADDLE_LIKELY(lock && ((uintptr_t)lock & 7) == 0 &&
+                       __atomic_load_n(&lock->tag, __ATOMIC_RELAXED) == RADDLE_MUTEX_TAG &&
+                       __atomic_compare_exchange_n(&lock->word, &empty, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+        return (raddle_mutex_lock)(mutex);
+    /* Read anew each time: who waits may go on with other storage. */
+    __asm__ __volatile__("movq %%fs:(%1), %0" : "=r"(who) : "r"(lock->here));
+    if (!RADDLE_LIKELY(who && !__atomic_load_n(lock->calls_only, __ATOMIC_RELAXED)))
+        return raddle_mutex_locked(mutex);
+    __asm__ __volatile__("decl %%fs:16(%1)" : "=@ccg"(more) : "r"(lock->here));
+    if (!RADDLE_LIKELY(more))
+        return raddle_mutex_locked(mutex);
+    __atomic_store_n(&lock->who, who, __ATOMIC_RELAXED);
+    worker = __atomic_load_n((uintptr_t *)(who + 8), __ATOMIC_RELAXED);
+    if (!RADDLE_LIKELY(__atomic_load_n(&lock->worker, __ATOMIC_RELAXED) == worker))
+        __atomic_store_n(&lock->worker, worker, __ATOMIC_RELAXED);
+    return RADDLE_OK;
+}
+
+extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int RADDLE_MUTEX_UNLOCK(raddle_mutex_t *mutex)
+{
+    struct raddle_mutex_layout *lock = (struct raddle_mutex_layout *)mutex;
+    uintptr_t who, taken = 1;
+    if (!RADDLE_LIKELY(lock && ((uintptr_t)lock & 7) == 0 &&
+                       __atomic_load_n(&lock->tag, __ATOMIC_RELAXED) == RADDLE_MUTEX_TAG))
+        return (raddle_mutex_unlock)(mutex);
+    __asm__ __volatile__("movq %%fs:(%1), %0" : "=r"(who) : "r"(lock->here));
+    if (!RADDLE_LIKELY(who && __atomic_load_n(&lock->who, __ATOMIC_RELAXED) == who))
+        return (raddle_mutex_unlock)(mutex);
+    __atomic_store_n(&lock->who, 0, __ATOMIC_RELAXED);
+    if (RADDLE_LIKELY(__atomic_compare_exchange_n(&lock->word, &taken, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)))
+        return RADDLE_OK;
+    /* Somebody waits. Nobody else takes the lock meanwhile. */
+    __atomic_store_n(&lock->who, who, __ATOMIC_RELAXED);
+    return (raddle_mutex_unlock)(mutex);
+}
+
+#define raddle_mutex_lock(mutex) RADDLE_MUTEX_LOCK(mutex)
+#define raddle_mutex_unlock(mutex) RADDLE_MUTEX_UNLOCK(mutex)
+#undef RADDLE_LIKELY
 #endif
 
 #endif

@@ -1,7 +1,8 @@
 //! Owns: the ends of channels: of words, of messages of bytes, of ticks of a clock.
-//! May use: `fault`, `handle`, `time`, `libc`, `raddle`, `raddle-mpi`.
+//! May use: `back`, `fault`, `handle`, `time`, `libc`, `raddle`, `raddle-mpi`.
 //! Never: a message of bytes copied twice: what is sent is copied, and that memory goes to the receiver.
 
+use crate::back::{Back, entry_back, waits};
 use crate::fault::{CResult, Fault, entry};
 use crate::handle::{Handle, Object, Using, bytes, copy_for_program, end, expect, get, make, put, put_if};
 use crate::time::{deadline, number, span};
@@ -321,9 +322,10 @@ extern "C" fn raddle_rx_len(rx: *const Handle<Rx>, out: *mut usize) -> c_int {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn raddle_send(tx: *const Handle<Tx>, word: usize) -> c_int {
-    entry(|| match get(tx)? {
+waits!(raddle_send, send_back, *const Handle<Tx>, usize);
+
+extern "C" fn send_back(tx: *const Handle<Tx>, word: usize, site: usize) -> Back {
+    entry_back(site, || match get(tx)? {
         Tx::Words(sender) => sender.send(word).map_err(|_| Fault::Closed),
         _ => send_word(tx, word, -1),
     })
@@ -344,9 +346,10 @@ fn send_word(tx: *const Handle<Tx>, word: usize, timeout_ns: i64) -> CResult {
     send(&owned.sender, owned.own(word), timeout_ns)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn raddle_recv(rx: *const Handle<Rx>, word: *mut usize) -> c_int {
-    entry(|| match get(rx)? {
+waits!(raddle_recv, receive_back, *const Handle<Rx>, *mut usize);
+
+extern "C" fn receive_back(rx: *const Handle<Rx>, word: *mut usize, site: usize) -> Back {
+    entry_back(site, || match get(rx)? {
         Rx::Words(receiver) => {
             put_if(word, receiver.recv().map_err(|_| Fault::Closed)?);
             Ok(())

@@ -28,6 +28,11 @@ pub(crate) struct Handle<T> {
     object: T,
 }
 
+impl<T> Handle<T> {
+    /// Where the object lies.
+    pub(crate) const OBJECT: usize = std::mem::offset_of!(Self, object);
+}
+
 /// An object in the caller's frame, gone with it.
 pub(crate) struct InFrame<T>(Handle<T>);
 

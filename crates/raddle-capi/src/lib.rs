@@ -15,6 +15,7 @@
 //! sizes would be a promise. Handles here are addresses, with a tag that says what lies there; those of threads and of
 //! forks have no memory of their own at all.
 
+mod back;
 mod call;
 mod cancel;
 mod chan;

@@ -2,108 +2,102 @@
 //! May use: `fault`, `handle`, `time`, `raddle`, `raddle-core`.
 //! Never: a lock destroyed while somebody has it.
 //!
-//! Each has an owner beside it, by which a lock that its holder takes again, and one that another unlocks, are told.
-//! What the parking mutex notes by itself does not do for that: who has just lost it to another stands there until that
-//! one comes to note itself. The other kinds keep their guard here, in a place that only the holder touches.
+//! By its owner a lock that its holder takes again, and one that another unlocks, are told. The parking mutex notes it
+//! by itself, and who gives it back takes the note away before. The other kinds have an owner beside them, and keep
+//! their guard here, in a place that only the holder touches.
 
 use crate::fault::{CResult, Fault, OK, entry};
 use crate::handle::{Handle, Object, end, get, make};
 use crate::time::{deadline, span};
 use raddle::sync::{
     ClhGuard, ClhLock, LockResult, McsGuard, McsLock, Mutex, MutexGuard, PoisonError, SpinGuard, SpinLock,
-    TicketGuard, TicketLock, TryLockError, TryLockResult,
+    TicketGuard, TicketLock, Took, TryLockError, TryLockResult,
 };
 use raddle_core::door::futex::Owner;
+use raddle_core::door::inlined;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// A lock that the program is told to hold without a guard.
-pub(crate) enum Lock {
-    Parking(Parking),
+///
+/// `raddle.h` has compilers take and give back a free one of kind `RADDLE_MUTEX` by themselves. They know it by its
+/// tag, which says what lies where: **with any change here, in the words of `door::inlined` or in those of a mutex the
+/// tag changes**, and programs that were compiled for another one call the functions. A lock of another kind looks to
+/// them like one that somebody else has.
+#[repr(C)]
+pub(crate) struct Lock {
+    parking: Parking,
+    /// From the thread pointer to who runs.
+    here: usize,
+    /// Whether the functions must be called.
+    switch: &'static AtomicBool,
+    kind: LockKind,
+}
+
+enum LockKind {
+    Parking,
     Spin(KeptLock<SpinLock<()>, SpinGuard<'static, ()>>),
     Ticket(KeptLock<TicketLock<()>, TicketGuard<'static, ()>>),
     Mcs(KeptLock<McsLock<()>, McsGuard<'static, ()>>),
     Clh(KeptLock<ClhLock<()>, ClhGuard<'static, ()>>),
 }
 
+/// `struct raddle_mutex_layout` of `raddle.h`.
+const _: () = {
+    let lock = Handle::<Lock>::OBJECT;
+    let [word, who, worker] = Mutex::LAYOUT;
+    assert!(lock + word == 8 && lock + who == 16 && lock + worker == 24);
+    assert!(lock + offset_of!(Lock, here) == 40 && lock + offset_of!(Lock, switch) == 48);
+};
+
 impl Object for Lock {
-    const TAG: u64 = u64::from_le_bytes(*b"raddlmtx");
+    #[cfg(not(raddle_twin))]
+    const TAG: u64 = u64::from_le_bytes(*b"raddlmt1");
+    /// Who runs is said elsewhere.
+    #[cfg(raddle_twin)]
+    const TAG: u64 = u64::from_le_bytes(*b"raddlmt0");
 }
 
 /// The mutex for all who may wait.
-pub(crate) struct Parking {
-    mutex: Mutex<()>,
-    owner: Owner,
-}
+#[repr(transparent)]
+pub(crate) struct Parking(Mutex<()>);
 
 impl Parking {
     /// The caller has taken it.
     #[inline(always)]
     pub(crate) fn keep(&self, guard: MutexGuard<'_, ()>) {
         std::mem::forget(guard);
-        self.owner.set();
     }
 
     /// The guard of the caller, who is about to give the lock back.
-    #[inline(always)]
     pub(crate) fn guard(&self) -> CResult<MutexGuard<'_, ()>> {
-        if !self.owner.is_caller() {
-            return Err(Fault::Permission);
-        }
-        self.owner.clear();
-        // SAFETY: the caller holds it, and its guard was forgotten; without an owner nobody makes another one.
-        Ok(unsafe { self.mutex.make_guard_unchecked() })
-    }
-
-    /// Takes it if it is free and nobody wants to know of it.
-    ///
-    /// PERF: `speed.c`: the lock's own instruction waits for each load before it, so that who asks is found out while
-    /// it is held, or when it is not free.
-    #[inline(always)]
-    fn lock_plainly(&self) -> bool {
-        let is_taken = self.mutex.lock_without_guard();
-        if is_taken {
-            self.owner.set();
-        }
-        is_taken
+        self.0.guard_of_caller().ok_or(Fault::Permission)
     }
 
     /// Waits for it, if that is not for the caller itself.
     fn lock(&self) -> CResult {
-        if self.owner.is_caller() {
+        if self.0.is_held_by_caller() {
             return Err(Fault::Deadlock);
         }
         self.lock_again();
         Ok(())
     }
 
-    /// Gives it back.
-    #[inline(always)]
-    fn unlock(&self) -> CResult {
-        if !self.owner.is_caller() {
-            return Err(Fault::Permission);
-        }
-        self.owner.clear();
-        // SAFETY: the caller holds it, without a guard.
-        unsafe { self.mutex.unlock_without_guard() };
-        Ok(())
-    }
-
     /// Waits for it.
-    #[inline(always)]
     pub(crate) fn lock_again(&self) {
-        self.keep(unpoisoned(self.mutex.lock()));
+        self.keep(unpoisoned(self.0.lock()));
     }
 
     fn lock_for(&self, timeout: Duration, deadline: Option<Instant>) -> CResult {
-        if self.owner.is_caller() {
+        if self.0.is_held_by_caller() {
             return Err(Fault::Deadlock);
         }
         let locked = match deadline {
-            Some(deadline) => self.mutex.try_lock_until(deadline),
-            None => self.mutex.try_lock_for(timeout),
+            Some(deadline) => self.0.try_lock_until(deadline),
+            None => self.0.try_lock_for(timeout),
         };
         self.keep(unless_late(locked)?);
         Ok(())
@@ -176,60 +170,75 @@ pub(crate) fn unless_late<G>(locked: TryLockResult<G>) -> CResult<G> {
 }
 
 impl Lock {
+    fn new(kind: LockKind) -> Lock {
+        let lock = Lock {
+            parking: Parking(Mutex::unguarded()),
+            here: inlined::distance(),
+            switch: inlined::switch(),
+            kind,
+        };
+        if !matches!(lock.kind, LockKind::Parking) {
+            // Nobody's for good: whoever tries to take it so comes to the functions.
+            let _taken = lock.parking.0.lock_plainly_unguarded();
+            lock.parking.0.nobody_holds();
+        }
+        lock
+    }
+
     /// The parking mutex, for a condition variable.
     pub(crate) fn parking(&self) -> CResult<&Parking> {
-        if let Lock::Parking(mutex) = self { Ok(mutex) } else { Err(Fault::Unsupported) }
+        if let LockKind::Parking = self.kind { Ok(&self.parking) } else { Err(Fault::Unsupported) }
     }
 
     fn lock(&self) -> CResult {
-        match self {
-            Lock::Parking(mutex) => mutex.lock(),
-            Lock::Spin(kept) => kept.take(|lock| Some(lock.lock())),
-            Lock::Ticket(kept) => kept.take(|lock| Some(lock.lock())),
-            Lock::Mcs(kept) => kept.take(|lock| Some(lock.lock())),
-            Lock::Clh(kept) => kept.take(|lock| Some(lock.lock())),
+        match &self.kind {
+            LockKind::Parking => self.parking.lock(),
+            LockKind::Spin(kept) => kept.take(|lock| Some(lock.lock())),
+            LockKind::Ticket(kept) => kept.take(|lock| Some(lock.lock())),
+            LockKind::Mcs(kept) => kept.take(|lock| Some(lock.lock())),
+            LockKind::Clh(kept) => kept.take(|lock| Some(lock.lock())),
         }
     }
 
     fn try_lock(&self) -> CResult {
-        match self {
-            Lock::Parking(parking) => {
-                parking.keep(unless_late(parking.mutex.try_lock())?);
+        match &self.kind {
+            LockKind::Parking => {
+                self.parking.keep(unless_late(self.parking.0.try_lock())?);
                 Ok(())
             }
             // Its holder would be told of a deadlock, where it only asks.
-            Lock::Mcs(kept) if kept.owner.is_caller() => Err(Fault::TimedOut),
-            Lock::Mcs(kept) => kept.take(McsLock::try_lock),
-            Lock::Spin(_) | Lock::Ticket(_) | Lock::Clh(_) => Err(Fault::Unsupported),
+            LockKind::Mcs(kept) if kept.owner.is_caller() => Err(Fault::TimedOut),
+            LockKind::Mcs(kept) => kept.take(McsLock::try_lock),
+            LockKind::Spin(_) | LockKind::Ticket(_) | LockKind::Clh(_) => Err(Fault::Unsupported),
         }
     }
 
     fn lock_for(&self, timeout_ns: i64) -> CResult {
-        match (self, span(timeout_ns)) {
+        match (&self.kind, span(timeout_ns)) {
             (_, None) => self.lock(),
             (_, Some(none)) if none.is_zero() => self.try_lock(),
-            (Lock::Parking(mutex), Some(timeout)) => mutex.lock_for(timeout, deadline(timeout_ns)),
+            (LockKind::Parking, Some(timeout)) => self.parking.lock_for(timeout, deadline(timeout_ns)),
             _ => Err(Fault::Unsupported),
         }
     }
 
     fn unlock(&self) -> CResult {
-        match self {
-            Lock::Parking(mutex) => mutex.unlock(),
-            Lock::Spin(kept) => kept.give(),
-            Lock::Ticket(kept) => kept.give(),
-            Lock::Mcs(kept) => kept.give(),
-            Lock::Clh(kept) => kept.give(),
+        match &self.kind {
+            LockKind::Parking => self.parking.guard().map(drop),
+            LockKind::Spin(kept) => kept.give(),
+            LockKind::Ticket(kept) => kept.give(),
+            LockKind::Mcs(kept) => kept.give(),
+            LockKind::Clh(kept) => kept.give(),
         }
     }
 
     fn is_taken(&self) -> bool {
-        match self {
-            Lock::Parking(parking) => matches!(parking.mutex.try_lock(), Err(TryLockError::WouldBlock)),
-            Lock::Spin(kept) => kept.is_taken(),
-            Lock::Ticket(kept) => kept.is_taken(),
-            Lock::Mcs(kept) => kept.is_taken(),
-            Lock::Clh(kept) => kept.is_taken(),
+        match &self.kind {
+            LockKind::Parking => matches!(self.parking.0.try_lock(), Err(TryLockError::WouldBlock)),
+            LockKind::Spin(kept) => kept.is_taken(),
+            LockKind::Ticket(kept) => kept.is_taken(),
+            LockKind::Mcs(kept) => kept.is_taken(),
+            LockKind::Clh(kept) => kept.is_taken(),
         }
     }
 }
@@ -237,15 +246,15 @@ impl Lock {
 #[unsafe(no_mangle)]
 extern "C" fn raddle_mutex_create(kind: c_int, out: *mut *mut Handle<Lock>) -> c_int {
     entry(|| {
-        let lock = match kind {
-            0 => Lock::Parking(Parking { mutex: Mutex::new(()), owner: Owner::nobody() }),
-            1 => Lock::Spin(KeptLock::new(SpinLock::new(()))),
-            2 => Lock::Ticket(KeptLock::new(TicketLock::new(()))),
-            3 => Lock::Mcs(KeptLock::new(McsLock::new(()))),
-            4 => Lock::Clh(KeptLock::new(ClhLock::new(()))),
+        let kind = match kind {
+            0 => LockKind::Parking,
+            1 => LockKind::Spin(KeptLock::new(SpinLock::new(()))),
+            2 => LockKind::Ticket(KeptLock::new(TicketLock::new(()))),
+            3 => LockKind::Mcs(KeptLock::new(McsLock::new(()))),
+            4 => LockKind::Clh(KeptLock::new(ClhLock::new(()))),
             _ => return Err(Fault::Invalid),
         };
-        make(out, lock)
+        make(out, Lock::new(kind))
     })
 }
 
@@ -261,9 +270,11 @@ extern "C" fn raddle_mutex_destroy(mutex: *mut Handle<Lock>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn raddle_mutex_lock(mutex: *const Handle<Lock>) -> c_int {
-    match get(mutex) {
-        Ok(Lock::Parking(parking)) if parking.lock_plainly() => OK,
-        _ => lock_late(mutex),
+    let Ok(lock) = get(mutex) else { return lock_late(mutex) };
+    match lock.parking.0.lock_plainly_unguarded() {
+        Took::Lock => OK,
+        Took::Word => raddle_mutex_locked(mutex),
+        Took::Nothing => lock_late(mutex),
     }
 }
 
@@ -271,6 +282,15 @@ extern "C" fn raddle_mutex_lock(mutex: *const Handle<Lock>) -> c_int {
 #[inline(never)]
 extern "C" fn lock_late(mutex: *const Handle<Lock>) -> c_int {
     entry(|| get(mutex)?.lock())
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn raddle_mutex_locked(mutex: *const Handle<Lock>) -> c_int {
+    match get(mutex) {
+        Ok(lock) if lock.parking.0.took_word() => OK,
+        _ => lock_late(mutex),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -286,7 +306,7 @@ extern "C" fn raddle_mutex_lock_for(mutex: *const Handle<Lock>, timeout_ns: i64)
 #[unsafe(no_mangle)]
 extern "C" fn raddle_mutex_unlock(mutex: *const Handle<Lock>) -> c_int {
     match get(mutex) {
-        Ok(Lock::Parking(parking)) if parking.unlock().is_ok() => OK,
+        Ok(lock) if lock.parking.0.unlock_plainly_unguarded() => OK,
         _ => unlock_late(mutex),
     }
 }

@@ -236,6 +236,73 @@ static void lock_over_blocking(void)
     OK(raddle_mutex_destroy(mutex));
 }
 
+static atomic_int stopped;
+
+static void *stops(void *arg)
+{
+    atomic_store(&stopped, 1);
+    return arg;
+}
+
+/* A loop that never waits lets others run in the end, though its lock and unlock may be no calls. */
+static void *locks_until_stopped(void *mutex)
+{
+    raddle_thread_t *thread;
+    OK(raddle_spawn_process(&thread, stops, NULL));
+    while (!atomic_load_explicit(&stopped, memory_order_relaxed)) {
+        OK(raddle_mutex_lock(mutex));
+        OK(raddle_mutex_unlock(mutex));
+    }
+    OK(raddle_join(thread, NULL));
+    return mutex;
+}
+
+struct contest {
+    raddle_mutex_t *mutex;
+    int (*lock)(raddle_mutex_t *mutex);
+    int (*unlock)(raddle_mutex_t *mutex);
+    int count; /* behind the lock */
+};
+
+/* As the compiler does it and by the functions, in turn. Nobody is told that it has what another has, or the other way
+ * round. */
+static void *contends(void *arg)
+{
+    struct contest *contest = arg;
+    for (int i = 0; i < 5000; i++) {
+        if (i % 2)
+            OK(raddle_mutex_lock(contest->mutex));
+        else
+            OK(contest->lock(contest->mutex));
+        contest->count++;
+        if (i % 3)
+            OK(raddle_mutex_unlock(contest->mutex));
+        else
+            OK(contest->unlock(contest->mutex));
+        if (i % 100 == 0)
+            IS(RADDLE_OK, raddle_yield());
+    }
+    return arg;
+}
+
+static void locks_in_two_ways(void)
+{
+    struct contest contest = { .lock = raddle_mutex_lock, .unlock = raddle_mutex_unlock };
+    raddle_thread_t *threads[3];
+    pthread_t foreign;
+    OK(raddle_mutex_create(RADDLE_MUTEX, &contest.mutex));
+    OK(raddle_run(locks_until_stopped, contest.mutex, NULL));
+    OK(raddle_spawn(&threads[0], contends, &contest));
+    OK(raddle_spawn_process(&threads[1], contends, &contest));
+    OK(raddle_spawn_light(&threads[2], contends, &contest));
+    CHECK(pthread_create(&foreign, NULL, contends, &contest) == 0);
+    for (int i = 0; i < 3; i++)
+        OK(raddle_join(threads[i], NULL));
+    CHECK(pthread_join(foreign, NULL) == 0);
+    CHECK(contest.count == 4 * 5000);
+    OK(raddle_mutex_destroy(contest.mutex));
+}
+
 static void blocking(void)
 {
     raddle_thread_t *threads[8];
@@ -447,6 +514,7 @@ int main(void)
     forks();
     blocking();
     lock_over_blocking();
+    locks_in_two_ways();
     foreigners();
     thread_ends();
     under_signals();

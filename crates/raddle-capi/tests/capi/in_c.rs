@@ -291,6 +291,41 @@ fn short_calls_take_no_detour() {
     }
 }
 
+/// Of a program whose locks lie elsewhere the library takes calls; and who wants calls has them.
+#[test]
+fn a_program_for_another_layout_calls() {
+    let header = fs::read_to_string(here("include/raddle.h")).unwrap();
+    let other = header.replace("0x31746d6c64646172", "0x32746d6c64646172");
+    assert_ne!(header, other);
+    let include = folder().join("other");
+    fs::create_dir_all(&include).unwrap();
+    fs::write(include.join("raddle.h"), other).unwrap();
+    let locked = |binary: &Path| {
+        let code = succeed(Command::new("objdump").args(["--disassemble", "--no-show-raw-insn"]).arg(binary));
+        code.lines().filter(|line| line.contains("lock cmpxchg")).count()
+    };
+    for compiler in compilers(false, true).iter().filter(|compiler| compiler.options == C) {
+        assert!(locked(&compile(*compiler, &here("tests/c/speed.c"))) > 0, "by {}", compiler.name);
+    }
+    for (name, more) in
+        [("elsewhere", format!("-I{}", include.display())), ("calls", "-DRADDLE_CALLS_ONLY".into())]
+    {
+        let binary = folder().join(name);
+        let mut command = Command::new("gcc");
+        command
+            .args(C)
+            .args(WARNINGS)
+            .arg(more)
+            .arg(here("tests/c/flows.c"))
+            .args(flags(&[]))
+            .arg("-o")
+            .arg(&binary);
+        succeed(&mut command);
+        assert_eq!(run(&mut Command::new(&binary), 2), "well\n", "{name}");
+        assert_eq!(locked(&binary) > 0, name == "elsewhere", "{name} takes locks by itself");
+    }
+}
+
 /// A page for each group of the header, to which each function of it leads.
 #[test]
 fn each_function_has_a_page() {

@@ -25,7 +25,7 @@ global_asm!(
 
 /// From the thread pointer to the words, in an executable as a constant.
 #[inline(always)]
-fn distance() -> usize {
+pub fn distance() -> usize {
     let distance;
     // SAFETY: reads a word that the dynamic linker has filled before any code of ours ran, and that stays.
     unsafe {

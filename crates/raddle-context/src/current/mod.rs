@@ -24,7 +24,7 @@
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
 
-pub use machine::{count_down, count_given, get, home, set, set_count, set_home};
+pub use machine::{count_down, count_given, distance, get, home, set, set_count, set_home};
 
 /// What the count begins with, on each OS thread and in each storage; and the most that it is set to.
 pub const COUNT_MAX: u32 = 256;

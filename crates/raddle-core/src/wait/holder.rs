@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Who holds a lock: compared, never followed.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Holder {
     /// The header of the process, or an address of the OS thread's own.
     who: AtomicPtr<()>,
@@ -43,6 +44,15 @@ impl Running {
             Some(running) => Running { who: header.cast(), worker: running.worker.get() },
             None => Running::on_os_thread(),
         }
+    }
+
+    /// As [`here`](Self::here); none on an OS thread of the program's, to find out whose name may take a call.
+    #[inline(always)]
+    pub fn in_runtime() -> Option<Running> {
+        let header = current_header();
+        // SAFETY: as in `here`.
+        let running = unsafe { header.as_ref() }?;
+        Some(Running { who: header.cast(), worker: running.worker.get() })
     }
 
     #[inline(always)]
@@ -84,6 +94,10 @@ fn store_if_new<T>(word: &AtomicPtr<T>, to: *mut T) {
 }
 
 impl Holder {
+    /// Where the name of the holder lies, and where that of its worker: C writes them itself.
+    pub const WHO: usize = std::mem::offset_of!(Holder, who);
+    pub const WORKER: usize = std::mem::offset_of!(Holder, worker);
+
     pub const fn nobody() -> Holder {
         let null = std::ptr::null_mut();
         Holder {
@@ -109,6 +123,31 @@ impl Holder {
         store_if_new(&self.who, who);
         store_if_new(&self.worker, worker);
         store_if_new(&self.site, std::ptr::from_ref(site).cast_mut());
+    }
+
+    /// As [`note`](Self::note), at the line that was last noted.
+    #[inline(always)]
+    pub fn note_without_line(&self, caller: Running) {
+        self.who.store(caller.who, Ordering::Relaxed);
+        store_if_new(&self.worker, caller.worker);
+    }
+
+    /// Where all take the lock who [do not say so](Self::note_without_line).
+    pub fn note_line(&self, site: &'static Location<'static>) {
+        self.site.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Whether that one is noted.
+    #[inline(always)]
+    pub fn is(&self, one: Running) -> bool {
+        self.who.load(Ordering::Relaxed) == one.who
+    }
+
+    /// The caller is about to give the lock back: nobody is noted. If each does that, [`is`](Self::is) tells exactly
+    /// whether the caller holds the lock.
+    #[inline(always)]
+    pub fn clear(&self) {
+        self.who.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 
     /// As [`note`](Self::note), if nobody is noted: one of several holders of something takes this as its place.
@@ -159,6 +198,6 @@ impl Holder {
         let by_os_thread = self.worker.load(Ordering::Relaxed).is_null();
         let who = self.who.load(Ordering::Relaxed).cast_const();
         let by_caller = who == who_runs().0.cast_const();
-        Some(Held::new(site, who, by_os_thread, by_caller))
+        (!who.is_null()).then(|| Held::new(site, who, by_os_thread, by_caller))
     }
 }

@@ -34,6 +34,11 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
+/// What [`is_on`] reads.
+pub(crate) fn switch() -> &'static AtomicBool {
+    &ON
+}
+
 /// An operation begins: another process may be chosen to go on before it.
 #[inline(always)]
 #[track_caller]

@@ -193,6 +193,8 @@ pub struct Worker {
     stays: OnceLock<bool>,
     /// It stands in a call that the scheduler does not know, with others behind it: as far as anybody watches.
     stands: AtomicBool,
+    /// The owner's alone: see `door::returns`.
+    pub(crate) left_at: AtomicUsize,
 }
 
 impl Drop for Worker {
@@ -307,6 +309,7 @@ impl Worker {
             idle_times: IdleTimes::default(),
             loads: Loads::default(),
             timers: Timers::new(),
+            left_at: AtomicUsize::new(0),
             boundary_ns: GlanceU64::new(0),
             came_from: (0..shared.idle.workers() + EXTRAS_MAX).map(|_| AtomicU64::new(0)).collect(),
             stays: OnceLock::new(),

@@ -115,6 +115,7 @@ pub type Poisoned = bool;
 
 /// The word.
 #[derive(Debug)]
+#[repr(transparent)]
 pub struct MutexWord<S>(AtomicPtr<QueueNode<S>>);
 
 #[inline]

@@ -64,6 +64,8 @@ mod sleepers;
 mod spin;
 mod ticket;
 mod timed;
+#[cfg(feature = "scheduler")]
+mod unguarded;
 
 pub use crate::host::Held;
 #[cfg(feature = "scheduler")]
@@ -82,6 +84,9 @@ pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{AcquireError, Permit, Semaphore, TryAcquireError};
 pub use spin::{SpinGuard, SpinLock};
 pub use ticket::{TicketGuard, TicketLock};
+#[cfg(feature = "scheduler")]
+#[doc(hidden)]
+pub use unguarded::Took;
 
 // What does not wait is the standard library's own.
 pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};

@@ -35,6 +35,7 @@ const LEFT_BEHIND_MAX: usize = 1024;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The lock without its data.
+#[repr(C)]
 pub(super) struct RawMutex {
     pub(super) word: MutexWord<Waiter>,
     pub(super) holder: Holder,
@@ -194,6 +195,7 @@ impl Subject for RawMutex {
 /// workers.into_iter().for_each(|worker| worker.join().unwrap());
 /// assert_eq!(*count.lock().unwrap(), 10);
 /// ```
+#[repr(C)]
 pub struct Mutex<T: ?Sized> {
     pub(super) raw: RawMutex,
     data: UnsafeCell<T>,
@@ -275,35 +277,6 @@ impl<T: ?Sized> Mutex<T> {
         self.raw.word.clear_poison();
     }
 
-    /// The guard of a lock whose guard was forgotten, for C, which keeps none.
-    ///
-    /// # Safety
-    /// The caller holds the lock, by a guard that was forgotten, and makes one of it once.
-    #[doc(hidden)]
-    #[inline]
-    pub unsafe fn make_guard_unchecked(&self) -> MutexGuard<'_, T> {
-        // SAFETY: passed on to the caller.
-        unsafe { MutexGuard::of(self) }
-    }
-
-    /// Takes the lock if that is free, not poisoned, and nobody wants to know of it, without a guard: for C.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[track_caller]
-    pub fn lock_without_guard(&self) -> bool {
-        self.raw.lock_plainly(Location::caller())
-    }
-
-    /// Gives the lock back, and poisons nothing: for C.
-    ///
-    /// # Safety
-    /// The caller holds the lock, without a guard or by one that was forgotten.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub unsafe fn unlock_without_guard(&self) {
-        self.raw.unlock(false);
-    }
-
     /// Who holds it, and where it was taken; `None` if it is free. Not part of `std`'s.
     ///
     /// ```
@@ -354,7 +327,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Safety
     /// As [`new`](Self::new).
     #[inline(always)]
-    unsafe fn of(mutex: &'a Mutex<T>) -> Self {
+    pub(super) unsafe fn of(mutex: &'a Mutex<T>) -> Self {
         MutexGuard { mutex, panicking: thread::panicking(), not_send: PhantomData }
     }
 

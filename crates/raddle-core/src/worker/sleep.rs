@@ -79,6 +79,8 @@ impl LocalWorker {
                 return self.stop(searching);
             }
             if ask_again == Some(0) {
+                // Nobody sleeps who would be woken for what others make meanwhile, and nobody else searches, perhaps.
+                searching = searching || shared.idle.try_search();
                 self.take_mail();
                 continue;
             }

@@ -130,6 +130,33 @@ fn a_sleeper_asks_while_the_others_stand_in_long_turns() {
     Runtime::builder().workers(2).balance(Balance::Share).build().expect("a runtime").run(begin_and_spin);
 }
 
+/// A worker sleeps for as long as the poller has answered; another one, which stands in one turn, has it ask anew.
+#[test]
+fn one_that_sleeps_for_long_asks_anew_when_it_is_told() {
+    let rt = runtime(2);
+    let (poller, calls) = rt.run(|| counting(SHORT, HOUR));
+    poller.begin(1);
+    while count(&calls) == 0 {
+        std::thread::yield_now();
+    }
+    let asked = rt.run(move || {
+        // Whoever lies down anew looks once; then all is still but for this one.
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(100) {
+            std::hint::spin_loop();
+        }
+        let seen = count(&calls);
+        poller.ask_anew();
+        while count(&calls) == seen && began.elapsed() < Duration::from_secs(20) {
+            std::hint::spin_loop();
+        }
+        poller.end(1);
+        poller.ask_anew(); // of nothing
+        began.elapsed()
+    });
+    assert!(asked < Duration::from_secs(10), "{asked:?}");
+}
+
 /// A worker that is asked to look again at once, and fell idle while another one searched, takes what only a thief can
 /// start: what a process has spawned that keeps its own worker for itself.
 #[test]

@@ -18,8 +18,8 @@ use crate::many::outside::FromOutside;
 use raddle_core::Runtime;
 use raddle_core::door::poller::{Asking, Poller};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, TryLockError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 /// For so long after something was said or heard an idle worker looks without a pause: longer than another rank takes
@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 const HOT: Duration = Duration::from_micros(400);
 /// After so long it gives its processor away between two looks.
 const ALONE: Duration = Duration::from_micros(20);
+/// After a silence of that who looks pauses for longer than an answer takes.
+const LULL: Duration = Duration::from_millis(1);
 /// A busy worker looks no more often than that: a look that finds nothing takes a third of a microsecond.
 const GAP: Duration = Duration::from_micros(50);
 /// The OS thread leaves so much more to workers.
@@ -55,6 +57,8 @@ pub(super) struct Hearing {
     turn: Mutex<Hears>,
     /// By which workers hear, as long as the machine runs.
     poller: Mutex<Option<Poller>>,
+    /// The OS thread.
+    listener: OnceLock<Thread>,
 }
 
 fn since(now: u64, word: &AtomicU64) -> Duration {
@@ -65,16 +69,32 @@ impl Hearing {
     pub(super) fn new() -> Hearing {
         let (stirred, looked) = (AtomicU64::new(0), AtomicU64::new(0));
         let (is_over, turn, poller) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
-        Hearing { epoch: Instant::now(), stirred, looked, is_over, turn, poller }
+        let listener = OnceLock::new();
+        Hearing { epoch: Instant::now(), stirred, looked, is_over, turn, poller, listener }
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Something is said: an answer may come soon.
-    pub(super) fn stir(&self) {
-        self.stirred.store(self.now(), Ordering::Relaxed);
+    /// Something was heard.
+    fn stir(&self, now: u64) {
+        self.stirred.store(now, Ordering::Relaxed);
+    }
+
+    /// Something was said: an answer may come soon, and who pauses for long, a worker and the OS thread, looks sooner.
+    /// (Who says something falls idle most often, and looks itself; not if it goes on to a long call.)
+    pub(super) fn said(&self) {
+        let now = self.now();
+        let silence = since(now, &self.stirred);
+        self.stir(now);
+        if silence < LULL {
+            return;
+        }
+        if let Some(poller) = &*self.poller.lock().unwrap_or_else(PoisonError::into_inner) {
+            poller.ask_anew();
+        }
+        self.listener.get().into_iter().for_each(Thread::unpark);
     }
 
     /// Workers are to look from now on, or need not any more.
@@ -105,12 +125,14 @@ impl Keeper {
         }
         let keeper = host.ranks.clone().expect("it is its keeper");
         thread::Builder::new().name("ranks".into()).spawn(move || {
+            let _first = keeper.hearing.listener.set(thread::current());
             keeper.begin_to_hear(host);
             keeper.watch_over_hearing(host);
         })
     }
 
-    /// Nobody hears any more when this returns, but for the OS thread, which is about to end.
+    /// Nobody hears any more when this returns, but for the OS thread, which is about to end, and is to be joined before
+    /// the workers are stopped.
     pub(in crate::many) fn stop_hearing(&self, thread: Option<&JoinHandle<()>>) {
         self.hearing.is_over.store(true, Ordering::Relaxed);
         // Not under the lock: a call that is under way is waited for, and may want it.
@@ -208,7 +230,7 @@ impl Keeper {
             }
             Some(RankFrame::Alive) => true,
             Some(frame) => {
-                self.hearing.stir();
+                self.hearing.stir(self.hearing.now());
                 self.handle(host, from, frame)
             }
         }

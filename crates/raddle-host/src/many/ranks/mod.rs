@@ -148,8 +148,8 @@ impl Keeper {
 
     fn send(&self, state: &mut KeeperState, rank: usize, frame: &RankFrame) {
         state.counts.sent += u64::from(frame.is_work());
-        self.hearing.stir();
         let sent = self.link.send(rank, frame.write());
+        self.hearing.said();
         // A rank that has ended well may be gone before this one hears so: that this one stands still it need not know.
         if let Some(error) = sent.err().filter(|_| frame.is_work()) {
             state.outcome.told.get_or_insert(error);

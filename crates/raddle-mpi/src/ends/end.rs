@@ -167,11 +167,12 @@ impl ChannelEnd {
         Ok(ChannelEnd { engine, number, bell, peer, name, deadline, choice, place })
     }
 
-    /// Waits at the end until `answer` has one, or there is a fault.
+    /// Waits at the end until `answer` has one, or there is a fault. Asks before it looks, if it is likely to have one.
     pub(super) fn wait<R>(
         &self,
         what: &str,
         at: (Duration, AtDeadline),
+        asks_first: bool,
         mut answer: impl FnMut(&mut ChannelTable, &Shim) -> Option<R>,
     ) -> Result<Option<R>, NetError> {
         let (number, user) = (self.number, this_user());
@@ -187,6 +188,7 @@ impl ChannelEnd {
                 }
             },
             WaitsLong {
+                asks_first,
                 asks: &|channels, shim, waited| asks.ask(what, (channels, shim), (user, waited)),
                 late: &|channels, waited| self.late(what, channels, waited),
             },
@@ -277,7 +279,7 @@ pub(super) fn bind_all(net: &Net) -> Result<(), NetError> {
                 channels.end(number).is_some_and(|record| record.theirs.is_none() && !record.is_closed());
             (!waits).then_some(())
         };
-        let long = WaitsLong { asks: &|_, _, _| (), late: &late };
+        let long = WaitsLong { asks_first: true, asks: &|_, _, _| (), late: &late };
         net.engine.wait_at(&bell, (net.deadline, AtDeadline::IsLate), is_bound, long)?;
     }
     let faults = net.engine.with_channels(|channels, _, _| {

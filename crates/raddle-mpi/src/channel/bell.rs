@@ -44,9 +44,9 @@ impl Drop for WaitsForBell<'_> {
 }
 
 /// One who is parked; a cancellation may unwind it.
-struct Parked<'b>(&'b EndBell);
+struct ParkedAtBell<'b>(&'b EndBell);
 
-impl Drop for Parked<'_> {
+impl Drop for ParkedAtBell<'_> {
     fn drop(&mut self) {
         self.0.parked.fetch_sub(1, Ordering::Relaxed);
     }
@@ -95,10 +95,10 @@ impl EndBell {
         WaitsForBell(self)
     }
 
-    /// Parks the caller until the bell is rung, unless it has been since the word was `seen`, or until the time is over.
+    /// Parks the caller until the bell is rung, unless it has been since the word was `seen`, or the time is over.
     pub(crate) fn park(&self, seen: u32, until: Instant) -> WaitOutcome {
         self.parked.fetch_add(1, Ordering::Relaxed);
-        let _parked = Parked(self);
+        let _parked = ParkedAtBell(self);
         fence(Ordering::SeqCst); // pairs with the one in `ring`
         futex::wait(&self.word, seen, &WaitOptions { until: Some(until), ..WaitOptions::default() })
     }

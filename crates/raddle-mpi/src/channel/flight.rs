@@ -1,4 +1,4 @@
-//! Owns: `FrameMemory`, `FrameFlight`, `AheadReceive`: the memory of what ends say, a frame that goes, the next that comes.
+//! Owns: `FrameMemory`, `FrameFlight`, `AheadReceive`: memory of what ends say, a frame that goes, the next one.
 //! May use: `post`, `shim`.
 //! Never: an access to memory that is under way: then a flight has it.
 

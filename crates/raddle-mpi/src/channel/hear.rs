@@ -84,8 +84,8 @@ impl ChannelTable {
 
     /// Whose frame has come, of how many bytes, and a copy of it: the memory into which the next one comes stays.
     ///
-    /// PERF: to look for a message (`MPI_Iprobe`), receive and test it takes 0.4 us a round of 8 bytes more than to test
-    /// a receive that is posted ahead, in plain C under Open MPI, and 0.25 under MPICH.
+    /// PERF: to look for a message (`MPI_Iprobe`), receive and test it takes 0.4 us a round of 8 bytes more than to
+    /// test a receive that is posted ahead, in plain C under Open MPI, and 0.25 under MPICH.
     fn next_frame(&mut self, shim: &Shim) -> Result<Option<(usize, usize, FrameMemory)>, MpiRefusal> {
         let mut ahead = match self.ahead.take() {
             Some(ahead) => ahead,

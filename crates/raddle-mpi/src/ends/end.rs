@@ -36,8 +36,8 @@ pub(super) struct ChannelEnd {
 #[derive(Default)]
 pub(super) struct ChoiceTime {
     began_ns: AtomicU64,
-    /// The key of that choice, twice, and one more if it is late; 0 when it is over. Who tells that a choice is late does
-    /// so without a lock, perhaps when it is over and the end in the next one, of which that says nothing.
+    /// The key of that choice, twice, and one more if it is late; 0 when it is over. Who tells that a choice is late
+    /// does so without a lock, perhaps when it is over and the end in the next one, of which that says nothing.
     choice: AtomicU64,
 }
 

@@ -30,7 +30,8 @@ impl Engine {
         lull_ns(now.saturating_sub(before)) > LONG_NS
     }
 
-    /// Under the lock: something is said; whether who looks pauses for long. If not, the next look finds that it was said.
+    /// Under the lock: something is said; whether who looks pauses for long. If not, the next look finds that it was
+    /// said.
     ///
     /// PERF: to read the clock for each message took a twentieth of its time; example `ring`.
     pub(super) fn ends_lull(&self) -> bool {

@@ -85,8 +85,8 @@ pub(crate) struct ChannelTable {
     pub(super) owed: Option<OwedTake>,
     /// Something is owed, or was, so many looks ago at most: counts as under way.
     ///
-    /// PERF: of ranks that answer each other each owes again and again; to begin and end what workers look after took two
-    /// readings of the clock and four locked instructions a message; example `ring`.
+    /// PERF: of ranks that answer each other each owes again and again; to begin and end what workers look after took
+    /// two readings of the clock and four locked instructions a message; example `ring`.
     pub(super) owes: u32,
     /// The last end of which something was taken, if nobody has looked since.
     pub(super) last_taken: Option<(usize, u32)>,

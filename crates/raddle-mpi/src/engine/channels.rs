@@ -193,7 +193,7 @@ impl Engine {
         long: WaitsLong<'_>,
     ) -> Result<Option<R>, NetError> {
         let mut ask = || self.with_channels(|channels, shim, _| answer(channels, shim));
-        // Acquire pairs with the release in `DueRing::ring`, here and below.
+        // Acquire pairs with the release in `DueRing::ring`.
         let mut asked_at = bell.word.load(Ordering::Acquire);
         if long.asks_first
             && let Some(found) = ask()?
@@ -215,15 +215,11 @@ impl Engine {
             if waits.is_none() && (!looks || waited > ALONE_FOR) {
                 waits = Some(WaitsAtEnd::begin(self, false)?);
             }
-            if is_inline || looks {
-                // PERF: the answer of another rank takes several looks, and a look less time than the clock.
-                let looks = if looks { LOOKS_EACH } else { 1 };
-                let _found = (0..looks).any(|_| self.poll_at(now, false));
-            }
+            self.look_some_times(now, is_inline, looks);
             // PERF: what changes the answer rings the bell, and to ask takes the lock; example `ring`. Now and then it
             // asks all the same, and always before it parks.
             round = round.wrapping_add(1);
-            let rung = bell.word.load(Ordering::Acquire);
+            let rung = bell.word.load(Ordering::Acquire); // pairs with the release in `DueRing::ring`
             if rung != asked_at || !looks || round.is_multiple_of(ASKS_EACH) {
                 asked_at = rung;
                 if let Some(found) = ask()? {
@@ -257,6 +253,13 @@ impl Engine {
                 self.poll();
             }
         }
+    }
+
+    /// By one who waits, and looks itself at first, or always in mode `Inline`.
+    fn look_some_times(&self, now: u64, is_inline: bool, looks: bool) {
+        // PERF: the answer of another rank takes several looks, and a look less time than the clock.
+        let looks = if looks { LOOKS_EACH } else { u32::from(is_inline) };
+        let _found = (0..looks).any(|_| self.poll_at(now, false));
     }
 
     /// Begins to receive the bytes of a message that was taken, and tells its sender so: both or, if the net comes to

@@ -59,7 +59,6 @@ impl Engine {
         state.pending -= finished.len();
         self.outstanding.store(state.pending, Ordering::Relaxed);
         let ended = self.count_channels(&mut state);
-        // PERF: most looks of who waits at a channel finish nothing else; example `ring`.
         let poller = if finished.is_empty() { None } else { state.poller.clone() };
         state.channels.look_for_late(began, &mut heard);
         let found = finished.len() + heard.count;

@@ -1,5 +1,5 @@
 //! Owns: `ReplayNetwork` and `ReplayFiles`: the network that SimGrid has, what it reads, and the time that it says.
-//! May use: `launch`.
+//! May use: nothing.
 //! Never: what is in a schedule.
 
 use super::{SimulationError, launch};

@@ -1,5 +1,5 @@
 //! Owns: `SummaScene`: what each rank of SUMMA does, as schedules that SimGrid replays, and as the formula.
-//! May use: `blocks`, `network`.
+//! May use: `blocks`.
 //! Never: starting a program.
 //!
 //! A mesh of `q x q` ranks; in each of `S` steps a panel of `B` bytes goes along each row, and one along each column,

@@ -52,11 +52,9 @@ fn simulated_panels_take_what_the_formula_says() {
             let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
             let time = scene.simulate_unless(model, &folder, &|| false).expect("it is simulated");
             let ratio = time.ratio();
-            assert!(
-                (0.95..=1.05).contains(&ratio),
-                "{side}, {products}, {}: {time:?}, {ratio}",
-                model.name()
-            );
+            let what = format!("{side} x {side}, {products}, {}: {time:?}, {ratio}", model.name());
+            println!("{what}");
+            assert!((0.95..=1.05).contains(&ratio), "{what}");
             time.simulated
         });
         assert!(times[1] < times[0] && times[1] <= times[2], "{times:?}");

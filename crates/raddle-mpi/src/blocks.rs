@@ -274,9 +274,27 @@ fn neighbours(line: &[usize], place: usize, steps: usize) -> Vec<usize> {
     peers
 }
 
-fn segments(bytes: usize, ranks: usize) -> Vec<Range<usize>> {
+/// The parts in which a block goes along a line of so many ranks.
+pub(crate) fn segments(bytes: usize, ranks: usize) -> Vec<Range<usize>> {
     let step = if ranks <= 2 { bytes.max(1) } else { SEGMENT_BYTES };
     (0..bytes).step_by(step).map(|start| start..(start + step).min(bytes)).collect()
+}
+
+/// From which place of a line a rank gets each part of a broadcast, and to which it hands it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChainLink {
+    pub(crate) before: Option<usize>,
+    pub(crate) behind: Option<usize>,
+}
+
+impl ChainLink {
+    /// Of the rank at a place of a line of so many, if the one at `root` gives.
+    pub(crate) fn of(place: usize, length: usize, root: usize) -> ChainLink {
+        let steps = (place + length - root) % length;
+        let before = (steps > 0).then(|| (place + length - 1) % length);
+        let behind = (steps + 1 < length).then(|| (place + 1) % length);
+        ChainLink { before, behind }
+    }
 }
 
 /// A broadcast along a line.
@@ -293,10 +311,8 @@ struct Chain<'a> {
 impl Chain<'_> {
     /// What this rank does if the one at place `root` gives.
     fn post(&self, root: usize) -> Post {
-        let length = self.line.len();
-        let steps = (self.place + length - root) % length;
-        let before = (steps > 0).then(|| self.line[(self.place + length - 1) % length]);
-        let behind = (steps + 1 < length).then(|| self.line[(self.place + 1) % length]);
+        let ChainLink { before, behind } = ChainLink::of(self.place, self.line.len(), root);
+        let [before, behind] = [before, behind].map(|place| place.map(|place| self.line[place]));
         let mut transfers = Vec::new();
         for (number, range) in self.segments.iter().enumerate() {
             let label = format!("`{}`, from rank {}, part {number}", self.name, self.line[root]);

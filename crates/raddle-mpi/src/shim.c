@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RADDLE_SHIM_VERSION 3
+#define RADDLE_SHIM_VERSION 4
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "a request fits 64 bits");
 
@@ -146,13 +146,36 @@ int raddle_mpi_probe(int peer, int space, int *found, int *tag, int *bytes) {
     return MPI_Get_count(&status, MPI_BYTE, bytes);
 }
 
-/* Whether a message of whomever with that tag is here, whose it is, and how long. */
-int raddle_mpi_probe_any(int tag, int space, int *found, int *whose, int *bytes) {
+/* A persistent receive of whomever: it is posted before anything has come, by `raddle_mpi_start`, again and again. */
+int raddle_mpi_ahead(void *bytes, int room, int tag, int space, uint64_t *word) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = MPI_Recv_init(bytes, room, MPI_BYTE, MPI_ANY_SOURCE, tag, spaces[space], &request);
+    keep(word, request);
+    return code;
+}
+
+/* Whether a message has come into it, whose it is, and how long. */
+int raddle_mpi_came(uint64_t *word, int *done, int *whose, int *bytes) {
+    MPI_Request request = request_of(word);
     MPI_Status status;
-    int code = MPI_Iprobe(MPI_ANY_SOURCE, tag, spaces[space], found, &status);
-    if (code != MPI_SUCCESS || !*found) return code;
+    int code = MPI_Test(&request, done, &status);
+    keep(word, request);
+    if (code != MPI_SUCCESS || !*done) return code;
     *whose = status.MPI_SOURCE;
     return MPI_Get_count(&status, MPI_BYTE, bytes);
+}
+
+/* Takes it back, if it is posted, and frees it. */
+int raddle_mpi_take_back(uint64_t *word, int is_posted) {
+    MPI_Request request = request_of(word);
+    int code = MPI_SUCCESS;
+    if (is_posted) {
+        code = MPI_Cancel(&request);
+        if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (code == MPI_SUCCESS) code = MPI_Request_free(&request);
+    keep(word, request);
+    return code;
 }
 
 /* A message of whomever with that tag, if one is here: its text, of at most `room` bytes, and whose it is. */

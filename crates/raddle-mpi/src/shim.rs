@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What this crate was written for; `src/shim.c` has the same number.
-const VERSION: c_int = 3;
+const VERSION: c_int = 4;
 
 type Text = unsafe extern "C" fn(*mut c_char, c_int) -> c_int;
 type Plain = unsafe extern "C" fn() -> c_int;
@@ -52,7 +52,9 @@ functions! {
     free: unsafe extern "C" fn(*mut u64) -> c_int = c"raddle_mpi_free";
     test: unsafe extern "C" fn(*mut u64, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_test";
     probe: Probe = c"raddle_mpi_probe";
-    probe_any: Probe = c"raddle_mpi_probe_any";
+    ahead: unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int, *mut u64) -> c_int = c"raddle_mpi_ahead";
+    came: unsafe extern "C" fn(*mut u64, *mut c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_came";
+    take_back: unsafe extern "C" fn(*mut u64, c_int) -> c_int = c"raddle_mpi_take_back";
     told: unsafe extern "C" fn(c_int, c_int, *mut c_char, c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_told";
     error: unsafe extern "C" fn(c_int, *mut c_char, c_int, *mut c_char, c_int) = c"raddle_mpi_error";
 }
@@ -263,14 +265,35 @@ impl Shim {
         Some((whose, String::from_utf8_lossy(text.get(..bytes)?).into_owned()))
     }
 
-    /// Whose message with that tag is here, if one is, and of how many bytes.
-    pub(crate) fn probe_any(&self, tag: c_int, space: c_int) -> Result<Option<(usize, usize)>, MpiRefusal> {
-        let (mut found, mut whose, mut bytes) = (0, 0, 0);
-        // SAFETY: MPI is initialised; three numbers are written.
-        let code = unsafe { (self.probe_any)(tag, space, &raw mut found, &raw mut whose, &raw mut bytes) };
+    /// Makes a persistent receive of whomever, which is posted by [`start`](Self::start), again and again.
+    ///
+    /// # Safety
+    /// As for [`prepare`](Self::prepare).
+    pub(crate) unsafe fn ahead(
+        &self,
+        (base, room): (*mut u8, c_int),
+        (tag, space): (c_int, c_int),
+    ) -> Result<u64, MpiRefusal> {
+        let mut word = 0;
+        // SAFETY: the caller's promise.
+        self.check(unsafe { (self.ahead)(base.cast(), room, tag, space, &raw mut word) })?;
+        Ok(word)
+    }
+
+    /// Whose message has come into that, if one has, and of how many bytes.
+    pub(crate) fn came(&self, word: &mut u64) -> Result<Option<(usize, usize)>, MpiRefusal> {
+        let (mut done, mut whose, mut bytes) = (0, 0, 0);
+        // SAFETY: the word is of `ahead`; three numbers are written.
+        let code = unsafe { (self.came)(word, &raw mut done, &raw mut whose, &raw mut bytes) };
         self.check(code)?;
         let number = |it| usize::try_from(it).unwrap_or(0);
-        Ok((found != 0).then(|| (number(whose), number(bytes))))
+        Ok((done != 0).then(|| (number(whose), number(bytes))))
+    }
+
+    /// Takes that back, if it is posted, and frees it.
+    pub(crate) fn take_back(&self, word: &mut u64, is_posted: bool) -> Result<(), MpiRefusal> {
+        // SAFETY: the word is of `ahead`.
+        self.check(unsafe { (self.take_back)(word, is_posted.into()) })
     }
 
     /// Tag and size of a message of `peer` that nobody has asked for.

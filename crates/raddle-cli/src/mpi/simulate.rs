@@ -5,10 +5,10 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use raddle_mpi::simulate::{Scene, SimulatedModel, SimulationError, launcher};
+use raddle_mpi::simulate::{Scene, SimulatedModel, SimulatedTime, SimulationError, SummaScene, launcher};
 
 use super::MpiEnded;
 use super::interrupt;
@@ -18,11 +18,15 @@ use crate::refusal::Error;
 /// By so much a simulated time may differ from the formula's.
 const TOLERANCE: f64 = 0.05;
 
+/// Above the lines of a table.
+const HEADING: &str = " ranks  grid       model      simulated ms    formula ms    ratio  of sync\n";
+
 pub(super) const SIMULATE_HELP: &str = "\
 Examples:
   raddle mpi simulate                                    8 to 4096 ranks, a link of 1 Gbit/s each
   raddle mpi simulate --ranks 8,27 --megabits 10000 --latency-us 2
   raddle mpi simulate --ranks 64 --keep sim              with the schedules that SimGrid replays
+  raddle mpi simulate --summa                            SUMMA, on meshes of 16 to 1024 ranks
 
 Exit codes:
     1  a time differs from the formula's by more than 5 %
@@ -34,9 +38,24 @@ Exit codes:
 /// `raddle mpi simulate`.
 #[derive(clap::Args)]
 pub(crate) struct Simulate {
-    /// Numbers of ranks
-    #[arg(long, value_delimiter = ',', default_value = "8,64,512,4096")]
+    /// Numbers of ranks [default: 8,64,512,4096; of SUMMA, where they are squares: 16,64,256,1024]
+    #[arg(long, value_delimiter = ',')]
     ranks: Vec<usize>,
+    /// Simulate SUMMA, and not RedBlack3D
+    #[arg(long)]
+    summa: bool,
+    /// SUMMA: rows and columns of each rank's part
+    #[arg(long, default_value_t = SummaScene::default().block, requires = "summa")]
+    block: usize,
+    /// SUMMA: columns of a panel
+    #[arg(long, default_value_t = SummaScene::default().panel, requires = "summa")]
+    panel: usize,
+    /// SUMMA: panels that are multiplied
+    #[arg(long, default_value_t = SummaScene::default().steps, requires = "summa")]
+    steps: usize,
+    /// SUMMA: floating-point operations of a rank, in 10^9 a second
+    #[arg(long, default_value_t = SummaScene::default().products_per_second * 2e-9, requires = "summa")]
+    gflops: f64,
     /// Cells along each axis of each rank's part
     #[arg(long, default_value_t = Scene::default().cells)]
     cells: usize,
@@ -139,69 +158,113 @@ impl Simulate {
         }
     }
 
+    fn ranks(&self) -> &[usize] {
+        match self.ranks.as_slice() {
+            [] if self.summa => &[16, 64, 256, 1024],
+            [] => &[8, 64, 512, 4096],
+            some => some,
+        }
+    }
+
     /// Prints a line as soon as it is known; whether all times are the formula's.
     fn print_table(&self) -> Result<bool, Error> {
-        let scenes = self.ranks.iter().map(|ranks| self.scene(*ranks)).collect::<Result<Vec<_>, _>>()?;
+        let is_well = if self.summa { self.print_summa()? } else { self.print_redblack()? };
+        let words = if is_well { "All times are within" } else { "NOT all times are within" };
+        print(&format!(
+            "\n{words} 5 % of the formula's. SimGrid moves messages while ranks compute: it bounds what a proxy gains, \
+             and does not show the need of one{}.\n",
+            if self.summa { "" } else { "; async posts large messages when it has computed" }
+        ))?;
+        Ok(is_well)
+    }
+
+    fn print_redblack(&self) -> Result<bool, Error> {
+        let scenes = self.ranks().iter().map(|ranks| self.scene(*ranks)).collect::<Result<Vec<_>, _>>()?;
         // What cannot be is refused before anything is said.
         scenes.iter().try_for_each(|scene| scene.formula(SimulatedModel::Sync).map(drop))?;
         launcher()?;
         print(&format!(
             "SIMULATED by SimGrid: nothing here was measured. RedBlack3D, {0} x {0} x {0} cells of {1} ns a rank; a \
-             link of {2} Mbit/s and {3} us for each rank, {4} us a message; no contention in the switch.\n\n\
-             {5:>6}  {6:<10} {7:<9}  {8:>12}  {9:>12}  {10:>7}  {11:>7}\n",
-            self.cells,
-            self.cell_ns,
-            self.megabits,
-            self.latency_us,
-            self.overhead_us,
-            "ranks",
-            "grid",
-            "model",
-            "simulated ms",
-            "formula ms",
-            "ratio",
-            "of sync",
+             link of {2} Mbit/s and {3} us for each rank, {4} us a message; no contention in the switch.\n\n{5}",
+            self.cells, self.cell_ns, self.megabits, self.latency_us, self.overhead_us, HEADING,
         ))?;
         let mut is_well = true;
         for scene in &scenes {
-            let mut sync = None;
-            for model in SimulatedModel::ALL {
-                let time = self.one(scene, model)?;
-                is_well &= (time.ratio() - 1.0).abs() <= TOLERANCE;
-                let sync = *sync.get_or_insert(time.simulated);
-                let [x, y, z] = scene.grid()?;
-                print(&format!(
-                    "{:>6}  {:<10} {:<9}  {:>12.3}  {:>12.3}  {:>7.4}  {:>7.3}\n",
-                    scene.ranks,
-                    format!("{x}x{y}x{z}"),
-                    model.name(),
-                    time.simulated.as_secs_f64() * 1e3,
-                    time.formula.as_secs_f64() * 1e3,
-                    time.ratio(),
-                    time.simulated.as_secs_f64() / sync.as_secs_f64(),
-                ))?;
-            }
+            let [x, y, z] = scene.grid()?;
+            let place = (scene.ranks, format!("{x}x{y}x{z}"));
+            is_well &= self.print_models(&place, &SimulatedModel::ALL, |model, folder, is_to_stop| {
+                scene.simulate_unless(model, folder, is_to_stop)
+            })?;
         }
-        let words = if is_well { "All times are within" } else { "NOT all times are within" };
-        print(&format!(
-            "\n{words} 5 % of the formula's. SimGrid moves messages while ranks compute: it bounds what a proxy gains, \
-             and does not show the need of one; async posts large messages when it has computed.\n"
-        ))?;
         Ok(is_well)
     }
 
-    fn one(
-        &self,
-        scene: &Scene,
-        model: SimulatedModel,
-    ) -> Result<raddle_mpi::simulate::SimulatedTime, Error> {
-        let folder = match &self.keep {
-            Some(folder) => {
-                let path = folder.join(format!("{}-{}", scene.ranks, model.name()));
-                ScheduleFolder { path, is_kept: true }
+    fn print_summa(&self) -> Result<bool, Error> {
+        let scene = |ranks: &usize| {
+            let side = ranks.isqrt();
+            if side * side != *ranks {
+                let text = format!("`--ranks {ranks}`: meshes of SUMMA are square here");
+                return Err(Error::Setting(text));
             }
-            None => ScheduleFolder::temporary()?,
+            Ok(SummaScene {
+                side,
+                block: self.block,
+                panel: self.panel,
+                steps: self.steps,
+                products_per_second: self.gflops * 5e8,
+                bytes_per_second: self.megabits * 1e6 / 8.0,
+                latency: microseconds(self.latency_us, "latency-us")?,
+                kernel_ratio: self.kernel_ratio,
+            })
         };
-        Ok(scene.simulate_unless(model, &folder.path, &|| interrupt::signal().is_some())?)
+        let scenes = self.ranks().iter().map(scene).collect::<Result<Vec<_>, Error>>()?;
+        scenes.iter().try_for_each(|scene| scene.formula(SimulatedModel::Sync).map(drop))?;
+        launcher()?;
+        print(&format!(
+            "SIMULATED by SimGrid: nothing here was measured. SUMMA, {0} x {0} doubles a rank, panels of {1}, {2} \
+             steps, \
+             {3} Gflop/s; a link of {4} Mbit/s and {5} us for each rank; no contention in the switch. Times of a step.\
+             \n\n{6}",
+            self.block, self.panel, self.steps, self.gflops, self.megabits, self.latency_us, HEADING,
+        ))?;
+        let mut is_well = true;
+        for scene in &scenes {
+            let place = (scene.side * scene.side, format!("{0}x{0}", scene.side));
+            is_well &= self.print_models(&place, &SummaScene::MODELS, |model, folder, is_to_stop| {
+                scene.simulate_unless(model, folder, is_to_stop)
+            })?;
+        }
+        Ok(is_well)
+    }
+
+    /// The lines of a number of ranks, of which the first is sync's.
+    fn print_models(
+        &self,
+        (ranks, grid): &(usize, String),
+        models: &[SimulatedModel],
+        simulate: impl Fn(SimulatedModel, &Path, &dyn Fn() -> bool) -> Result<SimulatedTime, SimulationError>,
+    ) -> Result<bool, Error> {
+        let (mut is_well, mut sync) = (true, None);
+        for model in models {
+            let folder = match &self.keep {
+                Some(folder) => {
+                    let path = folder.join(format!("{ranks}-{}", model.name()));
+                    ScheduleFolder { path, is_kept: true }
+                }
+                None => ScheduleFolder::temporary()?,
+            };
+            let time = simulate(*model, &folder.path, &|| interrupt::signal().is_some())?;
+            is_well &= (time.ratio() - 1.0).abs() <= TOLERANCE;
+            let sync = *sync.get_or_insert(time.simulated);
+            print(&format!(
+                "{ranks:>6}  {grid:<10} {:<9}  {:>12.3}  {:>12.3}  {:>7.4}  {:>7.3}\n",
+                model.name(),
+                time.simulated.as_secs_f64() * 1e3,
+                time.formula.as_secs_f64() * 1e3,
+                time.ratio(),
+                time.simulated.as_secs_f64() / sync.as_secs_f64(),
+            ))?;
+        }
+        Ok(is_well)
     }
 }

@@ -118,6 +118,12 @@ impl Poller {
         self.body.end(&self.shared, count);
     }
 
+    /// What is outstanding may end sooner than was answered: the idle worker that asks, if there is one, asks anew. The
+    /// call sees what was done before.
+    pub fn ask_anew(&self) {
+        self.body.ask_anew(&self.shared);
+    }
+
     /// How much is outstanding at it.
     pub fn outstanding(&self) -> usize {
         self.body.outstanding()

@@ -148,11 +148,23 @@ impl PollerBody {
             if self.is_den {
                 return shared.pollers.outstanding.call_to_poll(&shared.idle, shared.policy.looks());
             }
-            // From within its own call, the answer says when to ask again.
-            if HERE.get() != from_ref(self) {
-                shared.pollers.outstanding.note_begun();
-            }
-            shared.pollers.outstanding.call(&shared.idle, shared.policy.looks());
+            self.call(shared);
+        }
+    }
+
+    fn call(&self, shared: &Shared) {
+        // From within its own call, the answer says when to ask again.
+        if HERE.get() != from_ref(self) {
+            shared.pollers.outstanding.note_begun();
+        }
+        shared.pollers.outstanding.call(&shared.idle, shared.policy.looks());
+    }
+
+    /// By the rule of what begins: a keeper that is about to lie down finds `begun` changed, whose release has the
+    /// question see what was done before; and one that sleeps is woken.
+    pub(crate) fn ask_anew(&self, shared: &Shared) {
+        if self.outstanding() != 0 && shared.is_here() {
+            self.call(shared);
         }
     }
 

@@ -79,7 +79,7 @@ impl LocalWorker {
                 return self.stop(searching);
             }
             if ask_again == Some(0) {
-                self.take_mail();
+                searching = self.stays_up(searching);
                 continue;
             }
             let woken;
@@ -99,6 +99,13 @@ impl LocalWorker {
             }
             self.take_mail();
         }
+    }
+
+    /// Whether it searches from now on, if it is asked again at once. Nobody sleeps who would be woken for what others
+    /// make meanwhile, and nobody else searches, perhaps.
+    fn stays_up(&self, searching: bool) -> bool {
+        self.take_mail();
+        searching || self.shared().idle.try_search()
     }
 
     /// What lies in this worker's own places: an alarm, or a poller, may have woken or spawned something.

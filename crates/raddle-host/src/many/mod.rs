@@ -433,14 +433,15 @@ impl Drop for StopOnDrop<'_, '_> {
         let watcher_result = self.host.end_watch();
         let alarms: Vec<Alarm> = self.host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
         alarms.into_iter().for_each(|alarm| self.host.gate.cancel(alarm));
-        // First: a runtime does not end while its workers expect something.
+        // First: a runtime does not end while its workers expect something; and what is heard makes processes ready,
+        // for which the workers have to be there (`Gate::ready`).
         if let Some(keeper) = &self.host.ranks {
             keeper.stop_hearing(self.listener.as_ref());
         }
-        self.runtime.take().map(Runtime::stop);
         if let Some(listener) = self.listener.take() {
             let _its_panic_was_shown = listener.join();
         }
+        self.runtime.take().map(Runtime::stop);
         if let Err(panic) = watcher_result
             && !std::thread::panicking()
         {

@@ -32,7 +32,8 @@ pub(super) struct FromOutside<'h, 'm> {
 impl FromOutside<'_, '_> {
     /// Makes a process ready at a worker, where it begins.
     pub(super) fn ready_at(&self, worker: usize, process: &Process<Link>) {
-        // SAFETY: the machine gives up the process, which stays until the runtime has ended.
+        // SAFETY: the machine gives up the process, which stays until the runtime has ended. Who is outside, the
+        // watcher and who hears other ranks, has been joined before the workers end (`StopOnDrop`).
         unsafe { self.host.gate.ready_at(worker, link_of(process)) };
     }
 }
@@ -154,7 +155,7 @@ impl Scheduler for FromOutside<'_, '_> {
     type Link = Link;
 
     fn ready(&self, process: &Process<Link>) {
-        // SAFETY: the machine gives up the process, which stays until the runtime has ended.
+        // SAFETY: as above.
         unsafe { self.host.gate.ready(link_of(process)) };
     }
 

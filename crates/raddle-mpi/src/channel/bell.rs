@@ -3,9 +3,10 @@
 //! Never: a wait; whoever looks after MPI rings.
 
 use crate::gate::lock;
-use raddle_core::door::futex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use raddle_core::door::futex::{self, WaitOptions, WaitOutcome};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// Who is told, once, that an end is ready, or that it is not in time.
 pub(crate) trait ReadyListener: Send + Sync {
@@ -27,8 +28,9 @@ struct KeyedListener {
 pub(crate) struct EndBell {
     /// Counts: on it one is parked.
     pub(crate) word: AtomicU32,
-    /// How many wait at the end.
+    /// How many wait at the end, and how many of them are parked, or about to be.
     waiting: AtomicU32,
+    parked: AtomicU32,
     listeners: Mutex<Vec<KeyedListener>>,
 }
 
@@ -38,6 +40,15 @@ pub(crate) struct WaitsForBell<'b>(&'b EndBell);
 impl Drop for WaitsForBell<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// One who is parked; a cancellation may unwind it.
+struct ParkedAtBell<'b>(&'b EndBell);
+
+impl Drop for ParkedAtBell<'_> {
+    fn drop(&mut self) {
+        self.0.parked.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -56,7 +67,11 @@ impl DueRing {
     pub(crate) fn ring(self) {
         // Release pairs with the acquire of who waits: it sees what has come.
         self.bell.word.fetch_add(1, Ordering::Release);
-        futex::wake(&raw const self.bell.word, u32::MAX, futex::ANY);
+        // PERF: most often who waits looks itself, and a wake of nobody takes as long as a look; example `ring`.
+        fence(Ordering::SeqCst); // pairs with the one in `park`: who is about to park sees the word, or is seen here
+        if self.bell.parked.load(Ordering::Relaxed) != 0 {
+            futex::wake(&raw const self.bell.word, u32::MAX, futex::ANY);
+        }
         self.listeners.iter().for_each(|each| each.listener.is_ready());
     }
 }
@@ -78,6 +93,14 @@ impl EndBell {
     pub(crate) fn wait(&self) -> WaitsForBell<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         WaitsForBell(self)
+    }
+
+    /// Parks the caller until the bell is rung, unless it has been since the word was `seen`, or the time is over.
+    pub(crate) fn park(&self, seen: u32, until: Instant) -> WaitOutcome {
+        self.parked.fetch_add(1, Ordering::Relaxed);
+        let _parked = ParkedAtBell(self);
+        fence(Ordering::SeqCst); // pairs with the one in `ring`
+        futex::wait(&self.word, seen, &WaitOptions { until: Some(until), ..WaitOptions::default() })
     }
 
     /// Tells this one when the end is ready, or late; under the engine's lock, where somebody has found that it is not.

@@ -12,7 +12,7 @@
 //!
 //! That the last user of an end still has it is likely, and not known: so the circle is told, and the program goes on.
 
-use super::frame::{FrameHead, FrameKind};
+use super::frame::{FRAME_MAX, FrameHead, FrameKind, HEAD_BYTES};
 use super::record::{EndRecord, EndState};
 use super::table::{ChannelTable, Heard};
 use crate::shim::Shim;
@@ -21,6 +21,8 @@ use crate::shim::Shim;
 const HOPS_MAX: usize = 64;
 /// More of a wait's words are not told.
 const WORDS_MAX: usize = 300;
+const _: () =
+    assert!(HOPS_MAX * (8 + WORDS_MAX) + 64 <= FRAME_MAX - HEAD_BYTES, "the largest frame has room");
 
 /// Who waits at an end, for so long that others may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]

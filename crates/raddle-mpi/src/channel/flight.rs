@@ -1,4 +1,4 @@
-//! Owns: `FrameMemory` and `FrameFlight`: the memory of what ends say, and a frame under way in it.
+//! Owns: `FrameMemory`, `FrameFlight`, `AheadReceive`: memory of what ends say, a frame that goes, the next one.
 //! May use: `post`, `shim`.
 //! Never: an access to memory that is under way: then a flight has it.
 
@@ -31,25 +31,22 @@ impl FrameMemory {
 pub(crate) struct FrameFlight {
     word: u64,
     memory: ManuallyDrop<FrameMemory>,
-    pub(crate) peer: usize,
-    pub(crate) bytes: usize,
     is_done: bool,
 }
 
 impl FrameFlight {
-    /// Begins to send so many bytes of the memory, or to receive them.
+    /// Begins to send so many bytes of the memory.
     pub(crate) fn begin(
         shim: &Shim,
-        direction: Direction,
         (memory, bytes): (FrameMemory, usize),
-        (peer, address): (usize, Address),
+        address: Address,
     ) -> Result<FrameFlight, MpiRefusal> {
         debug_assert!(bytes <= memory.0.len(), "a frame that its memory has room for");
         let count = c_int::try_from(bytes).expect("frames are small");
         let memory = ManuallyDrop::new(memory);
         // SAFETY: the flight has the memory, gives it to nobody before it is done, and never frees it before.
-        let word = unsafe { shim.post(direction, (memory.0.room().0, count), address) }?;
-        Ok(FrameFlight { word, memory, peer, bytes, is_done: false })
+        let word = unsafe { shim.post(Direction::Out, (memory.0.room().0, count), address) }?;
+        Ok(FrameFlight { word, memory, is_done: false })
     }
 
     pub(crate) fn is_done(&mut self, shim: &Shim) -> Result<bool, MpiRefusal> {
@@ -64,5 +61,52 @@ impl FrameFlight {
     pub(crate) fn land(self) -> FrameMemory {
         assert!(self.is_done, "a frame lands when it is done");
         ManuallyDrop::into_inner(self.memory)
+    }
+}
+
+/// The receive of the next frame, of whomever, posted before it comes: MPI has nobody to look for then, and nothing to
+/// keep. Dropped while it is posted it leaves its memory to MPI.
+pub(crate) struct AheadReceive {
+    word: u64,
+    memory: ManuallyDrop<FrameMemory>,
+    is_posted: bool,
+}
+
+impl AheadReceive {
+    /// Posts it.
+    pub(crate) fn begin(
+        shim: &Shim,
+        memory: FrameMemory,
+        address: (c_int, c_int),
+    ) -> Result<AheadReceive, MpiRefusal> {
+        let memory = ManuallyDrop::new(memory);
+        // SAFETY: the memory is read only while this is not posted, and never freed before it is taken back.
+        let word = unsafe { shim.ahead(memory.0.room(), address) }?;
+        let mut ahead = AheadReceive { word, memory, is_posted: false };
+        ahead.again(shim)?;
+        Ok(ahead)
+    }
+
+    /// Posts it again: what has come is over.
+    pub(crate) fn again(&mut self, shim: &Shim) -> Result<(), MpiRefusal> {
+        debug_assert!(!self.is_posted, "it is posted once at a time");
+        shim.start(&mut self.word)?;
+        self.is_posted = true;
+        Ok(())
+    }
+
+    /// Whose frame has come, if one has, and what: then it is to be posted [again](Self::again).
+    pub(crate) fn came(&mut self, shim: &Shim) -> Result<Option<(usize, &[u8])>, MpiRefusal> {
+        debug_assert!(self.is_posted, "it is posted again before it is asked");
+        let Some((peer, bytes)) = shim.came(&mut self.word)? else { return Ok(None) };
+        self.is_posted = false;
+        Ok(Some((peer, &self.memory.bytes()[..bytes])))
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn end(mut self, shim: &Shim) -> Result<(), MpiRefusal> {
+        shim.take_back(&mut self.word, self.is_posted)?;
+        drop(ManuallyDrop::into_inner(self.memory));
+        Ok(())
     }
 }

@@ -9,6 +9,8 @@ use std::fmt;
 pub(crate) const HEAD_BYTES: usize = 24;
 /// So many bytes of a message ride along with the offer.
 pub(crate) const RIDE_BYTES: usize = 8192;
+/// No frame is larger: questions of who waits for whom are the largest, of 64 ranks with 300 bytes of words each.
+pub(crate) const FRAME_MAX: usize = HEAD_BYTES + 20 * 1024;
 /// A channel's name, and that of its type.
 const NAME_BYTES: usize = 255;
 

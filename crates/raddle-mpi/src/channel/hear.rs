@@ -4,13 +4,13 @@
 
 use super::bell::DueRing;
 use super::chase::Question;
-use super::flight::{FrameFlight, FrameMemory};
-use super::frame::{Binding, FrameHead, FrameKind, HEAD_BYTES};
+use super::flight::{AheadReceive, FrameMemory};
+use super::frame::{Binding, FRAME_MAX, FrameHead, FrameKind, HEAD_BYTES};
 use super::protocol::ProtocolBroken;
 use super::record::{EndRecord, EndState, OfferedMessage};
-use super::table::{CHANNEL_SPACE, ChannelTable, FRAME_TAG, Heard, address};
+use super::table::{CHANNEL_SPACE, ChannelTable, FRAME_TAG, Heard};
 use crate::error::NetError;
-use crate::shim::{Direction, MpiRefusal, Shim};
+use crate::shim::{MpiRefusal, Shim};
 
 /// A look hears at most so many frames: others want to look, too.
 const FRAMES_A_LOOK: usize = 64;
@@ -70,32 +70,44 @@ impl ChannelTable {
             }
         }
         while heard.count < FRAMES_A_LOOK {
-            if let Some((peer, bytes)) = shim.probe_any(FRAME_TAG, CHANNEL_SPACE)? {
-                let Some(memory) = self.memory(bytes) else { return Ok(()) };
-                let place = (peer, address(peer, FRAME_TAG));
-                self.coming.push_back(FrameFlight::begin(shim, Direction::In, (memory, bytes), place)?);
-            }
-            // In their order, by which what an end says arrives as it was said.
-            let Some(first) = self.coming.front_mut() else { break };
-            if !first.is_done(shim)? {
-                break;
-            }
-            let Some(flight) = self.coming.pop_front() else { break };
+            // In their order, by which what an end says arrives as it was said: one is posted at a time.
+            let Some((peer, bytes, memory)) = self.next_frame(shim)? else { break };
             heard.count += 1;
-            self.hear(shim, flight, heard);
+            self.hear(shim, (peer, bytes), memory, heard);
             // PERF: who waits for that goes on first: to find nothing more costs system calls over TCP; example `ring`.
-            if self.coming.is_empty() && heard.rings.iter().any(DueRing::is_awaited) {
+            if heard.rings.iter().any(DueRing::is_awaited) {
                 break;
             }
         }
         Ok(())
     }
 
+    /// Whose frame has come, of how many bytes, and a copy of it: the memory into which the next one comes stays.
+    ///
+    /// PERF: to look for a message (`MPI_Iprobe`), receive and test it takes 0.4 us a round of 8 bytes more than to
+    /// test a receive that is posted ahead, in plain C under Open MPI, and 0.25 under MPICH.
+    fn next_frame(&mut self, shim: &Shim) -> Result<Option<(usize, usize, FrameMemory)>, MpiRefusal> {
+        let mut ahead = match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => {
+                let Some(memory) = FrameMemory::new(FRAME_MAX) else { return Ok(None) };
+                AheadReceive::begin(shim, memory, (FRAME_TAG, CHANNEL_SPACE))?
+            }
+        };
+        let mut found = None;
+        if let Some((peer, frame)) = ahead.came(shim)? {
+            let Some(mut memory) = self.memory(frame.len()) else { return Ok(None) };
+            memory.bytes_mut()[..frame.len()].copy_from_slice(frame);
+            found = Some((peer, frame.len(), memory));
+            ahead.again(shim)?;
+        }
+        self.ahead = Some(ahead);
+        Ok(found)
+    }
+
     /// A frame has come.
-    fn hear(&mut self, shim: &Shim, flight: FrameFlight, heard: &mut Heard) {
-        let (peer, bytes) = (flight.peer, flight.bytes);
+    fn hear(&mut self, shim: &Shim, (peer, bytes): (usize, usize), memory: FrameMemory, heard: &mut Heard) {
         self.traffic.entry(peer).or_default()[1] += 1;
-        let memory = flight.land();
         let Some((head, rides)) = FrameHead::read(&memory.bytes()[..bytes]) else {
             return self.not_understood(peer);
         };

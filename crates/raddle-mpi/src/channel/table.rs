@@ -3,14 +3,14 @@
 //! Never: a wait. All of it is under the engine's lock.
 
 use super::bell::{DueRing, EndBell, ReadyListener};
-use super::flight::{FrameFlight, FrameMemory};
+use super::flight::{AheadReceive, FrameFlight, FrameMemory};
 use super::frame::{Binding, EndRole, FrameHead, FrameKind};
 use super::record::EndRecord;
 use super::talk::OwedTake;
 use crate::error::NetError;
 use crate::post::Post;
 use crate::shim::{Address, Shim};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(crate) struct ChannelTable {
     /// What others have bound and nobody here has yet: of which rank, and by which number.
     pub(super) unclaimed: Vec<(usize, u32, Binding)>,
     pub(super) going: Vec<FrameFlight>,
-    pub(super) coming: VecDeque<FrameFlight>,
+    pub(super) ahead: Option<AheadReceive>,
     pub(super) spare: Vec<FrameMemory>,
     /// How many frames have gone to each rank, and come from it.
     pub(super) traffic: BTreeMap<usize, [u64; 2]>,
@@ -76,13 +76,18 @@ pub(crate) struct ChannelTable {
     pub(crate) is_closing: bool,
     /// When the first of those that listen is late, or another that did.
     late_ns: Option<u64>,
-    /// Something was said, since somebody asked last.
-    pub(super) has_said: bool,
+    /// Something was said since the last look.
+    pub(crate) has_said: bool,
     /// Nothing more is said: others have been told how much was.
     pub(super) is_silent: bool,
     /// Somebody looks soon, whoever waits: what is owed will be said.
     pub(crate) may_owe: bool,
     pub(super) owed: Option<OwedTake>,
+    /// Something is owed, or was, so many looks ago at most: counts as under way.
+    ///
+    /// PERF: of ranks that answer each other each owes again and again; to begin and end what workers look after took
+    /// two readings of the clock and four locked instructions a message; example `ring`.
+    pub(super) owes: u32,
     /// The last end of which something was taken, if nobody has looked since.
     pub(super) last_taken: Option<(usize, u32)>,
     /// What MPI has refused.
@@ -119,12 +124,12 @@ impl ChannelTable {
     /// Whether anything may come.
     pub(crate) fn is_open(&self) -> bool {
         // At the end also what was said to a rank that has made no end.
-        self.open != 0 || self.is_closing || !self.going.is_empty() || !self.coming.is_empty()
+        self.open != 0 || self.is_closing || !self.going.is_empty()
     }
 
     /// How much is under way: frames, those who wait, and messages that are offered and whose bytes are still here.
     pub(crate) fn under_way(&self) -> usize {
-        self.going.len() + self.coming.len() + self.waits + self.kept + usize::from(self.owed.is_some())
+        self.going.len() + self.waits + self.kept + usize::from(self.owes != 0 && self.open != 0)
     }
 
     /// Whether of what is under way, so much with all others', nothing moves until another rank says something.
@@ -251,7 +256,14 @@ impl ChannelTable {
     /// Whether as many have come of each, and nothing is under way.
     pub(crate) fn has_heard_all(&self, of: &[u64]) -> bool {
         let came = |rank: usize| self.traffic.get(&rank).map_or(0, |of| of[1]);
-        self.going.is_empty() && self.coming.is_empty() && (0..of.len()).all(|rank| came(rank) >= of[rank])
+        self.going.is_empty() && (0..of.len()).all(|rank| came(rank) >= of[rank])
+    }
+
+    /// Nothing is heard any more: MPI is about to end.
+    pub(crate) fn end_hearing(&mut self, shim: &Shim) {
+        if let Some(Err(refusal)) = self.ahead.take().map(|ahead| ahead.end(shim)) {
+            self.refused(refusal);
+        }
     }
 
     /// Whether there has ever been an end here.

@@ -9,11 +9,14 @@ use super::record::{EndRecord, EndState, OfferedMessage};
 use super::table::{ChannelTable, FRAME_TAG, address};
 use crate::error::NetError;
 use crate::post::Post;
-use crate::shim::{Direction, MpiRefusal, Shim};
+use crate::shim::{MpiRefusal, Shim};
 use std::sync::Arc;
 
 /// So many frames' memory is kept for the next ones.
 const SPARE_FRAMES: usize = 64;
+
+/// After so many looks at which nothing was owed nothing is.
+const OWES: u32 = 16;
 
 /// A `Take` that has not been said yet.
 #[derive(Clone, Copy)]
@@ -43,8 +46,7 @@ impl ChannelTable {
         let head = FrameHead { also_taken, ..head };
         head.write(&mut memory.bytes_mut()[..HEAD_BYTES]);
         fill(&mut memory.bytes_mut()[HEAD_BYTES..bytes]);
-        let address = address(peer, FRAME_TAG);
-        let begun = FrameFlight::begin(shim, Direction::Out, (memory, bytes), (peer, address));
+        let begun = FrameFlight::begin(shim, (memory, bytes), address(peer, FRAME_TAG));
         let done = begun.and_then(|mut flight| Ok((flight.is_done(shim)?, flight)));
         match done {
             Ok((is_done, flight)) => {
@@ -146,6 +148,7 @@ impl ChannelTable {
         let (owed, answers) = (OwedTake { peer: *peer, theirs: *theirs, end }, *answers);
         if answers && self.may_owe {
             self.owed = Some(owed);
+            self.owes = OWES;
         } else {
             self.say_take(shim, end);
         }
@@ -155,6 +158,7 @@ impl ChannelTable {
     /// Says what is owed: its receiver has sent nothing since.
     pub(crate) fn pay(&mut self, shim: &Shim) {
         self.last_taken = None;
+        self.owes = self.owes.saturating_sub(1);
         if let Some(OwedTake { peer, theirs, end }) = self.owed.take() {
             if let Some(record) = self.end_mut(end) {
                 record.answers = false;

@@ -13,7 +13,7 @@ use raddle_core::wait::Author;
 use std::cell::OnceCell;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// So many other ends are named where one is late.
@@ -36,30 +36,36 @@ pub(super) struct ChannelEnd {
 #[derive(Default)]
 pub(super) struct ChoiceTime {
     began_ns: AtomicU64,
-    is_late: AtomicBool,
+    /// The key of that choice, twice, and one more if it is late; 0 when it is over. Who tells that a choice is late
+    /// does so without a lock, perhaps when it is over and the end in the next one, of which that says nothing.
+    choice: AtomicU64,
 }
 
 impl ChoiceTime {
-    pub(super) fn begin(&self, now: u64) {
+    /// Keys are other than 0, and each is used once.
+    pub(super) fn begin(&self, key: u64, now: u64) {
         self.began_ns.store(now, Ordering::Relaxed);
-        self.is_late.store(false, Ordering::Relaxed);
+        self.choice.store(key << 1, Ordering::Relaxed);
     }
 
-    pub(super) fn note_late(&self) {
+    pub(super) fn note_late(&self, key: u64) {
         // Release pairs with the acquire in `take_late`: who finds it is told since when.
-        self.is_late.store(true, Ordering::Release);
+        let (release, relaxed) = (Ordering::Release, Ordering::Relaxed);
+        let _over = self.choice.compare_exchange(key << 1, key << 1 | 1, release, relaxed);
     }
 
     /// The choice is over. Who was not chosen, and is told only then that it is late, is not.
-    pub(super) fn end(&self) {
-        self.is_late.store(false, Ordering::Relaxed);
+    pub(super) fn end(&self, key: u64) {
+        let (relaxed, is_it) = (Ordering::Relaxed, |choice: u64| (choice >> 1 == key).then_some(0));
+        let _another = self.choice.fetch_update(relaxed, relaxed, is_it);
     }
 
     /// For how long, if it is late and that has not been asked before.
     fn take_late(&self, now: u64) -> Option<Duration> {
+        let is_late = |choice: u64| (choice & 1 != 0).then_some(choice & !1);
         // Acquire pairs with the release in `note_late`.
-        let is_late = self.is_late.swap(false, Ordering::Acquire);
-        is_late.then(|| Duration::from_nanos(now.saturating_sub(self.began_ns.load(Ordering::Relaxed))))
+        let late = self.choice.fetch_update(Ordering::Acquire, Ordering::Relaxed, is_late);
+        late.ok().map(|_| Duration::from_nanos(now.saturating_sub(self.began_ns.load(Ordering::Relaxed))))
     }
 }
 
@@ -161,11 +167,12 @@ impl ChannelEnd {
         Ok(ChannelEnd { engine, number, bell, peer, name, deadline, choice, place })
     }
 
-    /// Waits at the end until `answer` has one, or there is a fault.
+    /// Waits at the end until `answer` has one, or there is a fault. Asks before it looks, if it is likely to have one.
     pub(super) fn wait<R>(
         &self,
         what: &str,
         at: (Duration, AtDeadline),
+        asks_first: bool,
         mut answer: impl FnMut(&mut ChannelTable, &Shim) -> Option<R>,
     ) -> Result<Option<R>, NetError> {
         let (number, user) = (self.number, this_user());
@@ -181,6 +188,7 @@ impl ChannelEnd {
                 }
             },
             WaitsLong {
+                asks_first,
                 asks: &|channels, shim, waited| asks.ask(what, (channels, shim), (user, waited)),
                 late: &|channels, waited| self.late(what, channels, waited),
             },
@@ -271,7 +279,7 @@ pub(super) fn bind_all(net: &Net) -> Result<(), NetError> {
                 channels.end(number).is_some_and(|record| record.theirs.is_none() && !record.is_closed());
             (!waits).then_some(())
         };
-        let long = WaitsLong { asks: &|_, _, _| (), late: &late };
+        let long = WaitsLong { asks_first: true, asks: &|_, _, _| (), late: &late };
         net.engine.wait_at(&bell, (net.deadline, AtDeadline::IsLate), is_bound, long)?;
     }
     let faults = net.engine.with_channels(|channels, _, _| {
@@ -280,4 +288,30 @@ pub(super) fn bind_all(net: &Net) -> Result<(), NetError> {
         used.find_map(|end| end.fault.clone())
     })?;
     faults.map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_late_once_and_not_for_the_one_before_it() {
+        let (choice, after) = (ChoiceTime::default(), Duration::from_nanos);
+        choice.begin(1, 100);
+        assert_eq!(choice.take_late(150), None);
+        choice.note_late(1);
+        assert_eq!([choice.take_late(200), choice.take_late(300)], [Some(after(100)), None]);
+        choice.end(1);
+        // That the first is late was found before it was over, and is told when the second has begun.
+        choice.begin(2, 1000);
+        choice.note_late(1);
+        assert_eq!(choice.take_late(1001), None);
+        choice.end(1);
+        choice.note_late(2);
+        assert_eq!(choice.take_late(1100), Some(after(100)));
+        choice.note_late(2);
+        choice.end(2);
+        choice.note_late(2);
+        assert_eq!(choice.take_late(1200), None);
+    }
 }

@@ -186,7 +186,7 @@ impl PostBox {
             |channels, _| {
                 numbers.iter().find(|(_, number)| is_ready(channels, *number)).map(|(rank, _)| *rank)
             },
-            WaitsLong { asks: &|_, _, _| (), late: &late },
+            WaitsLong { asks_first: true, asks: &|_, _, _| (), late: &late },
         )
     }
 }

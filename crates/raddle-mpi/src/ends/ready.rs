@@ -35,6 +35,7 @@ pub struct WhenSent {
 struct TellsReady {
     told: Mutex<(WhoIsTold, Option<WaitsAtEnd>)>,
     choice: Arc<ChoiceTime>,
+    key: u64,
 }
 
 #[derive(Default)]
@@ -82,19 +83,19 @@ impl ReadyListener for TellsReady {
     }
 
     fn is_late(&self) {
-        self.choice.note_late();
+        self.choice.note_late(self.key);
         self.is_ready();
     }
 }
 
 impl WhenSent {
     pub(super) fn new(end: &ChannelEnd) -> Result<WhenSent, NetError> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
-        let tells = Arc::new(TellsReady { told: Mutex::default(), choice: end.choice.clone() });
+        let tells = Arc::new(TellsReady { told: Mutex::default(), choice: end.choice.clone(), key });
         end.engine.poll();
         let now = end.engine.now();
-        end.choice.begin(now);
+        end.choice.begin(key, now);
         let until_ns = now.saturating_add(u64::try_from(end.deadline.as_nanos()).unwrap_or(u64::MAX));
         // Before it listens: who tells it takes this away.
         lock(&tells.told).1 = Some(WaitsAtEnd::begin(&end.engine, true)?);
@@ -156,7 +157,7 @@ impl Drop for WhenSent {
         let listens = lock(&self.tells.told).1.take();
         drop(listens);
         // As long as the body of another case runs it may be told that it is late.
-        self.tells.choice.end();
+        self.tells.choice.end(self.key);
     }
 }
 

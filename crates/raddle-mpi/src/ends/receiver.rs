@@ -158,7 +158,7 @@ impl<T: RemoteMessage> RemoteReceiver<T> {
         }
         let net = |error: NetError| Some(EndFailure::Net(error));
         let number = self.end.number;
-        let taken = self.end.wait("a receive on", at, |channels, shim| {
+        let taken = self.end.wait("a receive on", at, true, |channels, shim| {
             channels.take(shim, number, |offer| offer.map(T::get))
         });
         let offer = taken.map_err(net)?.ok_or(None::<EndFailure>)?;

@@ -52,7 +52,7 @@ impl<T: RemoteMessage> RemoteSender<T> {
 
     /// Waits until the other end is there, and is for the same messages.
     pub(super) fn wait_until_bound(&self) -> Result<(), NetError> {
-        match self.wait("the binding of", |_| Some(Ok(()))) {
+        match self.wait("the binding of", |_| Some(Ok(())), true) {
             Ok(()) => Ok(()),
             Err(EndFailure::Gone) => Err(NetError::Over),
             Err(EndFailure::Net(error)) => Err(error),
@@ -61,23 +61,49 @@ impl<T: RemoteMessage> RemoteSender<T> {
 
     fn send_bytes(&self, message: &T) -> Result<(), EndFailure> {
         let (end, bytes) = (&self.end, message.size());
-        let is_rendezvous = self
-            .wait("a send on", |sending| sending.room().map(|room| room.map(|()| sending.is_rendezvous())))?;
-        let kept = if bytes > RIDE_BYTES { Some(Arc::new(self.large(message)?)) } else { None };
-        let offer = end.engine.with_channels(|channels, shim, _| {
-            channels.offer(shim, end.number, (bytes, kept.clone()), |to| {
-                if kept.is_none() {
-                    message.put(to);
-                }
-            })
-        })??;
+        let (offer, is_rendezvous, kept) = if bytes <= RIDE_BYTES {
+            let (offer, is_rendezvous) = self.offer_small(message, bytes)?;
+            (offer, is_rendezvous, None)
+        } else {
+            let is_rendezvous = self.wait(
+                "a send on",
+                |sending| sending.room().map(|room| room.map(|()| sending.is_rendezvous())),
+                true,
+            )?;
+            let post = Arc::new(self.large(message)?);
+            let kept = Some(post.clone());
+            let offer = end.engine.with_channels(|channels, shim, _| {
+                channels.offer(shim, end.number, (bytes, kept), |_| ())
+            })??;
+            (offer, is_rendezvous, Some(post))
+        };
         if is_rendezvous {
-            self.wait("a send on", |sending| sending.is_taken(offer))?;
+            self.wait("a send on", |sending| sending.is_taken(offer), false)?;
             if let Some(post) = kept {
                 end.engine.wait_for_bytes(&post, end.deadline)?;
             }
         }
         Ok(())
+    }
+
+    /// Offers a message with its bytes, when there is room; the number of the offer, and whether it is to be taken.
+    ///
+    /// PERF: both under one lock; example `ring`.
+    fn offer_small(&self, message: &T, bytes: usize) -> Result<(u64, bool), EndFailure> {
+        let (end, number) = (&self.end, self.end.number);
+        let offered = end.wait("a send on", (end.deadline, AtDeadline::IsLate), true, |channels, shim| {
+            let is_rendezvous = match channels.end(number).map(|record| (&record.state, record.theirs)) {
+                Some((EndState::Sending(_), None)) => return None,
+                Some((EndState::Sending(sending), Some(_))) => match sending.room()? {
+                    Ok(()) => sending.is_rendezvous(),
+                    Err(gone) => return Some(Err(gone)),
+                },
+                _ => return Some(Err(EndIsGone)),
+            };
+            let offer = channels.offer(shim, number, (bytes, None), |to| message.put(to));
+            Some(offer.map(|offer| (offer, is_rendezvous)))
+        })?;
+        Ok(offered.expect("who is late has an error")?)
     }
 
     /// A message whose bytes go when it was taken.
@@ -95,9 +121,10 @@ impl<T: RemoteMessage> RemoteSender<T> {
         &self,
         what: &str,
         mut answer: impl FnMut(&SendingEnd<Arc<Post>>) -> Option<Result<R, EndIsGone>>,
+        asks_first: bool,
     ) -> Result<R, EndFailure> {
         let (end, number) = (&self.end, self.end.number);
-        let found = end.wait(what, (end.deadline, AtDeadline::IsLate), |channels, _| {
+        let found = end.wait(what, (end.deadline, AtDeadline::IsLate), asks_first, |channels, _| {
             let record = channels.end(number);
             match record.map(|record| (&record.state, record.theirs)) {
                 Some((EndState::Sending(_), None)) => None,

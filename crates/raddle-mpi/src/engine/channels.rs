@@ -26,6 +26,10 @@ const LOOKS_FOR: Duration = Duration::from_micros(400);
 /// After so long it gives its processor away, too, if the kernel has somebody else for it: perhaps the other rank.
 const ALONE_FOR: Duration = Duration::from_micros(20);
 const LOOKERS: usize = 8;
+/// Who looks itself, and hears no bell, asks after so many looks.
+const ASKS_EACH: u32 = 16;
+/// So often it looks between two readings of the clock, after each of which others of the worker may run.
+const LOOKS_EACH: u32 = 3;
 /// Who has waited for so long asks who waits for whom; and again after twice the time.
 const ASKS_AFTER: Duration = Duration::from_secs(1);
 /// As in other waits: a look of one's own after so long, whoever else is to look.
@@ -52,8 +56,10 @@ pub(crate) enum AtDeadline {
     GoesOn,
 }
 
-/// What a wait does when it has lasted for long: asks round, again and again, and is late.
+/// How a wait begins, and what it does when it has lasted for long: asks round, again and again, and is late.
 pub(crate) struct WaitsLong<'w> {
+    /// Whether there may be an answer already; else it looks before it asks.
+    pub(crate) asks_first: bool,
     pub(crate) asks: &'w dyn Fn(&mut ChannelTable, &Shim, Duration),
     pub(crate) late: &'w dyn Fn(&ChannelTable, Duration) -> Late,
 }
@@ -116,7 +122,7 @@ impl Engine {
         let (before, done) = (state.channels.counted, act(&mut state.channels, &self.shim, &mut heard));
         let ended = self.count_channels(&mut state);
         let is_more = state.channels.counted > before;
-        let ends_lull = (state.channels.has_said() || is_more) && self.stir(self.now());
+        let ends_lull = (state.channels.has_said || is_more) && self.ends_lull();
         if ends_lull {
             // Who looks sleeps for long just now, and answers come soon.
             state.channels.ring_who_waits(&mut heard);
@@ -187,14 +193,21 @@ impl Engine {
         long: WaitsLong<'_>,
     ) -> Result<Option<R>, NetError> {
         let mut ask = || self.with_channels(|channels, shim, _| answer(channels, shim));
-        if let Some(found) = ask()? {
+        // Acquire pairs with the release in `DueRing::ring`.
+        let mut asked_at = bell.word.load(Ordering::Acquire);
+        if long.asks_first
+            && let Some(found) = ask()?
+        {
             return Ok(Some(found));
         }
-        let (began, mut asks_after) = (self.now(), ASKS_AFTER);
+        let (began, mut asks_after, mut round) = (self.now(), ASKS_AFTER, 0_u32);
+        if !long.asks_first {
+            asked_at = asked_at.wrapping_sub(1);
+        }
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let (_waiting, _at_bell, mut waits) = (Waiting(self), bell.wait(), None);
         loop {
-            let now = self.now();
+            let now = if round == 0 { began } else { self.now() };
             let waited = Duration::from_nanos(now.saturating_sub(began));
             let is_inline = self.mode.load(Ordering::Relaxed) == 0;
             let looks = waited < LOOKS_FOR && self.waiting.load(Ordering::Relaxed) <= LOOKERS;
@@ -202,13 +215,16 @@ impl Engine {
             if waits.is_none() && (!looks || waited > ALONE_FOR) {
                 waits = Some(WaitsAtEnd::begin(self, false)?);
             }
-            // Acquire pairs with the release in `EndBell::ring`.
-            let seen = bell.word.load(Ordering::Acquire);
-            if is_inline || looks {
-                self.poll_at(now, false);
-            }
-            if let Some(found) = ask()? {
-                return Ok(Some(found));
+            self.look_some_times(now, is_inline, looks);
+            // PERF: what changes the answer rings the bell, and to ask takes the lock; example `ring`. Now and then it
+            // asks all the same, and always before it parks.
+            round = round.wrapping_add(1);
+            let rung = bell.word.load(Ordering::Acquire); // pairs with the release in `DueRing::ring`
+            if rung != asked_at || !looks || round.is_multiple_of(ASKS_EACH) {
+                asked_at = rung;
+                if let Some(found) = ask()? {
+                    return Ok(Some(found));
+                }
             }
             if let Some(error) = self.given_up() {
                 return Err(error);
@@ -232,12 +248,18 @@ impl Engine {
                 continue;
             }
             let pause = if is_inline { IDLE.max(self.lull()) } else { DISTRUST };
-            let until = Some(Instant::now() + pause.min(deadline - waited));
-            let ended = futex::wait(&bell.word, seen, &WaitOptions { until, ..WaitOptions::default() });
+            let ended = bell.park(asked_at, Instant::now() + pause.min(deadline - waited));
             if !is_inline && ended == WaitOutcome::TimedOut {
                 self.poll();
             }
         }
+    }
+
+    /// By one who waits, and looks itself at first, or always in mode `Inline`.
+    fn look_some_times(&self, now: u64, is_inline: bool, looks: bool) {
+        // PERF: the answer of another rank takes several looks, and a look less time than the clock.
+        let looks = if looks { LOOKS_EACH } else { u32::from(is_inline) };
+        let _found = (0..looks).any(|_| self.poll_at(now, false));
     }
 
     /// Begins to receive the bytes of a message that was taken, and tells its sender so: both or, if the net comes to

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// Of so many looks that find nothing one is measured.
+/// Of so many looks for channels alone one is measured.
 const GUESSED: u64 = 8;
 
 impl Engine {
@@ -59,10 +59,10 @@ impl Engine {
         state.pending -= finished.len();
         self.outstanding.store(state.pending, Ordering::Relaxed);
         let ended = self.count_channels(&mut state);
-        let poller = state.poller.clone();
+        let poller = if finished.is_empty() { None } else { state.poller.clone() };
         state.channels.look_for_late(began, &mut heard);
         let found = finished.len() + heard.count;
-        if found != 0 || !state.channels.is_lull(state.pending) {
+        if state.channels.has_said() || found != 0 || !state.channels.is_lull(state.pending) {
             self.stir(began);
         }
         let hears = self.hear(&mut state, began);
@@ -71,15 +71,18 @@ impl Engine {
         }
         let overdue =
             if state.awaited.is_empty() { Vec::new() } else { self.overdue(&mut state, began, hears) };
-        let may_be_guessed = found == 0 && state.active.is_empty();
+        let may_be_guessed = finished.is_empty() && state.active.is_empty();
         self.note_poll(began, found, is_keeper, may_be_guessed);
         drop(state);
         heard.ring();
         // They say themselves what is late.
         overdue.iter().for_each(|post| post.wake());
-        let (count, now) = (finished.len(), self.now());
-        for (post, index, told) in finished {
-            post.complete(index, told, now);
+        let count = finished.len();
+        if count != 0 {
+            let now = self.now();
+            for (post, index, told) in finished {
+                post.complete(index, told, now);
+            }
         }
         if let Some(poller) = poller {
             poller.end(count);
@@ -123,8 +126,8 @@ impl Engine {
         overdue
     }
 
-    /// Under the lock. Of looks for channels alone that find nothing one in a few is
-    /// measured, and stands for the others.
+    /// Under the lock. Of looks for channels alone that find nothing one in a few is measured, and stands for the
+    /// others; so of those that find something.
     fn note_poll(&self, began: u64, found: usize, is_keeper: bool, may_be_guessed: bool) {
         let relaxed = Ordering::Relaxed;
         let progress = found != 0;
@@ -135,7 +138,8 @@ impl Engine {
             counter.store(count.wrapping_add(more), relaxed);
             count
         };
-        let count = add(&self.tally.polls, 1);
+        let (looks, empty) = (add(&self.tally.polls, 1), add(&self.tally.empty, u64::from(!progress)));
+        let count = if progress { looks - empty } else { empty };
         // PERF: to read the clock takes as long as such a look.
         let (now, stands_for) = match may_be_guessed && !self.traced.records() {
             false => (self.now(), 1),
@@ -143,7 +147,6 @@ impl Engine {
             true => (began, 0),
         };
         self.traced.look(began, now, found, is_keeper);
-        add(&self.tally.empty, u64::from(!progress));
         let since = began.saturating_sub(self.last_ns.load(relaxed));
         self.last_ns.store(now, relaxed);
         if since > self.tally.longest_gap_ns.load(relaxed) {

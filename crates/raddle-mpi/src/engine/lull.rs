@@ -30,6 +30,16 @@ impl Engine {
         lull_ns(now.saturating_sub(before)) > LONG_NS
     }
 
+    /// Under the lock: something is said; whether who looks pauses for long. If not, the next look finds that it was
+    /// said.
+    ///
+    /// PERF: to read the clock for each message took a twentieth of its time; example `ring`.
+    pub(super) fn ends_lull(&self) -> bool {
+        let last = self.last_ns.load(Ordering::Relaxed);
+        let still = last.saturating_sub(self.stirred_ns.load(Ordering::Relaxed));
+        lull_ns(still) > LONG_NS && self.stir(self.now())
+    }
+
     /// How long who waits may pause before it looks again.
     pub(crate) fn lull(&self) -> Duration {
         Duration::from_nanos(lull_ns(self.now().saturating_sub(self.stirred_ns.load(Ordering::Relaxed))))

@@ -194,6 +194,10 @@ impl Engine {
     pub(crate) fn end(&self) {
         let mut state = lock(&self.state);
         state.is_over = true;
+        // A job that is broken ends without the end of MPI, of which nobody knows what it still does.
+        if !self.is_broken.load(Ordering::Relaxed) {
+            state.channels.end_hearing(&self.shim);
+        }
         let poller = state.poller.take();
         self.outstanding.store(0, Ordering::Relaxed);
         drop(state);

@@ -20,18 +20,20 @@
 //! own. A twin of the engine without all that would not be what runs on a cluster. The schedule is.
 
 mod launch;
+mod network;
 mod schedule;
+mod summa;
 
 use crate::cart::{Cart, fitting};
 use crate::error::NetError;
 use crate::share::Share;
+use network::{ReplayFiles, ReplayNetwork};
 use schedule::Half;
 use std::env;
-use std::fmt::{self, Write as _};
-use std::fs;
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
+pub use summa::SummaScene;
 
 /// What is simulated: RedBlack3D, an iteration of which exchanges faces twice, each time for half of the cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,8 +233,9 @@ impl Scene {
     ) -> Result<SimulatedTime, SimulationError> {
         let formula = self.formula(model)?;
         let launcher = launcher()?;
-        self.write(model, folder, is_to_stop)?;
-        let all = self.replay(&launcher, folder, is_to_stop)?;
+        let files = ReplayFiles::in_folder(folder);
+        self.write(model, &files, is_to_stop)?;
+        let all = self.network().replay(&launcher, (&files, self.overhead), is_to_stop)?;
         Ok(SimulatedTime { simulated: all / u32::try_from(self.iterations).expect("few"), formula })
     }
 
@@ -240,69 +243,25 @@ impl Scene {
     fn write(
         &self,
         model: SimulatedModel,
-        folder: &Path,
+        files: &ReplayFiles<'_>,
         is_to_stop: &dyn Fn() -> bool,
     ) -> Result<(), SimulationError> {
-        let file = |name: &str, text: &str| {
-            fs::write(folder.join(name), text).map_err(|error| {
-                SimulationError::Failed(format!(
-                    "`{}` cannot be written: {error}",
-                    folder.join(name).display()
-                ))
-            })
-        };
-        // If it cannot be made, the first file says so.
-        let _there = fs::create_dir_all(folder);
-        let (mut hosts, mut list) = (String::new(), String::new());
         let grid = self.grid()?;
         for rank in 0..self.ranks {
             if is_to_stop() {
                 return Err(SimulationError::Stopped);
             }
-            file(&format!("rank-{rank}"), &self.half(rank, grid)?.schedule(rank, self, model))?;
-            let _ = writeln!(hosts, "n{rank}");
-            let _ = writeln!(list, "rank-{rank}");
+            files.schedule(rank, &self.half(rank, grid)?.schedule(rank, self, model))?;
         }
-        file("hosts", &hosts)?;
-        file("schedules", &list)?;
-        file("network.xml", &self.network())
+        files.network(&self.network())
     }
 
-    /// A message goes over the links of both ends: each has half of the latency.
-    fn network(&self) -> String {
-        let (last, rate, half) =
-            (self.ranks - 1, self.bytes_per_second, self.latency.as_secs_f64() * 1e6 / 2.0);
-        format!(
-            "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
-             <platform version=\"4.1\">\n  <cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-{last}\" \
-             speed=\"1Gf\" bw=\"{rate}Bps\" lat=\"{half}us\" sharing_policy=\"SPLITDUPLEX\"/>\n</platform>\n"
-        )
-    }
-
-    /// The time of all of it.
-    fn replay(
-        &self,
-        launcher: &Path,
-        folder: &Path,
-        is_to_stop: &dyn Fn() -> bool,
-    ) -> Result<Duration, SimulationError> {
-        let overhead = self.overhead.as_secs_f64();
-        let mut command = Command::new(launcher);
-        command.current_dir(folder).args(["-quiet", "-np", &self.ranks.to_string()]);
-        command.args(["-platform", "network.xml", "-hostfile", "hosts", "-replay", "schedules"]);
-        // The link is as fast as it is said to be: no losses to headers, to acknowledgements, or to distance.
-        command.args(["--cfg=network/model:CM02", "--cfg=network/bandwidth-factor:1"]);
-        command.args(["--cfg=network/latency-factor:1", "--cfg=network/weight-S:0"]);
-        command.args(["--cfg=network/TCP-gamma:0", "--cfg=network/crosstraffic:0"]);
-        command.args([&format!("--cfg=smpi/ois:0:{overhead}:0"), "--cfg=contexts/stack-size:128"]);
-        command.args(["--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning"]);
-        let failed = |what: String| SimulationError::Failed(format!("`{}` {what}", launcher.display()));
-        let ended = launch::run(&mut command, is_to_stop);
-        let ended = ended.map_err(|error| failed(format!("cannot be started: {error}")))?;
-        let (status, said) = ended.ok_or(SimulationError::Stopped)?;
-        let seconds = said.split("Simulation time ").nth(1).and_then(|rest| rest.split_whitespace().next());
-        let time = seconds.and_then(|text| Duration::try_from_secs_f64(text.parse().ok()?).ok());
-        time.filter(|_| status.success())
-            .ok_or_else(|| failed(format!("has failed ({status}): {}", said.trim())))
+    fn network(&self) -> ReplayNetwork {
+        ReplayNetwork {
+            hosts: self.ranks,
+            processes: self.ranks,
+            bytes_per_second: self.bytes_per_second,
+            latency: self.latency,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The simulation of more ranks than there are, if SimGrid is here: the group `smpi` sets `TEST_SMPI`.
 
-use raddle_mpi::simulate::{Scene, SimulatedModel};
+use raddle_mpi::simulate::{Scene, SimulatedModel, SummaScene};
 use std::path::Path;
 use std::time::Duration;
 
@@ -39,6 +39,28 @@ fn small_messages_and_grids_that_are_no_cubes_too() {
     }
 }
 
+/// SUMMA on meshes of 4 to 64 ranks, bound by computing and bound by the wire.
+#[test]
+fn simulated_panels_take_what_the_formula_says() {
+    if std::env::var_os("TEST_SMPI").is_none() {
+        return println!("not run: `cargo xtask test smpi` does");
+    }
+    for (side, products) in [(2, 10e9), (2, 40e9), (3, 40e9), (4, 10e9), (8, 10e9)] {
+        let scene = SummaScene { side, products_per_second: products, ..SummaScene::default() };
+        let times = SummaScene::MODELS.map(|model| {
+            let folder = format!("smpi-summa-{side}-{products}-{}", model.name());
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+            let time = scene.simulate_unless(model, &folder, &|| false).expect("it is simulated");
+            let ratio = time.ratio();
+            let what = format!("{side} x {side}, {products}, {}: {time:?}, {ratio}", model.name());
+            println!("{what}");
+            assert!((0.95..=1.05).contains(&ratio), "{what}");
+            time.simulated
+        });
+        assert!(times[1] < times[0] && times[1] <= times[2], "{times:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_simulated_is_refused() {
     for scene in [
@@ -52,5 +74,12 @@ fn what_cannot_be_simulated_is_refused() {
         Scene { kernel_ratio: 1e300, ..Scene::default() },
     ] {
         assert!(scene.formula(SimulatedModel::Dedicated).is_err(), "{scene:?}");
+    }
+    for scene in [
+        SummaScene { side: 1, ..SummaScene::default() },
+        SummaScene { panel: 4096, ..SummaScene::default() },
+        SummaScene { products_per_second: 1e-300, ..SummaScene::default() },
+    ] {
+        assert!(scene.formula(SimulatedModel::Shared).is_err(), "{scene:?}");
     }
 }

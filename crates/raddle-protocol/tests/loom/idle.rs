@@ -154,6 +154,31 @@ fn work_beyond_the_room_is_left_to_others_but_never_by_all() {
     });
 }
 
+/// Worker 1 is idle and does not lie down for a while: it asks in each round to be the one that searches. It fell idle
+/// while worker 0 searched, which becomes busy and publishes.
+#[test]
+fn one_that_does_not_lie_down_searches_when_the_other_has_found() {
+    check(ALL, || {
+        let place = Place::new(2);
+        assert!(place.idle.try_search());
+        let up = place.clone();
+        let up = go(move || {
+            let mut searching = false;
+            for _ in 0..2 {
+                searching = searching || up.idle.try_search();
+                if searching && up.sees_work() {
+                    break;
+                }
+            }
+            up.wait_for_work(1, searching)
+        });
+        place.idle.found();
+        place.publish(0);
+        assert_eq!(up.join().unwrap(), 0);
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
 #[test]
 fn nobody_is_woken_for_the_work_of_one_that_has_a_core_if_the_others_have_none() {
     check(ALL, || {

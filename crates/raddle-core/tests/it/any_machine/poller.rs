@@ -130,6 +130,87 @@ fn a_sleeper_asks_while_the_others_stand_in_long_turns() {
     Runtime::builder().workers(2).balance(Balance::Share).build().expect("a runtime").run(begin_and_spin);
 }
 
+/// A worker sleeps for as long as the poller has answered; another one, which stands in one turn, has it ask anew.
+#[test]
+fn one_that_sleeps_for_long_asks_anew_when_it_is_told() {
+    let rt = runtime(2);
+    let (poller, calls) = rt.run(|| counting(SHORT, HOUR));
+    poller.begin(1);
+    while count(&calls) == 0 {
+        std::thread::yield_now();
+    }
+    let asked = rt.run(move || {
+        // Whoever lies down anew looks once; then all is still but for this one.
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(100) {
+            std::hint::spin_loop();
+        }
+        let seen = count(&calls);
+        poller.ask_anew();
+        while count(&calls) == seen && began.elapsed() < Duration::from_secs(20) {
+            std::hint::spin_loop();
+        }
+        poller.end(1);
+        poller.ask_anew(); // of nothing
+        began.elapsed()
+    });
+    assert!(asked < Duration::from_secs(10), "{asked:?}");
+}
+
+/// A worker that is asked to look again at once, and fell idle while another one searched, takes what only a thief can
+/// start: what a process has spawned that keeps its own worker for itself.
+#[test]
+fn one_that_is_asked_again_at_once_steals() {
+    /// A process of that worker; what it answers comes when the word is set and woken.
+    fn waits_on<T: Send + 'static>(
+        (rt, worker): (&Runtime, usize),
+        then: impl FnOnce() -> T + Send + 'static,
+    ) -> (Arc<AtomicU32>, csp::JoinHandle<T>) {
+        let word = Arc::new(AtomicU32::new(0));
+        let waits = word.clone();
+        let process = move || {
+            while waits.load(Ordering::Relaxed) == 0 {
+                futex::wait(&*waits, 0, &WaitOptions::default());
+            }
+            then()
+        };
+        (word, rt.run(|| csp::spawn_on(worker, process)))
+    }
+    /// How long what it spawns waits while it keeps its worker for itself; no longer than for seconds.
+    fn keeps_its_worker() -> Duration {
+        let stolen = Arc::new(AtomicBool::new(false));
+        let done = stolen.clone();
+        let began = Instant::now();
+        let child = csp::spawn(move || done.store(true, Ordering::Relaxed));
+        while !stolen.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(20) {
+            std::hint::spin_loop();
+        }
+        let waited = began.elapsed();
+        child.join().unwrap();
+        waited
+    }
+    fn wake(word: &AtomicU32) {
+        std::thread::sleep(Duration::from_millis(20));
+        word.store(1, Ordering::Relaxed);
+        futex::wake(word, u32::MAX, ANY);
+    }
+    let rt = runtime(2);
+    let (poller, _calls) = rt.run(|| counting(Duration::ZERO, Duration::ZERO));
+    poller.begin(1);
+    // Who falls idle last is asked from then on. It searches, too, if the one before it did not.
+    for before in 0..4 {
+        let (long, waited) = waits_on((&rt, before % 2), keeps_its_worker);
+        let short: Vec<_> = (0..before).map(|turn| waits_on((&rt, turn % 2), || ())).collect();
+        for (word, ended) in short {
+            wake(&word);
+            ended.join().unwrap();
+        }
+        wake(&long);
+        let waited = waited.join().unwrap();
+        assert!(waited < Duration::from_secs(10), "{waited:?}, after {before} that were short");
+    }
+}
+
 #[test]
 fn what_an_os_thread_begins_wakes_a_worker() {
     for workers in [1, 2] {

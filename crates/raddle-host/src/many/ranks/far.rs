@@ -5,6 +5,12 @@
 //! A channel between ranks is the protocol of all channels between ranks (`raddle-mpi`'s `channel::protocol`), said in
 //! frames: `Offer` has the message with it, of any size, since there is one at most on each channel; `Taken` lets who
 //! has output it go on. An offer is never taken back, so an ALT is a look at which have come.
+//!
+//! `Taken` may be *owed*: if a rank has lately been offered something just after it had been told so, it is told with
+//! the next offer, and a word there and back is two messages, not four. It is said before all else that is said to that
+//! rank, when another one is owed, and at the latest at the next look for what others say, by whichever worker or by
+//! the OS thread. To the other rank that is a message that is longer on its way. It counts as sent from when it is
+//! owed, so that no deadlock is found meanwhile.
 
 use super::frame::RankFrame;
 use super::touch::Touch;
@@ -22,6 +28,22 @@ pub(super) struct FarEnd {
     /// The process that stands in for the other rank.
     stand_in: u32,
     doing: StandInState,
+    /// Who takes a message here offers that rank something next, as far as is known.
+    answers: bool,
+}
+
+/// That a message was taken, which is not said yet.
+#[derive(Clone, Copy)]
+pub(super) struct OwedTaken {
+    peer: usize,
+    channel: u32,
+}
+
+/// What is owed, and to whom; and what was taken last, if nobody has looked since.
+#[derive(Default)]
+pub(super) struct OwedFrames {
+    taken: Option<OwedTaken>,
+    last: Option<OwedTaken>,
 }
 
 /// What a stand-in does.
@@ -33,6 +55,13 @@ enum StandInState {
     Waits,
     /// The message that it has got was offered to the other rank.
     Offered,
+}
+
+impl OwedFrames {
+    /// Whether that rank is to be told something before all else.
+    pub(super) fn is_to(&self, rank: usize) -> bool {
+        self.taken.is_some_and(|owed| owed.peer == rank)
+    }
 }
 
 impl KeeperState {
@@ -57,6 +86,7 @@ impl Keeper {
                 return Err(still_there(channel));
             }
         }
+        self.pay(state);
         state.far.clear();
         state.touches.forget();
         state.by_process.clear();
@@ -144,7 +174,7 @@ impl Keeper {
             process.link.leave_worker();
         }
         let (stand_in, doing) = (process.id(), StandInState::Idle);
-        state.far.insert(channel, FarEnd { peer, end, stand_in, doing });
+        state.far.insert(channel, FarEnd { peer, end, stand_in, doing, answers: false });
         state.by_process.insert(stand_in, channel);
         if end == ChannelEnd::Output { self.listen_at(host, state, channel) } else { Ok(()) }
     }
@@ -168,7 +198,13 @@ impl Keeper {
         far.doing = StandInState::Offered;
         let (peer, no_message) = (far.peer, || broken(channel, "there is no memory for its message"));
         let message = host.machine.offered(channel).ok_or_else(no_message)?;
-        self.send(state, peer, &RankFrame::Offer { epoch, channel, message });
+        if let Some(last) = state.owed.last.take_if(|last| last.peer == peer)
+            && let Some(far) = state.far.get_mut(&last.channel)
+        {
+            far.answers = true;
+        }
+        let also_taken = state.owed.taken.take_if(|owed| owed.peer == peer).map(|owed| owed.channel);
+        self.send(state, peer, &RankFrame::Offer { epoch, channel, also_taken, message });
         Ok(())
     }
 
@@ -197,7 +233,6 @@ impl Keeper {
 
     /// A process here has taken it.
     fn take(&self, host: &MachineHost<'_>, state: &mut KeeperState, channel: u32) -> Result<(), String> {
-        let epoch = state.epoch;
         let Some(far) = state.far.get_mut(&channel) else { return Ok(()) };
         far.doing = StandInState::Idle;
         let peer = far.peer;
@@ -205,8 +240,30 @@ impl Keeper {
         if !given_back {
             return Err(broken(channel, "the memory of its message is damaged"));
         }
-        self.send(state, peer, &RankFrame::Taken { epoch, channel });
+        let (owed, answers) = (OwedTaken { peer, channel }, far.answers);
+        self.pay(state);
+        state.owed.last = Some(owed);
+        self.hearing.owes();
+        if answers {
+            state.counts.sent += 1;
+            state.owed.taken = Some(owed);
+            self.hearing.said();
+        } else {
+            self.send(state, peer, &RankFrame::Taken { epoch: state.epoch, channel });
+        }
         Ok(())
+    }
+
+    /// Says what is owed: nothing was offered since.
+    pub(super) fn pay(&self, state: &mut KeeperState) {
+        state.owed.last = None;
+        let Some(OwedTaken { peer, channel }) = state.owed.taken.take() else { return };
+        if let Some(far) = state.far.get_mut(&channel) {
+            far.answers = false;
+        }
+        // It was counted when it was owed.
+        state.counts.sent -= 1;
+        self.send(state, peer, &RankFrame::Taken { epoch: state.epoch, channel });
     }
 
     /// A process of another rank has taken what one here has output: that one goes on.

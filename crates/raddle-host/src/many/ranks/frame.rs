@@ -13,8 +13,8 @@ pub(crate) enum RankFrame {
     Image { epoch: u32, image: Vec<u8> },
     /// A process has used that end for the first time.
     Touched { epoch: u32, channel: u32, end: ChannelEnd },
-    /// A process outputs this.
-    Offer { epoch: u32, channel: u32, message: Vec<u8> },
+    /// A process outputs this. The message of another channel may have been taken before.
+    Offer { epoch: u32, channel: u32, also_taken: Option<u32>, message: Vec<u8> },
     /// It was taken.
     Taken { epoch: u32, channel: u32 },
     /// To rank 0: all branches of the PLACED PAR have ended here.
@@ -54,6 +54,9 @@ pub(crate) struct Account {
     pub(crate) text: String,
 }
 
+/// No channel is at the last address: it has four bytes.
+const NO_CHANNEL: u32 = u32::MAX;
+
 const KINDS: [&str; 15] = [
     "program", "image", "touched", "offer", "taken", "done", "output", "still", "ask", "answer", "tell",
     "uses", "told", "end", "alive",
@@ -70,6 +73,12 @@ impl RankFrame {
                 | RankFrame::Taken { .. }
                 | RankFrame::Done { .. }
         )
+    }
+
+    /// As how many it counts of those by which something may go on.
+    pub(crate) fn work(&self) -> u64 {
+        let also_taken = matches!(self, RankFrame::Offer { also_taken: Some(_), .. });
+        u64::from(self.is_work()) + u64::from(also_taken)
     }
 
     /// Of which PLACED PAR, if it is of one.
@@ -116,8 +125,8 @@ impl RankFrame {
             RankFrame::Touched { epoch, channel, end } => {
                 words(&[*epoch, *channel, u32::from(*end == ChannelEnd::Input)]);
             }
-            RankFrame::Offer { epoch, channel, message } => {
-                words(&[*epoch, *channel]);
+            RankFrame::Offer { epoch, channel, also_taken, message } => {
+                words(&[*epoch, *channel, also_taken.unwrap_or(NO_CHANNEL)]);
                 out.extend(message);
             }
             RankFrame::Taken { epoch, channel } => words(&[*epoch, *channel]),
@@ -163,7 +172,11 @@ impl RankFrame {
                 let end = if read.word()? == 0 { ChannelEnd::Output } else { ChannelEnd::Input };
                 RankFrame::Touched { epoch, channel, end }
             }
-            "offer" => RankFrame::Offer { epoch: read.word()?, channel: read.word()?, message: read.rest() },
+            "offer" => {
+                let (epoch, channel, taken) = (read.word()?, read.word()?, read.word()?);
+                let also_taken = Some(taken).filter(|taken| *taken != NO_CHANNEL);
+                RankFrame::Offer { epoch, channel, also_taken, message: read.rest() }
+            }
             "taken" => RankFrame::Taken { epoch: read.word()?, channel: read.word()? },
             "done" => RankFrame::Done { epoch: read.word()? },
             "output" => {
@@ -256,7 +269,8 @@ mod tests {
             RankFrame::Image { epoch: 1, image: vec![1, 2, 3] },
             RankFrame::Touched { epoch: 2, channel: 640, end: ChannelEnd::Input },
             RankFrame::Touched { epoch: 2, channel: 640, end: ChannelEnd::Output },
-            RankFrame::Offer { epoch: 3, channel: 4, message: Vec::new() },
+            RankFrame::Offer { epoch: 3, channel: 4, also_taken: None, message: Vec::new() },
+            RankFrame::Offer { epoch: 3, channel: 4, also_taken: Some(8), message: vec![9] },
             RankFrame::Taken { epoch: 3, channel: 4 },
             RankFrame::Done { epoch: 9 },
             RankFrame::Output { port: Port::Screen, bytes: b"a".to_vec() },

@@ -18,8 +18,8 @@ use crate::many::outside::FromOutside;
 use raddle_core::Runtime;
 use raddle_core::door::poller::{Asking, Poller};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, TryLockError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 /// For so long after something was said or heard an idle worker looks without a pause: longer than another rank takes
@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 const HOT: Duration = Duration::from_micros(400);
 /// After so long it gives its processor away between two looks.
 const ALONE: Duration = Duration::from_micros(20);
+/// After a silence of that who looks pauses for longer than an answer takes.
+const LULL: Duration = Duration::from_millis(1);
 /// A busy worker looks no more often than that: a look that finds nothing takes a third of a microsecond.
 const GAP: Duration = Duration::from_micros(50);
 /// The OS thread leaves so much more to workers.
@@ -50,11 +52,15 @@ pub(super) struct Hearing {
     /// When something was last said or heard, and when somebody has looked; in nanoseconds.
     stirred: AtomicU64,
     looked: AtomicU64,
+    /// Something was taken, and its sender is perhaps not told yet: who looks next tells it.
+    owes: AtomicBool,
     /// The last has been heard.
     is_over: AtomicBool,
     turn: Mutex<Hears>,
     /// By which workers hear, as long as the machine runs.
     poller: Mutex<Option<Poller>>,
+    /// The OS thread.
+    listener: OnceLock<Thread>,
 }
 
 fn since(now: u64, word: &AtomicU64) -> Duration {
@@ -65,16 +71,38 @@ impl Hearing {
     pub(super) fn new() -> Hearing {
         let (stirred, looked) = (AtomicU64::new(0), AtomicU64::new(0));
         let (is_over, turn, poller) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
-        Hearing { epoch: Instant::now(), stirred, looked, is_over, turn, poller }
+        let (owes, listener) = (AtomicBool::new(false), OnceLock::new());
+        Hearing { epoch: Instant::now(), stirred, looked, owes, is_over, turn, poller, listener }
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Something is said: an answer may come soon.
-    pub(super) fn stir(&self) {
-        self.stirred.store(self.now(), Ordering::Relaxed);
+    /// Something was heard.
+    fn stir(&self, now: u64) {
+        self.stirred.store(now, Ordering::Relaxed);
+    }
+
+    /// Something was taken: under the keeper's lock.
+    pub(super) fn owes(&self) {
+        // Relaxed: who looks takes the lock then.
+        self.owes.store(true, Ordering::Relaxed);
+    }
+
+    /// Something was said: an answer may come soon, and who pauses for long, a worker and the OS thread, looks sooner.
+    /// (Who says something falls idle most often, and looks itself; not if it goes on to a long call.)
+    pub(super) fn said(&self) {
+        let now = self.now();
+        let silence = since(now, &self.stirred);
+        self.stir(now);
+        if silence < LULL {
+            return;
+        }
+        if let Some(poller) = &*self.poller.lock().unwrap_or_else(PoisonError::into_inner) {
+            poller.ask_anew();
+        }
+        self.listener.get().into_iter().for_each(Thread::unpark);
     }
 
     /// Workers are to look from now on, or need not any more.
@@ -105,12 +133,14 @@ impl Keeper {
         }
         let keeper = host.ranks.clone().expect("it is its keeper");
         thread::Builder::new().name("ranks".into()).spawn(move || {
+            let _first = keeper.hearing.listener.set(thread::current());
             keeper.begin_to_hear(host);
             keeper.watch_over_hearing(host);
         })
     }
 
-    /// Nobody hears any more when this returns, but for the OS thread, which is about to end.
+    /// Nobody hears any more when this returns, but for the OS thread, which is about to end, and is to be joined
+    /// before the workers are stopped.
     pub(in crate::many) fn stop_hearing(&self, thread: Option<&JoinHandle<()>>) {
         self.hearing.is_over.store(true, Ordering::Relaxed);
         // Not under the lock: a call that is under way is waited for, and may want it.
@@ -130,9 +160,11 @@ impl Keeper {
         // PERF: one reading of the clock for a look that finds nothing; in a hot wait they were a fifth of all.
         let now = hearing.now();
         let silence = since(now, &hearing.stirred);
-        if !asking.is_idle() && since(now, &hearing.looked) < self.pause() {
+        let pause = || if hearing.owes.load(Ordering::Relaxed) { GAP } else { self.pause() };
+        if !asking.is_idle() && since(now, &hearing.looked) < pause() {
             return GAP;
         }
+        self.pay_what_is_owed();
         if self.look(host, now) == Some(true) {
             return Duration::ZERO;
         }
@@ -154,12 +186,22 @@ impl Keeper {
             let is_due = since(now, &hearing.looked) >= patience;
             // While somebody else handles what has come, perhaps at a screen that takes nothing, nobody listens: then
             // no rank is given up for its silence.
+            if is_due {
+                self.pay_what_is_owed();
+            }
             let nobody_listens = is_due && self.look(host, now).is_none();
             if !nobody_listens && let Err(lost) = self.note_heard(None) {
                 return self.fail(host, lost);
             }
             let rest = patience.saturating_sub(since(now, &hearing.looked));
             thread::park_timeout(rest.max(PATIENCE / 4).min(self.patience()));
+        }
+    }
+
+    /// By one who looks, before that.
+    pub(super) fn pay_what_is_owed(&self) {
+        if self.hearing.owes.load(Ordering::Relaxed) && self.hearing.owes.swap(false, Ordering::Relaxed) {
+            self.pay(&mut self.state());
         }
     }
 
@@ -208,7 +250,7 @@ impl Keeper {
             }
             Some(RankFrame::Alive) => true,
             Some(frame) => {
-                self.hearing.stir();
+                self.hearing.stir(self.hearing.now());
                 self.handle(host, from, frame)
             }
         }
@@ -255,7 +297,7 @@ impl Keeper {
             state.early.push((from, frame));
             return Ok(());
         }
-        state.counts.handled += u64::from(frame.is_work());
+        state.counts.handled += frame.work();
         if frame.epoch().is_some_and(|epoch| epoch < state.epoch) {
             // A first touch whose channel nobody used here: its rank has ended that PLACED PAR since, and rank 0, whose
             // frames come another way, begun the next one.
@@ -263,7 +305,12 @@ impl Keeper {
         }
         match frame {
             RankFrame::Touched { channel, end, .. } => self.others_touch(host, state, (channel, end), from),
-            RankFrame::Offer { channel, message, .. } => self.offered(host, state, (from, channel), &message),
+            RankFrame::Offer { channel, also_taken, message, .. } => {
+                if let Some(taken) = also_taken {
+                    self.taken(host, state, taken)?;
+                }
+                self.offered(host, state, (from, channel), &message)
+            }
             RankFrame::Taken { channel, .. } => self.taken(host, state, channel),
             RankFrame::Done { .. } => {
                 self.has_done(host, state, from);

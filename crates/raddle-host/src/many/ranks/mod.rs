@@ -35,7 +35,7 @@ pub(crate) use screen::FarScreen;
 
 use crate::outcome::RankOutcome;
 use alive::{HeardOf, SaysAlive};
-use far::FarEnd;
+use far::{FarEnd, OwedFrames};
 use frame::{FrameCounts, RankFrame};
 use hear::Hearing;
 use raddle_core::engine::Handle;
@@ -107,6 +107,7 @@ pub(super) struct KeeperState {
     placed: BTreeSet<u32>,
     touches: TouchTable,
     far: BTreeMap<u32, FarEnd>,
+    owed: OwedFrames,
     by_process: BTreeMap<u32, u32>,
     /// Stand-ins that nobody needs.
     idle: Vec<u32>,
@@ -147,9 +148,12 @@ impl Keeper {
     }
 
     fn send(&self, state: &mut KeeperState, rank: usize, frame: &RankFrame) {
+        if state.owed.is_to(rank) {
+            self.pay(state);
+        }
         state.counts.sent += u64::from(frame.is_work());
-        self.hearing.stir();
         let sent = self.link.send(rank, frame.write());
+        self.hearing.said();
         // A rank that has ended well may be gone before this one hears so: that this one stands still it need not know.
         if let Some(error) = sent.err().filter(|_| frame.is_work()) {
             state.outcome.told.get_or_insert(error);

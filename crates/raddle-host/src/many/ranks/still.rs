@@ -46,6 +46,7 @@ impl Keeper {
     /// visits.
     pub(in crate::many) fn stands_still(&self, host: &MachineHost<'_>, visits: u32) {
         let mut state = self.state();
+        self.pay(&mut state);
         let said = (visits, state.counts);
         if state.still.said == Some(said) || !state.stand_ins_wait(host) {
             return;

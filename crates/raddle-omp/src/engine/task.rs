@@ -65,8 +65,8 @@ pub(crate) struct Task {
     is_announced: Cell<bool>,
     /// It runs within its parent, whose body goes on behind it: nothing counts it.
     is_included: Cell<bool>,
-    /// Of one that is untied and whose parent waits for its end: it has given itself back in its middle, and is to go on
-    /// at once.
+    /// Of one that is untied and whose parent waits for its end: it has given itself back in its middle, and goes on at
+    /// once.
     goes_on: Cell<bool>,
     body: Cell<TaskBody>,
     destroys: Cell<Option<Routine>>,

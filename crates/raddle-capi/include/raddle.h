@@ -836,6 +836,11 @@ int raddle_span_end(const raddle_mark_t *mark);
 #define RADDLE_MUTEX_TAG UINT64_C(0x31746d6c64646172) /* "raddlmt1" */
 #define RADDLE_LIKELY(is) __builtin_expect(!!(is), 1)
 
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 struct raddle_mutex_layout {
     uint64_t tag;
     uintptr_t word;   /* 0 is free, 1 taken, and nobody waits */
@@ -856,10 +861,10 @@ extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int RADDLE_
                        __atomic_compare_exchange_n(&lock->word, &empty, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
         return (raddle_mutex_lock)(mutex);
     /* Read anew each time: who waits may go on with other storage. */
-    __asm__ __volatile__("movq %%fs:(%1), %0" : "=r"(who) : "r"(lock->here));
+    __asm__ __volatile__("{movq %%fs:(%1), %0|mov %0, qword ptr fs:[%1]}" : "=r"(who) : "r"(lock->here));
     if (!RADDLE_LIKELY(who && !__atomic_load_n(lock->calls_only, __ATOMIC_RELAXED)))
         return raddle_mutex_locked(mutex);
-    __asm__ __volatile__("decl %%fs:16(%1)" : "=@ccg"(more) : "r"(lock->here));
+    __asm__ __volatile__("{decl %%fs:16(%1)|dec dword ptr fs:[%1+16]}" : "=@ccg"(more) : "r"(lock->here));
     if (!RADDLE_LIKELY(more))
         return raddle_mutex_locked(mutex);
     __atomic_store_n(&lock->who, who, __ATOMIC_RELAXED);
@@ -876,7 +881,7 @@ extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int RADDLE_
     if (!RADDLE_LIKELY(lock && ((uintptr_t)lock & 7) == 0 &&
                        __atomic_load_n(&lock->tag, __ATOMIC_RELAXED) == RADDLE_MUTEX_TAG))
         return (raddle_mutex_unlock)(mutex);
-    __asm__ __volatile__("movq %%fs:(%1), %0" : "=r"(who) : "r"(lock->here));
+    __asm__ __volatile__("{movq %%fs:(%1), %0|mov %0, qword ptr fs:[%1]}" : "=r"(who) : "r"(lock->here));
     if (!RADDLE_LIKELY(who && __atomic_load_n(&lock->who, __ATOMIC_RELAXED) == who))
         return (raddle_mutex_unlock)(mutex);
     __atomic_store_n(&lock->who, 0, __ATOMIC_RELAXED);
@@ -886,6 +891,10 @@ extern __inline__ __attribute__((__gnu_inline__, __always_inline__)) int RADDLE_
     __atomic_store_n(&lock->who, who, __ATOMIC_RELAXED);
     return (raddle_mutex_unlock)(mutex);
 }
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 #define raddle_mutex_lock(mutex) RADDLE_MUTEX_LOCK(mutex)
 #define raddle_mutex_unlock(mutex) RADDLE_MUTEX_UNLOCK(mutex)

@@ -3,7 +3,8 @@
 //! Never: a lock given back by one who does not hold it.
 //!
 //! Who holds it is exact, since each who gives it back says so before: the caller is noted if and only if it holds the
-//! lock. To others the note may be late.
+//! lock. There are two exceptions, in which nobody asks: in a wait at a condition variable that was late or cancelled,
+//! between two takings of the lock, and in the look whether it is taken before it ends. To others the note may be late.
 //!
 //! PERF: the lock's own instruction waits for each load, each store and each jump that is taken before it, and all that
 //! comes after waits for it. So nothing stands before it in the lock but the look at the handle; what stands after it

@@ -247,7 +247,7 @@ impl Keeper {
         if answers {
             state.counts.sent += 1;
             state.owed.taken = Some(owed);
-            self.hearing.said();
+            self.hearing.stir();
         } else {
             self.send(state, peer, &RankFrame::Taken { epoch: state.epoch, channel });
         }

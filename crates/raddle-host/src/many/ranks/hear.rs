@@ -79,23 +79,19 @@ impl Hearing {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Something was heard.
-    fn stir(&self, now: u64) {
-        self.stirred.store(now, Ordering::Relaxed);
-    }
-
     /// Something was taken: under the keeper's lock.
     pub(super) fn owes(&self) {
         // Relaxed: who looks takes the lock then.
         self.owes.store(true, Ordering::Relaxed);
     }
 
-    /// Something was said: an answer may come soon, and who pauses for long, a worker and the OS thread, looks sooner.
-    /// (Who says something falls idle most often, and looks itself; not if it goes on to a long call.)
-    pub(super) fn said(&self) {
+    /// Something was said or heard: more may come soon, and who pauses for long, a worker and the OS thread, looks
+    /// sooner. (Who says something falls idle most often, and looks itself; not if it goes on to a long call. And who
+    /// hears something may be a worker that answers, and goes on to one.)
+    pub(super) fn stir(&self) {
         let now = self.now();
         let silence = since(now, &self.stirred);
-        self.stir(now);
+        self.stirred.store(now, Ordering::Relaxed);
         if silence < LULL {
             return;
         }
@@ -182,7 +178,8 @@ impl Keeper {
         let hearing = &self.hearing;
         while !hearing.is_over.load(Ordering::Relaxed) {
             let now = hearing.now();
-            let patience = self.pause() + PATIENCE;
+            let owes = hearing.owes.load(Ordering::Relaxed);
+            let patience = if owes { PATIENCE } else { self.pause() + PATIENCE };
             let is_due = since(now, &hearing.looked) >= patience;
             // While somebody else handles what has come, perhaps at a screen that takes nothing, nobody listens: then
             // no rank is given up for its silence.
@@ -198,10 +195,13 @@ impl Keeper {
         }
     }
 
-    /// By one who looks, before that.
+    /// By one who looks, before that; by the next one if somebody else has the state just now.
     pub(super) fn pay_what_is_owed(&self) {
-        if self.hearing.owes.load(Ordering::Relaxed) && self.hearing.owes.swap(false, Ordering::Relaxed) {
-            self.pay(&mut self.state());
+        if self.hearing.owes.load(Ordering::Relaxed)
+            && let Some(mut state) = self.try_state()
+        {
+            self.hearing.owes.store(false, Ordering::Relaxed);
+            self.pay(&mut state);
         }
     }
 
@@ -250,7 +250,7 @@ impl Keeper {
             }
             Some(RankFrame::Alive) => true,
             Some(frame) => {
-                self.hearing.stir(self.hearing.now());
+                self.hearing.stir();
                 self.handle(host, from, frame)
             }
         }
@@ -258,6 +258,11 @@ impl Keeper {
 
     /// What another rank says; false if that is the last that is heard.
     fn handle(&self, host: &MachineHost<'_>, from: usize, frame: RankFrame) -> bool {
+        if let RankFrame::Output { port, bytes } = &frame {
+            // Perhaps until somebody reads: so nobody is to wait for what the caller has locked but the turn.
+            host.screen.write(*port, bytes);
+            return true;
+        }
         let mut state = self.state();
         match frame {
             RankFrame::End { well: true } => {
@@ -270,7 +275,6 @@ impl Keeper {
                 host.end_from_outside(Failure::Quit);
                 return false;
             }
-            RankFrame::Output { port, bytes } => host.screen.write(port, &bytes),
             frame => {
                 let heard = self.handle_work(host, &mut state, from, frame);
                 drop(state);

@@ -42,7 +42,7 @@ use raddle_core::engine::Handle;
 use raddle_vm::{Ranks, WorkerLocal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 use still::StillTable;
 use touch::TouchTable;
@@ -143,6 +143,15 @@ impl Keeper {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The same, if nobody has it.
+    fn try_state(&self) -> Option<MutexGuard<'_, KeeperState>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     fn ranks(&self) -> Ranks {
         Ranks { rank: self.rank as u32, size: self.size as u32 }
     }
@@ -153,7 +162,7 @@ impl Keeper {
         }
         state.counts.sent += u64::from(frame.is_work());
         let sent = self.link.send(rank, frame.write());
-        self.hearing.said();
+        self.hearing.stir();
         // A rank that has ended well may be gone before this one hears so: that this one stands still it need not know.
         if let Some(error) = sent.err().filter(|_| frame.is_work()) {
             state.outcome.told.get_or_insert(error);

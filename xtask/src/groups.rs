@@ -207,7 +207,7 @@ macro_rules! asan {
                   RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
                   cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) ",
             $what,
-            " --skip fork:: --skip may_fork --skip that_forks --skip forks_a_lot --skip who_forks --skip what_forks \
+            " -- --skip fork:: --skip may_fork --skip that_forks --skip forks_a_lot --skip who_forks --skip what_forks \
                   --skip _forked --skip a_fork_among --skip a_fork_beside --skip a_child_uses --skip a_child_waits \
                   --skip rights_change"
         )
@@ -230,7 +230,7 @@ macro_rules! aarch64 {
                   /usr/bin/cargo test $build --no-fail-fast --target-dir target/aarch64 \
                   --target aarch64-unknown-linux-gnu ",
             $what,
-            " -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
+            " --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
                   --skip a_fork_among --skip rights_change --skip a_refused --skip no_system_call \
                   --skip in_the_child"
         )

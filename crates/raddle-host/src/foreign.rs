@@ -207,10 +207,10 @@ impl ForeignRoutines {
     }
 
     /// Runs the routine on another thread; here, if the system has none. Gives its ticket.
-    fn begin(&self, routine: &Arc<Loaded>, arguments: Vec<isize>) -> u32 {
+    fn begin(&self, routine: &Arc<Loaded>, arguments: Arguments) -> u32 {
         let ended = Arc::new(AtomicBool::new(false));
         self.running.fetch_add(1, Ordering::Relaxed);
-        let channel = arguments.first().filter(|_| routine.can_be_cancelled).copied();
+        let channel = arguments.list.first().filter(|_| routine.can_be_cancelled).copied();
         let (routine, running, flag) = (routine.clone(), self.running.clone(), ended.clone());
         let mut body = Some(move || {
             routine.call(&arguments);
@@ -314,10 +314,57 @@ fn find(module: &Module, number: usize, handles: &[*mut c_void]) -> Result<Loade
     Ok(Loaded { function, by_address, parameters, can_be_cancelled, says: says.leak() })
 }
 
+/// What a function gets.
+struct Arguments {
+    list: Vec<isize>,
+    /// Which of them are addresses of values of eight bytes each, and of how many bytes together.
+    wide: Vec<(usize, u64)>,
+}
+
+/// Values of eight bytes that lie in the program's memory at a multiple of four bytes, as Fortran wants them: at one of
+/// eight.
+struct AlignedCopy {
+    at: usize,
+    before: Vec<u32>,
+    copy: Vec<u64>,
+}
+
+impl AlignedCopy {
+    /// Of so many bytes, which lie in the memory.
+    fn of(at: isize, bytes: u64) -> AlignedCopy {
+        let (at, count) = (at.cast_unsigned(), bytes as usize / 4);
+        let before: Vec<u32> = (0..count).map(|n| memory_word(at + 4 * n).load(Ordering::Relaxed)).collect();
+        let whole = |two: &[u32]| u64::from(two[0]) | u64::from(two[1]) << 32;
+        let copy = before.chunks_exact(2).map(whole).collect();
+        AlignedCopy { at, before, copy }
+    }
+
+    /// Where the function finds it.
+    fn place(&mut self) -> isize {
+        self.copy.as_mut_ptr().expose_provenance().cast_signed()
+    }
+
+    /// What the function has changed goes into the memory.
+    fn put_back(&self) {
+        let now = self.copy.iter().flat_map(|&two| [two as u32, (two >> 32) as u32]);
+        for (n, (&before, now)) in self.before.iter().zip(now).enumerate() {
+            if before != now {
+                memory_word(self.at + 4 * n).store(now, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// A word of the program's memory, in a call.
+fn memory_word<'w>(at: usize) -> &'w AtomicU32 {
+    // SAFETY: it lies within the memory, as was compared when the arguments were made; see `ProgramMemory::word`.
+    unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(at) }
+}
+
 impl Loaded {
     /// What the function gets, for parameters that lie in the frame from that address on.
-    fn arguments(&self, memory: ProgramMemory, frame: u32) -> Option<Vec<isize>> {
-        let (mut list, mut at) = (Vec::new(), frame);
+    fn arguments(&self, memory: ProgramMemory, frame: u32) -> Option<Arguments> {
+        let (mut list, mut wide, mut at) = (Vec::new(), Vec::new(), frame);
         let next = |at: &mut u32| {
             let word = memory.word(*at);
             *at = at.checked_add(4)?;
@@ -327,6 +374,7 @@ impl Loaded {
             match parameter {
                 Parameter::Word | Parameter::Long if self.by_address => {
                     let bytes = if *parameter == Parameter::Long { 8 } else { 4 };
+                    wide.extend((bytes == 8).then_some((list.len(), 8)));
                     list.push(memory.place(at, u64::from(bytes))?);
                     at = at.checked_add(bytes)?;
                 }
@@ -336,7 +384,10 @@ impl Loaded {
                     let (low, high) = (next(&mut at)?, next(&mut at)?);
                     list.push((u64::from(low) | u64::from(high) << 32) as isize);
                 }
-                Parameter::Address(bytes) => list.push(memory.place(next(&mut at)?, u64::from(*bytes))?),
+                Parameter::Address(bytes) => {
+                    wide.extend(bytes.is_multiple_of(8).then_some((list.len(), u64::from(*bytes))));
+                    list.push(memory.place(next(&mut at)?, u64::from(*bytes))?);
+                }
                 Parameter::View(element, sizes) => {
                     let (place, mut open, mut all) = (next(&mut at)?, Vec::new(), u64::from(*element));
                     for (number, size) in sizes.iter().enumerate() {
@@ -347,6 +398,7 @@ impl Loaded {
                         all = all.saturating_mul(count.into());
                         open.extend(size.is_none().then_some(count as isize));
                     }
+                    wide.extend(element.is_multiple_of(8).then_some((list.len(), all)));
                     list.push(memory.place(place, all)?);
                     if !self.by_address {
                         list.extend(open);
@@ -354,13 +406,25 @@ impl Loaded {
                 }
             }
         }
-        Some(list)
+        Some(Arguments { list, wide })
     }
 
-    fn call(&self, arguments: &[isize]) {
+    fn call(&self, arguments: &Arguments) {
+        let mut list = arguments.list.clone();
+        // What is written for a program of occam has the header's types for it.
+        let wide = if self.by_address { &arguments.wide[..] } else { &[] };
+        let unaligned = wide.iter().filter(|(at, _)| arguments.list[*at] & 7 == 4);
+        let copies: Vec<_> = unaligned
+            .map(|&(at, bytes)| {
+                let mut copy = AlignedCopy::of(list[at], bytes);
+                list[at] = copy.place();
+                copy
+            })
+            .collect();
         SAYS.set(self.says);
-        self.enter(arguments);
+        self.enter(&list);
         SAYS.set("");
+        copies.iter().for_each(AlignedCopy::put_back);
     }
 
     fn enter(&self, arguments: &[isize]) {
@@ -452,11 +516,32 @@ mod tests {
     fn arguments_are_values_addresses_and_open_sizes() {
         with_memory(&[u32::MAX, 1, 1, 8, 4, 2, 3, 0], |memory| {
             let place = |at: usize| (memory.base + at) as isize;
-            let got = loaded("w l a8 v4.?.3", false).arguments(memory, 0);
+            let list = |loaded: Loaded| loaded.arguments(memory, 0).map(|arguments| arguments.list);
+            let got = list(loaded("w l a8 v4.?.3", false));
             assert_eq!(got, Some(vec![-1, 1 << 32 | 1, place(8), place(4), 2]), "a word is signed");
-            let got = loaded("w l a8 v4.?.1", true).arguments(memory, 0);
+            let got = list(loaded("w l a8 v4.?.1", true));
             assert_eq!(got, Some(vec![place(0), place(4), place(8), place(4)]));
         });
+    }
+
+    /// Swaps two numbers, which lie where C has such.
+    extern "C" fn swap(place: *mut [u64; 2]) {
+        assert!(place.is_aligned());
+        // SAFETY: the test gives the address of two numbers.
+        unsafe { (*place).swap(0, 1) };
+    }
+
+    #[test]
+    fn what_has_eight_bytes_is_aligned_for_c() {
+        for shift in [0, 4] {
+            with_memory(&[8 + shift, 2, 1, 1, 2, 2, 3], |memory| {
+                let mut loaded = loaded("v8.?", true);
+                loaded.function = (swap as *const c_void).expose_provenance();
+                loaded.call(&loaded.arguments(memory, 0).expect("it lies there"));
+                let words: Vec<_> = (2..7).map(|n| memory.word(4 * n).expect("it is there")).collect();
+                assert_eq!(words, if shift == 0 { [2, 2, 1, 1, 3] } else { [1, 2, 3, 1, 2] });
+            });
+        }
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl ForeignRoutines {
     }
 
     /// Runs the routine on another thread; here, if the system has none. Gives its ticket.
-    fn begin(&self, routine: &Arc<Loaded>, arguments: Arguments) -> u32 {
+    fn begin(&self, routine: &Arc<Loaded>, arguments: CallArguments) -> u32 {
         let ended = Arc::new(AtomicBool::new(false));
         self.running.fetch_add(1, Ordering::Relaxed);
         let channel = arguments.list.first().filter(|_| routine.can_be_cancelled).copied();
@@ -315,7 +315,7 @@ fn find(module: &Module, number: usize, handles: &[*mut c_void]) -> Result<Loade
 }
 
 /// What a function gets.
-struct Arguments {
+struct CallArguments {
     list: Vec<isize>,
     /// Which of them are addresses of values of eight bytes each, and of how many bytes together.
     wide: Vec<(usize, u64)>,
@@ -363,7 +363,7 @@ fn memory_word<'w>(at: usize) -> &'w AtomicU32 {
 
 impl Loaded {
     /// What the function gets, for parameters that lie in the frame from that address on.
-    fn arguments(&self, memory: ProgramMemory, frame: u32) -> Option<Arguments> {
+    fn arguments(&self, memory: ProgramMemory, frame: u32) -> Option<CallArguments> {
         let (mut list, mut wide, mut at) = (Vec::new(), Vec::new(), frame);
         let next = |at: &mut u32| {
             let word = memory.word(*at);
@@ -406,10 +406,10 @@ impl Loaded {
                 }
             }
         }
-        Some(Arguments { list, wide })
+        Some(CallArguments { list, wide })
     }
 
-    fn call(&self, arguments: &Arguments) {
+    fn call(&self, arguments: &CallArguments) {
         let mut list = arguments.list.clone();
         // What is written for a program of occam has the header's types for it.
         let wide = if self.by_address { &arguments.wide[..] } else { &[] };

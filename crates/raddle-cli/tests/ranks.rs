@@ -230,6 +230,12 @@ PROC main (CHAN BYTE keyboard?, screen!)
         let ended = run(mpi, 2, &keyboard);
         ended.expect_ill();
         ended.expect("reads the keyboard, which is rank 0's");
+        // The rank that says it begins later than the other one has ended.
+        let late =
+            "test \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 0 && sleep 0.4; exec \"$0\" run --ranks \"$1\"";
+        let ended = Job::of(mpi, 2, "sh", &["-c", late, RADDLE, keyboard.to_str().expect("a path")]).run();
+        ended.expect_ill();
+        ended.expect("reads the keyboard, which is rank 0's");
     });
 }
 

@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use raddle_bytecode::verify;
 use raddle_bytecode::{Module, Trap, Verified};
@@ -65,6 +66,9 @@ enum Debug {
     /// Every variable; a race in what the checker accepted is an error of the checker
     All,
 }
+
+/// For so long a rank that says nothing itself leaves it to another one to say why there is no program.
+const TO_BE_TOLD: Duration = Duration::from_secs(1);
 
 /// Why there is no bytecode.
 pub(crate) enum Refused {
@@ -177,6 +181,10 @@ impl Compile {
             }
             Err(complaints) => {
                 self.say(&complaints, &sources);
+                if self.silent {
+                    // `mpirun` ends all when the first of them has ended, and the one that speaks is perhaps behind.
+                    std::thread::sleep(TO_BE_TOLD);
+                }
                 Err(Refused::Program)
             }
         }
@@ -499,7 +507,7 @@ fn less_memory(outcome: &raddle_host::RunOutcome, asked: u32) -> Option<String> 
     })
 }
 
-fn counted(outcome: &raddle_host::RunOutcome, took: std::time::Duration) -> String {
+fn counted(outcome: &raddle_host::RunOutcome, took: Duration) -> String {
     let stats = outcome.stats;
     let checks = outcome.checks.filter(|&(made, left_out)| made + left_out > 0);
     let checks = checks.map(|(made, left_out)| format!("; machine code: {made} checks, {left_out} left out"));

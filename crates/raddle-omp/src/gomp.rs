@@ -18,12 +18,17 @@ use crate::wait;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Of a region's flags: how its threads are to be bound.
-const BIND: u32 = 7;
+/// What a region's flags say: how its threads are to be bound.
+fn note_flags(flags: u32) {
+    const BIND: u32 = 7;
+    if flags & BIND != 0 {
+        me().pushed_bind.set(crate::engine::place::clause(flags & BIND));
+    }
+}
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn GOMP_parallel(function: CFunction, data: *mut u8, threads: u32, flags: u32) {
-    let _ = flags & BIND;
+    note_flags(flags);
     fork::region(RegionWork::Data(function, data), threads, None);
 }
 
@@ -47,8 +52,9 @@ extern "C-unwind" fn GOMP_parallel_sections(
     data: *mut u8,
     threads: u32,
     count: u32,
-    _: u32,
+    flags: u32,
 ) {
+    note_flags(flags);
     fork::region(RegionWork::Data(function, data), threads, Some(sections(count)));
 }
 

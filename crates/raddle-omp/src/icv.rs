@@ -3,6 +3,8 @@
 //! Never: a team.
 
 mod display;
+pub(crate) mod place_text;
+pub(crate) mod places;
 
 pub(crate) use display::display;
 
@@ -213,7 +215,7 @@ fn read() -> OmpSettings {
             (DYNAMIC, 1)
         })
     });
-    let bind = binds.first().copied().unwrap_or(u32::from(text("OMP_PLACES").is_some()));
+    let bind = binds.first().copied().unwrap_or_else(places::implied_bind);
     let first = Icv {
         threads: threads.first().copied().unwrap_or(processors).min(limit),
         is_dynamic: truth("OMP_DYNAMIC").unwrap_or(false),

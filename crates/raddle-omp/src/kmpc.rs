@@ -1,6 +1,5 @@
 //! Owns: libomp's calls, as clang makes them: regions, barriers, critical, single, reductions, ordered.
-//! May use: `abi`, `engine::fork`, `engine::member`, `engine::share`, `engine::team`, `icv`, `lock`, `micro`,
-//! `told`, `wait`, `raddle-core`.
+//! May use: `abi`, `engine`, `icv`, `lock`, `micro`, `told`, `wait`, `raddle-core`.
 //! Never: a rule of OpenMP's; that is the engine's.
 
 mod atomic;
@@ -100,7 +99,9 @@ extern "C-unwind" fn __kmpc_push_num_threads(_: SourceSite, _: i32, threads: i32
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn __kmpc_push_proc_bind(_: SourceSite, _: i32, _bind: i32) {}
+extern "C-unwind" fn __kmpc_push_proc_bind(_: SourceSite, _: i32, bind: i32) {
+    me().pushed_bind.set(crate::engine::place::clause(bind.cast_unsigned()));
+}
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __kmpc_push_num_teams(_: SourceSite, _: i32, teams: i32, limit: i32) {

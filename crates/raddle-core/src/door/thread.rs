@@ -51,6 +51,28 @@ pub fn allocator_may_wait() {
     runtime::extra::let_malloc_wait();
 }
 
+/// The workers of the runtimes that begin after this are bound to these processors, one each, in this order and from
+/// the first again, as by `RADDLE_PIN`; unless that, or the program, says that they are not to be. The first call
+/// holds.
+///
+/// ```
+/// raddle_core::door::thread::pin_workers(vec![0]);
+/// raddle_core::Runtime::builder().workers(1).build()?.run(|| ());
+/// # Ok::<(), raddle_core::BuildError>(())
+/// ```
+pub fn pin_workers(processors: Vec<usize>) {
+    runtime::pin_workers(processors);
+}
+
+/// How many workers the caller's runtime has; on an OS thread of the program's, the default one, which is started.
+///
+/// ```
+/// assert!(raddle_core::door::thread::workers() > 0);
+/// ```
+pub fn workers() -> usize {
+    runtime::with_here(|shared| shared.workers().len()).unwrap_or(1)
+}
+
 /// Settings of a thread of C.
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until `spawn`"]

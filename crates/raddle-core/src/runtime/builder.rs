@@ -502,7 +502,11 @@ fn start(
     if may_grow && is_plain && policy.takes_from_standing() {
         shared.allow_extras(depot.clone(), used.clone(), asymmetric);
     }
-    let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
+    let processors = match (config.pin, PINNED_TO.get()) {
+        (Some(false), _) | (None, None) => Vec::new(),
+        (_, Some(order)) => order.clone(),
+        (Some(true), None) => allowed_processors(),
+    };
     let processor_of = |index: usize| index.checked_rem(processors.len()).map(|place| processors[place]);
     shared.trace.begin(&shared, |index| processor_of(index).into_iter().for_each(bind_to));
     drop(only_one);
@@ -611,6 +615,13 @@ fn prepare_process() {
         overflow::install_process_handler();
         report::install_panic_hook();
     });
+}
+
+/// Where workers are bound, in order, if nobody says otherwise.
+static PINNED_TO: OnceLock<Vec<usize>> = OnceLock::new();
+
+pub fn pin_workers(processors: Vec<usize>) {
+    let _first = PINNED_TO.set(processors);
 }
 
 /// The processors on which this program may run.

@@ -23,7 +23,7 @@ pub mod place;
 
 pub use crate::worker::Shared;
 pub(crate) use builder::building;
-pub use builder::{BuildError, Builder};
+pub use builder::{BuildError, Builder, pin_workers};
 pub use caller::{Caller, lend};
 pub use default::{forget as forget_default, here, install as install_default, starting, with_here};
 

@@ -2,7 +2,10 @@
 //! May use: `abi`, `icv`, `micro`, `told`, `raddle-core`.
 //! Never: a barrier.
 
+use crate::engine::affinity;
+use crate::engine::bound::Binding;
 use crate::engine::member::{Member, me};
+use crate::engine::place;
 use crate::engine::team::{Preset, RegionWork, Team};
 use crate::icv::{Icv, processors, settings};
 use crate::told::{self, Construct, ProgramSite};
@@ -54,8 +57,63 @@ fn spin_of(count: u32) -> Duration {
     spin
 }
 
+/// Whether the team's threads stand where these are to be. Each of them stays on the worker that it was made on.
+fn stands(team: &Team, bound: &[Binding]) -> bool {
+    let workers = raddle_core::door::thread::workers();
+    let is_there = |(member, to): (&&'static Member, &Binding)| {
+        member.bound.get().is_some_and(|at| place::worker_of(at, workers) == place::worker_of(*to, workers))
+    };
+    team.members.iter().zip(bound).skip(1).all(is_there)
+}
+
+/// The caller's team for so many at its next level, each bound as the clause or the variable says. The threads of a
+/// former team that are bound elsewhere end. With it, where the master is in the region.
+fn team_bound(member: &'static Member, count: u32, icv: &Icv) -> (&'static Team, Option<Binding>) {
+    let clause = member.pushed_bind.replace(0);
+    let bind = if clause == 0 { icv.bind } else { clause };
+    let here = member.bound.get().filter(|_| icv.bind != 0 && count > 1);
+    let Some(here) = here else { return (team_for(member, count, &[]), None) };
+    let key = (bind, count, here);
+    let (level, forks) = (member.team().level + 1, crate::engine::start::forks());
+    let is_idle = |team: &Team| team.level == level && !team.is_busy.get();
+    let is_so = |team: &&Team| is_idle(team) && team.forks == forks;
+    let same = member.hot.borrow().iter().copied().filter(|team| is_so(&&**team)).find_map(|team| {
+        let (so, master) = team.bound.get()?;
+        (so == key).then_some((team, Some(master)))
+    });
+    if let Some(same) = same {
+        return same;
+    }
+    let bound = here.of_team(bind, count);
+    let wrong = {
+        let mut hot = member.hot.borrow_mut();
+        let at = hot.iter().position(|team| is_so(&&**team) && !stands(team, &bound));
+        at.map(|at| hot.swap_remove(at))
+    };
+    if let Some(team) = wrong {
+        team.members.iter().skip(1).for_each(|other| other.end());
+    }
+    let team = team_for(member, count, &bound);
+    for (member, bound) in team.members.iter().zip(&bound).skip(1) {
+        member.bound.set(Some(*bound));
+    }
+    team.bound.set(Some((key, bound[0])));
+    (team, Some(bound[0]))
+}
+
+/// Where `OMP_DISPLAY_AFFINITY` asks for it, a member tells where it runs, whenever that has changed.
+#[inline]
+pub(crate) fn tell_affinity(member: &'static Member) {
+    if settings().display_affinity {
+        let facts = member.facts();
+        if facts.threads > 1 && member.told_affinity.replace(Some(facts)) != Some(facts) {
+            affinity::tell(&facts);
+        }
+    }
+}
+
 /// The caller's team for so many at its next level: the same threads as before.
-fn team_for(member: &'static Member, count: u32) -> &'static Team {
+fn team_for(member: &'static Member, count: u32, bound: &[Binding]) -> &'static Team {
     let level = member.team().level + 1;
     let mut hot = member.hot.borrow_mut();
     let forks = crate::engine::start::forks();
@@ -69,7 +127,7 @@ fn team_for(member: &'static Member, count: u32) -> &'static Team {
         Some(at) => hot.swap_remove(at).members.clone(),
         None => vec![member],
     };
-    let team = Team::with_members(members, count, level);
+    let team = Team::with_members(members, count, level, bound);
     hot.push(team);
     team
 }
@@ -98,7 +156,10 @@ pub(crate) fn begin_with(work: RegionWork, count: u32, preset: Preset, tables: u
     let member = me();
     let mut icv = member.task().icv.get();
     let taken = take(count - 1, icv.limit);
-    let team = team_for(member, taken + 1);
+    let (team, master) = match place::is_bound() {
+        false => (team_for(member, taken + 1, &[]), None),
+        true => team_bound(member, taken + 1, &icv),
+    };
     let count = (taken + 1).min(team.members.len() as u32);
     team.taken.set(if is_limited(icv.limit) { taken } else { 0 });
     // The next level has what the list says for it.
@@ -116,12 +177,16 @@ pub(crate) fn begin_with(work: RegionWork, count: u32, preset: Preset, tables: u
         team.number.set(told::next_region());
     }
     team.begin(member, count, icv, spin_of(count), tables);
+    if master.is_some() {
+        member.bound.set(master);
+    }
     told::note(
         TeamStep::RegionBegin,
         Construct::Region,
         team.site.get(),
         (member.tid.get(), team.number.get()),
     );
+    tell_affinity(member);
     if let Some(plan) = preset {
         crate::engine::share::begin(member, plan, &[]);
     }
@@ -215,7 +280,7 @@ pub(crate) fn as_root<R>(icv: Icv, body: impl FnOnce() -> R) -> R {
         match hot.iter().find(|team| team.level == 0 && !team.is_busy.get()) {
             Some(team) => team,
             None => {
-                let team = Team::with_members(vec![member], 1, 0);
+                let team = Team::with_members(vec![member], 1, 0, &[]);
                 hot.push(team);
                 team
             }

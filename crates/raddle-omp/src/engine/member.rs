@@ -2,6 +2,8 @@
 //! May use: `told`, `wait`, `libc`, `raddle-core`.
 //! Never: being freed; others poke it late.
 
+use crate::engine::affinity::AffinityFacts;
+use crate::engine::bound::Binding;
 use crate::engine::here;
 use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
@@ -92,6 +94,12 @@ pub(crate) struct Member {
     pub(crate) hot: RefCell<Vec<&'static Team>>,
     /// Begun by `push_num_threads` and the like, for the next region.
     pub(crate) pushed: Cell<u32>,
+    /// How that region says its threads are bound; 0 if it does not.
+    pub(crate) pushed_bind: Cell<u32>,
+    /// Where it is bound, if it is. By the master of its team, while it waits for a region.
+    pub(crate) bound: Cell<Option<Binding>>,
+    /// What was last told of where it runs.
+    pub(crate) told_affinity: Cell<Option<AffinityFacts>>,
     pub(crate) pushed_teams: Cell<(i32, i32)>,
     pub(crate) my_loop: LoopCell,
     /// Loops that were begun, and `single`s that were passed, in this region.
@@ -199,6 +207,9 @@ impl Member {
             blocks: BlockStore::new(),
             hot: RefCell::new(Vec::new()),
             pushed: Cell::new(0),
+            pushed_bind: Cell::new(0),
+            bound: Cell::new(None),
+            told_affinity: Cell::new(None),
             pushed_teams: Cell::new((0, 0)),
             my_loop: LoopCell(Cell::new(MyLoop::default())),
             loops: Cell::new(0),
@@ -272,6 +283,20 @@ impl Member {
             team = outer;
         }
         team.master.teams.get()
+    }
+
+    /// What the affinity format tells of it.
+    pub(crate) fn facts(&self) -> AffinityFacts {
+        let team = self.team();
+        AffinityFacts {
+            team: self.teams_around(),
+            level: team.level,
+            thread: self.tid.get(),
+            threads: team.threads(),
+            ancestor: team.outer().map_or(-1, |_| team.outer_tid.get().cast_signed()),
+            gtid: self.gtid,
+            place: self.bound.get().map(|bound| bound.place),
+        }
     }
 
     /// The task that it runs.

@@ -2,7 +2,9 @@
 //! May use: `abi`, `icv`, `report`, `ticks`, `told`, `wait`, `libc`, `raddle-context`, `raddle-core`.
 //! Never: the end of a thread: teams are kept.
 
+use crate::engine::bound::Binding;
 use crate::engine::member::{self, Member, become_here};
+use crate::engine::place;
 use crate::icv::settings;
 use crate::told::{self, Construct};
 use crate::wait::Sleepers;
@@ -34,6 +36,7 @@ pub(crate) fn begin() {
         // SAFETY: the function may be called in any child.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         let _ = settings();
+        place::begin();
         match std::env::var("OMP_DISPLAY_ENV").unwrap_or_default().to_ascii_lowercase().as_str() {
             "true" | "1" => crate::icv::display(false),
             "verbose" => crate::icv::display(true),
@@ -100,10 +103,19 @@ fn map_stack(bytes: usize, can_execute: bool) -> Option<*mut u8> {
     Some(memory.cast::<u8>().wrapping_add(GUARD))
 }
 
+/// That runs where it is bound.
+fn bind(builder: ForeignBuilder, bound: Option<Binding>) -> ForeignBuilder {
+    match bound {
+        Some(bound) => builder.worker(place::worker_of(bound, raddle_core::door::thread::workers())),
+        None => builder,
+    }
+}
+
 /// A thread for teams, that waits for its first region. None if there is no memory for it.
-pub(crate) fn spawn() -> Option<&'static Member> {
+pub(crate) fn spawn(bound: Option<Binding>) -> Option<&'static Member> {
     let member = Member::make();
-    let builder = builder(&format!("OpenMP-{}", member.gtid), settings().stack_bytes);
+    member.bound.set(bound);
+    let builder = bind(builder(&format!("OpenMP-{}", member.gtid), settings().stack_bytes), bound);
     let argument = std::ptr::from_ref(member).cast_mut().cast();
     // SAFETY: `serve` takes a member, which is this thread's alone.
     let made = unsafe { builder.spawn(serve, argument) };
@@ -139,6 +151,7 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             };
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
+            crate::engine::fork::tell_affinity(member);
             told::note(
                 TeamStep::RegionBegin,
                 Construct::Region,
@@ -210,6 +223,9 @@ static HAS_MAIN: AtomicBool = AtomicBool::new(false);
 unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
     // SAFETY: `in_thread` waits for this, with its arguments.
     let Arguments { main, number, words, variables } = unsafe { arguments.cast::<Arguments>().read() };
+    if place::is_bound() {
+        member::me().bound.set(Some(place::initial()));
+    }
     // SAFETY: what `__libc_start_main` was given.
     let code = unsafe { main(number, words, variables) };
     // As it would be after a return: what the program has registered runs in the thread of its `main`. Not std's exit,
@@ -238,7 +254,8 @@ unsafe extern "C-unwind" fn in_thread(number: c_int, words: *mut *mut u8, variab
     let main = unsafe { std::mem::transmute::<*mut c_void, Main>(MAIN.load(Ordering::Relaxed)) };
     let mut arguments = Arguments { main, number, words, variables };
     crate::ticks::install();
-    let builder = builder("main", main_stack_bytes());
+    place::begin();
+    let builder = bind(builder("main", main_stack_bytes()), place::is_bound().then(place::initial));
     // SAFETY: the arguments stay until it is joined, below.
     match unsafe { builder.spawn(run_main, (&raw mut arguments).cast()) } {
         Ok(thread) => thread.join().map_or(1, |code| code.addr() as c_int),

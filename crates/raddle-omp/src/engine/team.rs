@@ -17,7 +17,9 @@
 //! keep what has ended for what they begin next (`Member::credit`). They settle when they arrive, and when they find
 //! nothing to run after that.
 
+use crate::engine::bound::Binding;
 use crate::engine::member::{self, Member, MyLoop, me};
+use crate::engine::place::BindingKey;
 use crate::engine::queue::Queues;
 use crate::engine::share::Shares;
 use crate::engine::task::{Group, Task};
@@ -64,6 +66,8 @@ pub(crate) struct Team {
     count: AtomicU32,
     /// Where it is nested: how deep, in how many active regions; whose region is around, and who the master was there.
     pub(crate) level: u32,
+    /// How its members are bound, if they are, and where its master is then.
+    pub(crate) bound: Cell<Option<(BindingKey, Binding)>>,
     /// Before which fork of the process it was made.
     pub(crate) forks: u32,
     pub(crate) active: Cell<u32>,
@@ -110,22 +114,25 @@ struct Kept {
     loops: u32,
     singles: u32,
     credit: u32,
+    bound: Option<Binding>,
 }
 
 impl Team {
     pub(crate) fn make(capacity: u32, level: u32, master: &'static Member) -> &'static Team {
-        Team::with_members(vec![master], capacity, level)
+        Team::with_members(vec![master], capacity, level, &[])
     }
 
-    /// A team of these, and of as many new threads as are missing.
+    /// A team of these, and of as many new threads as are missing, each bound where `bound` says, if it does.
     pub(crate) fn with_members(
         mut members: Vec<&'static Member>,
         capacity: u32,
         level: u32,
+        bound: &[Binding],
     ) -> &'static Team {
         let master = members[0];
         while members.len() < capacity as usize {
-            let Some(member) = crate::engine::start::spawn() else { break };
+            let place = bound.get(members.len()).copied();
+            let Some(member) = crate::engine::start::spawn(place) else { break };
             members.push(member);
         }
         let count = members.len();
@@ -134,6 +141,7 @@ impl Team {
             members,
             count: AtomicU32::new(1),
             level,
+            bound: Cell::new(None),
             forks: crate::engine::start::forks(),
             active: Cell::new(0),
             outer: Cell::new(null()),
@@ -165,6 +173,7 @@ impl Team {
                 loops: 0,
                 singles: 0,
                 credit: 0,
+                bound: None,
             }),
             group: Group::new(),
             modifiers: Default::default(),
@@ -207,6 +216,7 @@ impl Team {
             loops: member.loops.get(),
             singles: member.singles.get(),
             credit: member.credit.take(),
+            bound: member.bound.get(),
         });
         self.is_busy.set(true);
         self.count.store(count, Ordering::Relaxed);
@@ -289,6 +299,7 @@ impl Team {
         member.loops.set(kept.loops);
         member.singles.set(kept.singles);
         member.credit.set(kept.credit);
+        member.bound.set(kept.bound);
         self.is_busy.set(false);
     }
 

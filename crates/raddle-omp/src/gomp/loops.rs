@@ -190,8 +190,9 @@ macro_rules! parallel_loops {
     ($($name:ident $begin:ident = $schedule:expr;)*) => { $(
         #[unsafe(no_mangle)]
         extern "C-unwind" fn $name(
-            function: CFunction, data: *mut u8, threads: u32, start: i64, end: i64, step: i64, chunk: i64, _: u32,
+            function: CFunction, data: *mut u8, threads: u32, start: i64, end: i64, step: i64, chunk: i64, flags: u32,
         ) {
+            super::note_flags(flags);
             let plan = plan(bounds(start, end, step), $schedule, chunk);
             fork::region(RegionWork::Data(function, data), threads, Some(plan));
         }
@@ -219,8 +220,9 @@ macro_rules! parallel_runtime_loops {
     ($($name:ident)*) => { $(
         #[unsafe(no_mangle)]
         extern "C-unwind" fn $name(
-            function: CFunction, data: *mut u8, threads: u32, start: i64, end: i64, step: i64, _: u32,
+            function: CFunction, data: *mut u8, threads: u32, start: i64, end: i64, step: i64, flags: u32,
         ) {
+            super::note_flags(flags);
             let plan = plan(bounds(start, end, step), RUNTIME, 0);
             fork::region(RegionWork::Data(function, data), threads, Some(plan));
         }

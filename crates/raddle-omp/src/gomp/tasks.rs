@@ -197,8 +197,9 @@ extern "C-unwind" fn GOMP_parallel_reductions(
     function: CFunction,
     data: *mut u8,
     threads: u32,
-    _: u32,
+    flags: u32,
 ) -> u32 {
+    super::note_flags(flags);
     let count = fork::count_for(me(), threads);
     let tables = At::<At<usize>>::new(data.cast()).get();
     reduction::register_tables(tables, registered(), 0, count as usize);

@@ -38,7 +38,7 @@ pub(crate) fn display(verbose: bool) {
     line("OMP_NUM_THREADS", &joined(&set.threads, set.first.threads));
     line("OMP_SCHEDULE", &format!("{kind}{chunk}"));
     line("OMP_PROC_BIND", bind(set.first.bind));
-    line("OMP_PLACES", &std::env::var("OMP_PLACES").unwrap_or_default());
+    line("OMP_PLACES", &super::places::written());
     line("OMP_STACKSIZE", &format!("{}K", set.stack_bytes >> 10));
     line("OMP_WAIT_POLICY", if set.is_active_wait == Some(true) { "ACTIVE" } else { "PASSIVE" });
     line("OMP_THREAD_LIMIT", &set.first.limit.to_string());

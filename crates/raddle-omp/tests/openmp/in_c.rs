@@ -198,3 +198,30 @@ fn settings_of_the_library_are_none_of_the_runtimes() {
     command.arg(format!("LD_LIBRARY_PATH={}", library().display())).arg(compile("gcc", "around"));
     assert_eq!(succeed(command.env("RADDLE_WORKERS", "1")), "well\n");
 }
+
+/// Runs it with these variables on as many workers as there are processors.
+#[track_caller]
+fn check_bound(binary: &Path, variables: &[(&str, &str)], arguments: &[&str]) {
+    let mut command = Command::new("timeout");
+    command
+        .args(["300", "env", "-u", "RADDLE_WORKERS"])
+        .arg(format!("LD_LIBRARY_PATH={}", library().display()));
+    command.args(variables.iter().map(|(name, value)| format!("{name}={value}"))).arg(binary).args(arguments);
+    command.env("OMP_MAX_ACTIVE_LEVELS", "2");
+    assert_eq!(succeed(&mut command), "well\n", "{variables:?}");
+}
+
+#[test]
+fn members_are_bound_where_the_standard_says_and_only_if_asked() {
+    library();
+    for compiler in compilers() {
+        let binary = compile(&compiler, "bound");
+        check_bound(&binary, &[("OMP_PROC_BIND", "close")], &[]);
+        check_bound(&binary, &[("OMP_PLACES", "cores")], &[]);
+        check_bound(&binary, &[("OMP_PROC_BIND", "spread"), ("OMP_PLACES", "sockets")], &[]);
+        check_bound(&binary, &[("GOMP_CPU_AFFINITY", "0-1000")], &[]);
+        check_bound(&binary, &[("KMP_AFFINITY", "verbose,granularity=fine,compact")], &[]);
+        check_bound(&binary, &[], &["unbound"]);
+        check_bound(&binary, &[("OMP_PROC_BIND", "false"), ("OMP_PLACES", "threads")], &["unbound"]);
+    }
+}

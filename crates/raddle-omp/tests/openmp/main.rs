@@ -2,6 +2,7 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+mod binding;
 mod in_c;
 #[path = "../../../raddle-core/tests/support/own_folder.rs"]
 mod own_folder;

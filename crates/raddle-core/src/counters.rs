@@ -106,7 +106,7 @@ for_each_victim! {
     children_open;
     /// Jobs taken from another worker.
     jobs_stolen;
-    /// Runnables handed to an idle worker by a busy one (policy `share` only).
+    /// Runnables handed to another worker by a busy one: to an idle one by policy `share`, and by who wakes a team.
     shared_out;
     /// Runnables moved from a longer to a shorter ready queue, nobody being idle (policy `fair` only).
     fair_moves;

@@ -113,12 +113,17 @@ impl WakeWord {
         }
     }
 
-    /// The same, on a worker that sleeps, if there is one: the caller goes on beside it.
+    /// The same, where it is to run.
     #[inline]
-    pub(crate) fn wake_noted_apart(&self) {
-        if self.is_asleep() {
-            team::wake_apart(&raw const self.number, 1, ANY);
+    pub(crate) fn wake_noted_to(&self, to: TeamWake) {
+        if !self.is_asleep() {
+            return;
         }
+        match to {
+            TeamWake::Near => futex::wake(&raw const self.number, 1, ANY),
+            TeamWake::Apart => team::wake_apart(&raw const self.number, 1, ANY),
+            TeamWake::At(worker) => team::wake_at(&raw const self.number, 1, ANY, worker),
+        };
     }
 
     /// And nobody has claimed it: who has will poke it.
@@ -141,6 +146,17 @@ impl WakeWord {
         fence(Ordering::SeqCst); // pairs with the fence in `wait`
         self.wake_noted();
     }
+}
+
+/// On which worker a member runs that is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TeamWake {
+    /// Its waker's.
+    Near,
+    /// One that sleeps, if there is one: its waker goes on beside it.
+    Apart,
+    /// The one of this number.
+    At(usize),
 }
 
 /// How many sleep of a team, and how many of its queues hold a task, in one word. Who fills an empty queue sees by one

@@ -41,7 +41,7 @@
 //! ```
 
 use super::futex::{self, ANY, FutexWord, WaitOptions, WaitOutcome};
-use crate::worker::{Here, Worker};
+use crate::worker::{Here, WakeTo, Worker};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -74,7 +74,24 @@ pub fn spin_until(spin: Duration, what: impl Fn() -> bool) -> bool {
 pub fn wake_apart<W: FutexWord>(word: *const W, count: u32, bits: u32) -> u32 {
     let wakes = || futex::wake(word, count, bits);
     // SAFETY: to wake somebody is not to wait: nothing here leaves the OS thread.
-    unsafe { Here::current() }.map_or_else(wakes, |worker| worker.apart(wakes))
+    unsafe { Here::current() }.map_or_else(wakes, |worker| worker.waking(WakeTo::Apart, wakes))
+}
+
+/// As [`futex::wake`], and a thread that is woken goes to the worker of this number, counted from 0, and from the first
+/// again. Else it would come to the caller's. For who wakes many that have more to do than it takes to wake a worker.
+/// Others may take it there, as anywhere.
+///
+/// ```
+/// use raddle_core::door::futex::ANY;
+/// use std::sync::atomic::AtomicU32;
+///
+/// let word = AtomicU32::new(0);
+/// assert_eq!(raddle_core::door::team::wake_at(&raw const word, 1, ANY, 1), 0, "nobody waits");
+/// ```
+pub fn wake_at<W: FutexWord>(word: *const W, count: u32, bits: u32, to: usize) -> u32 {
+    let wakes = || futex::wake(word, count, bits);
+    // SAFETY: as above.
+    unsafe { Here::current() }.map_or_else(wakes, |worker| worker.waking(WakeTo::Worker(to), wakes))
 }
 
 impl TeamWord {

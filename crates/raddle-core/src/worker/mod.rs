@@ -101,6 +101,7 @@ pub use callback::Callback;
 use here::Owned;
 pub use here::{Here, LocalWorker};
 pub(crate) use nested::Patience;
+pub(crate) use own::WakeTo;
 use own::{Own, Turns};
 pub use pick::{fresh_begun, has_work};
 use raddle_context::tls::TlsPool;
@@ -470,7 +471,7 @@ impl LocalWorker {
         if flags & MOVABLE == 0 {
             self.turns().batch.push_woken(runnable);
         } else if flags & OPEN == OPEN && self.ways.threads_are_open {
-            let Some(runnable) = self.unless_apart(runnable) else { return };
+            let Some(runnable) = self.unless_sent(runnable) else { return };
             Counters::add(&self.counters.local_wakes, 1);
             self.queue_thread(runnable);
         } else {
@@ -602,31 +603,36 @@ impl LocalWorker {
         if self.shared().policy.queues_shared() {
             return self.shared().share(self, runnable);
         }
-        let Some(runnable) = self.unless_apart(runnable) else { return };
+        let Some(runnable) = self.unless_sent(runnable) else { return };
         Counters::add(&self.counters.local_wakes, 1);
         self.queue(runnable);
     }
 
-    /// Whom `what` wakes, and may move, goes to a worker that sleeps, if there is one.
-    pub(crate) fn apart<R>(&self, what: impl FnOnce() -> R) -> R {
-        self.own().wakes_apart.set(true);
+    /// Whom `what` wakes, and may move, goes there.
+    pub(crate) fn waking<R>(&self, to: WakeTo, what: impl FnOnce() -> R) -> R {
+        self.own().wakes_to.set(to);
         let result = what();
-        self.own().wakes_apart.set(false);
+        self.own().wakes_to.set(WakeTo::Here);
         result
     }
 
     /// What is movable and has left its stack, if it is to wait here.
     #[inline(always)]
-    fn unless_apart(&self, runnable: Runnable) -> Option<Runnable> {
-        if self.own().wakes_apart.get() { self.send_apart(runnable) } else { Some(runnable) }
+    fn unless_sent(&self, runnable: Runnable) -> Option<Runnable> {
+        if self.own().wakes_to.get() == WakeTo::Here { Some(runnable) } else { self.send_woken(runnable) }
     }
 
     #[cold]
-    fn send_apart(&self, runnable: Runnable) -> Option<Runnable> {
+    fn send_woken(&self, runnable: Runnable) -> Option<Runnable> {
         let shared = self.shared();
-        let Some(idle) = shared.some_sleeper(self.index) else { return Some(runnable) };
+        let to = match self.own().wakes_to.get() {
+            WakeTo::Here => None,
+            WakeTo::Apart => shared.some_sleeper(self.index),
+            WakeTo::Worker(to) => Some(to % shared.workers().len()),
+        };
+        let Some(to) = to.filter(|to| *to != self.index) else { return Some(runnable) };
         Counters::add(&self.counters.shared_out, 1);
-        shared.worker(idle).deliver(runnable);
+        shared.worker(to).deliver(runnable);
         None
     }
 

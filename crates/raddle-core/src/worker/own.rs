@@ -29,6 +29,17 @@ pub(super) struct Turns {
     pub(super) current: Cell<CurrentSlot>,
 }
 
+/// Where a process goes that may move and is woken by somebody on a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WakeTo {
+    /// To its waker.
+    Here,
+    /// To a worker that sleeps, if there is one, else to its waker.
+    Apart,
+    /// To the worker of this number.
+    Worker(usize),
+}
+
 /// What else only the worker's own OS thread touches. What each wait touches comes first.
 #[repr(C)]
 pub(super) struct Own {
@@ -36,8 +47,8 @@ pub(super) struct Own {
     pub(super) after: Cell<Option<After>>,
     /// What was taken out of a queue and cannot be entered from where it was: it is next.
     pub(super) handoff: Cell<Option<Runnable>>,
-    /// Who is woken goes to a worker that sleeps, if there is one: within a call of `LocalWorker::apart`.
-    pub(super) wakes_apart: Cell<bool>,
+    /// Where who is woken goes: within a call of `LocalWorker::waking`.
+    pub(super) wakes_to: Cell<WakeTo>,
     /// The batch has been found empty since the last boundary: it has no slack.
     pub(super) ran_dry: Cell<bool>,
     /// Some have begun before others that had been spawned earlier, since those were last let in.
@@ -98,7 +109,7 @@ impl Own {
         Own {
             after: Cell::new(None),
             handoff: Cell::new(None),
-            wakes_apart: Cell::new(false),
+            wakes_to: Cell::new(WakeTo::Here),
             ran_dry: Cell::new(false),
             out_of_turn: Cell::new(false),
             has_polled: Cell::new(false),

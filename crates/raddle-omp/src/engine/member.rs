@@ -96,10 +96,6 @@ pub(crate) struct Member {
     pub(crate) pushed: Cell<u32>,
     /// How that region says its threads are bound; 0 if it does not.
     pub(crate) pushed_bind: Cell<u32>,
-    /// Where it is bound, if it is. By the master of its team, while it waits for a region.
-    pub(crate) bound: Cell<Option<Binding>>,
-    /// What was last told of where it runs.
-    pub(crate) told_affinity: Cell<Option<AffinityFacts>>,
     pub(crate) pushed_teams: Cell<(i32, i32)>,
     pub(crate) my_loop: LoopCell,
     /// Loops that were begun, and `single`s that were passed, in this region.
@@ -117,6 +113,12 @@ pub(crate) struct Member {
     pub(crate) is_between: Cell<bool>,
     /// Its copies of what is threadprivate by a table.
     pub(crate) privates: RefCell<HashMap<usize, usize>>,
+    /// Where it is bound, if it is. By the master of its team, while it waits for a region.
+    pub(crate) bound: Cell<Option<Binding>>,
+    /// Since when it works, where that is measured.
+    pub(crate) works_since: Cell<Option<Instant>>,
+    /// What was last told of where it runs.
+    pub(crate) told_affinity: Cell<Option<AffinityFacts>>,
 }
 
 /// A task that a member waits in, and its depth. Who reads it does not touch the task, and bears that it is another by
@@ -209,6 +211,7 @@ impl Member {
             pushed: Cell::new(0),
             pushed_bind: Cell::new(0),
             bound: Cell::new(None),
+            works_since: Cell::new(None),
             told_affinity: Cell::new(None),
             pushed_teams: Cell::new((0, 0)),
             my_loop: LoopCell(Cell::new(MyLoop::default())),

@@ -151,6 +151,7 @@ unsafe extern "C-unwind" fn serve(member: *mut c_void) -> *mut c_void {
             };
             let tid = member.next_tid.load(Ordering::Relaxed);
             team.enter(member, tid);
+            team.begin_work(member);
             crate::engine::fork::tell_affinity(member);
             told::note(
                 TeamStep::RegionBegin,

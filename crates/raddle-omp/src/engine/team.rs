@@ -1,5 +1,5 @@
 //! Owns: `Team`: the members of a region and what they share; rounds, in which barriers and regions end.
-//! May use: `abi`, `icv`, `micro`, `told`, `raddle-core`.
+//! May use: `abi`, `icv`, `micro`, `told`, `wait`, `raddle-core`.
 //! Never: being freed: who was in it looks at it late.
 //!
 //! # Rounds
@@ -25,11 +25,24 @@ use crate::engine::share::Shares;
 use crate::engine::task::{Group, Task};
 use crate::icv::Icv;
 use crate::told::{self, Construct, ProgramSite};
+use crate::wait::TeamWake;
 use raddle_core::trace::TeamStep;
 use std::cell::Cell;
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How much work a round of a team that has more members than there are workers must have, so that it pays to wake them
+/// on all workers; and how much for that to go on. A round without any work takes 36 us so, and 1.3 else.
+const SPREADS_NS: u64 = 100_000;
+const STAYS_SPREAD_NS: u64 = 60_000;
+/// A round counts one part of so many of the mean, and no more than this.
+const WEIGHT: u64 = 16;
+const MOST_WORK_NS: u64 = 10_000_000;
+
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
 
 /// What is cancelled in a team.
 pub(crate) const PARALLEL: u32 = 1;
@@ -56,6 +69,19 @@ struct TeamRound {
     state: AtomicU64,
     /// Whether those who arrive have come to the region's end.
     ending: AtomicBool,
+}
+
+/// Of a team that has more members than there are workers: how much they do. By who ends a round, or begins a region.
+#[derive(Default)]
+#[repr(align(64))]
+struct TeamLoad {
+    /// When the round began.
+    round_began: Cell<Option<Instant>>,
+    /// How long all members together have worked since the last round ended, and the mean of that.
+    work_ns: AtomicU64,
+    mean_work_ns: Cell<u64>,
+    /// How many members are to be spread over how many workers, if that is much.
+    spread: Cell<Option<(u32, u32)>>,
 }
 
 /// A region, one after the other.
@@ -98,6 +124,7 @@ pub(crate) struct Team {
     /// Whether the region was cancelled when the latest round ended.
     was_cancelled: AtomicBool,
     spin: Cell<Duration>,
+    load: TeamLoad,
     /// What the master goes back to.
     kept: Cell<Kept>,
     /// Of a region with reductions over tasks: the group of all of its tasks.
@@ -115,6 +142,32 @@ struct Kept {
     singles: u32,
     credit: u32,
     bound: Option<Binding>,
+}
+
+/// Where a team's members run that are woken.
+#[derive(Clone, Copy)]
+enum TeamWakes {
+    Near,
+    Apart,
+    /// So many over so many workers, from this one on.
+    Spread {
+        count: u32,
+        workers: u32,
+        first: u32,
+    },
+}
+
+impl TeamWakes {
+    #[inline]
+    fn of(self, tid: u32) -> TeamWake {
+        match self {
+            TeamWakes::Near => TeamWake::Near,
+            TeamWakes::Apart => TeamWake::Apart,
+            TeamWakes::Spread { count, workers, first } => {
+                TeamWake::At((tid * workers / count + first) as usize)
+            }
+        }
+    }
 }
 
 impl Team {
@@ -166,6 +219,7 @@ impl Team {
             cancelled: AtomicU32::new(0),
             was_cancelled: AtomicBool::new(false),
             spin: Cell::new(Duration::ZERO),
+            load: TeamLoad::default(),
             kept: Cell::new(Kept {
                 tid: 0,
                 task: null(),
@@ -224,6 +278,10 @@ impl Team {
         self.outer_tid.set(member.tid.get());
         self.active.set(outer.active.get() + u32::from(count > 1));
         self.spin.set(spin);
+        let is_oversized = spin.is_zero() && count > 1;
+        if is_oversized {
+            self.load.round_began.set(Some(Instant::now()));
+        }
         self.singles.store(0, Ordering::Relaxed);
         self.cancelled.store(0, Ordering::Relaxed);
         self.now.ending.store(false, Ordering::Relaxed);
@@ -248,7 +306,8 @@ impl Team {
             other.event.note();
         }
         self.enter(member, 0);
-        self.wake_noted(count, !spin.is_zero());
+        self.wake_noted(count, self.wakes_to());
+        self.begin_work(member);
     }
 
     /// By a member: it is in this region now, and is this one of it.
@@ -261,22 +320,71 @@ impl Team {
         member.my_loop.set(MyLoop::default());
     }
 
-    /// `is_flat` is what the region said that has been; the team may have another one by now.
-    fn wake_noted(&self, count: u32, is_flat: bool) {
+    /// Where members of this region run that are woken.
+    ///
+    /// PERF: a team that fits the workers has one for each. A member that joins its waker's stays there, region after
+    /// region, and its share runs behind the waker's (NPB's cg took twice as long on two workers). Of a larger team the
+    /// last to arrive wakes all others: where they do little all go on there, one after the other, and nobody waits for
+    /// another core; where they do much, each goes on at a worker of its own choice, since else all other workers would
+    /// have to find and take their parts anew in each round (cg with 4 threads on 2 workers: 0.56 s, libgomp's 0.42; to
+    /// go on where each ran last is no better, since they do not stay evenly spread).
+    fn wakes_to(&self) -> TeamWakes {
+        if !self.spin.get().is_zero() {
+            return TeamWakes::Apart;
+        }
+        match self.load.spread.get() {
+            Some((count, workers)) => TeamWakes::Spread { count, workers, first: self.master.gtid },
+            None => TeamWakes::Near,
+        }
+    }
+
+    /// By who ends a round, before others know.
+    fn note_round(&self) {
+        if !self.spin.get().is_zero() {
+            return;
+        }
+        let Some(began) = self.load.round_began.get() else { return };
+        let now = Instant::now();
+        self.load.round_began.set(Some(now));
+        let is_spread = self.load.spread.get().is_some();
+        // Where all run on one worker, one after the other, the round is as long as their work.
+        let work =
+            if is_spread { self.load.work_ns.swap(0, Ordering::Relaxed) } else { nanoseconds(now - began) };
+        let mean = self.load.mean_work_ns.get();
+        let mean = mean - mean / WEIGHT + work.min(MOST_WORK_NS) / WEIGHT;
+        self.load.mean_work_ns.set(mean);
+        let spreads = mean >= if is_spread { STAYS_SPREAD_NS } else { SPREADS_NS };
+        let workers = || raddle_core::door::thread::workers() as u32;
+        self.load.spread.set(spreads.then(|| (self.threads(), workers())));
+    }
+
+    /// The caller goes on: from here to its arrival it works, which is only measured where members are spread.
+    #[inline]
+    pub(crate) fn begin_work(&self, member: &Member) {
+        if self.spin.get().is_zero() && self.load.spread.get().is_some() {
+            member.works_since.set(Some(Instant::now()));
+        }
+    }
+
+    #[inline]
+    fn end_work(&self, member: &Member) {
+        if let Some(since) = member.works_since.get() {
+            member.works_since.set(None);
+            // Relaxed: the arrival, which follows, orders it.
+            self.load.work_ns.fetch_add(nanoseconds(since.elapsed()), Ordering::Relaxed);
+        }
+    }
+
+    /// `to` is what the region said that has been; the team may have another one by now.
+    fn wake_noted(&self, count: u32, to: TeamWakes) {
         if count > 1 {
             fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
             let here = from_ref(me());
-            // PERF: a team that fits the workers has one for each. A member that joins its waker's stays there, region
-            // after region, and its share runs behind the waker's (NPB's cg took twice as long on two workers).
-            for member in &self.members[..count as usize] {
+            for (tid, member) in (0..count).zip(&self.members) {
                 if from_ref(*member) == here {
                     continue;
                 }
-                if is_flat {
-                    member.event.wake_noted_apart();
-                } else {
-                    member.event.wake_noted();
-                }
+                member.event.wake_noted_to(to.of(tid));
             }
         }
     }
@@ -288,6 +396,7 @@ impl Team {
         if self.threads() > 1 || self.now.state.load(Ordering::Relaxed) as u32 > 1 + credit {
             self.now.ending.store(true, Ordering::Relaxed);
             member.site.set(ProgramSite::default());
+            self.end_work(member);
             self.less(1 + credit, member);
             self.wait_for_end(round, member);
         }
@@ -306,6 +415,7 @@ impl Team {
     /// Any other member has come to the region's end.
     pub(crate) fn arrive_at_end(&'static self, member: &'static Member) {
         self.now.ending.store(true, Ordering::Relaxed);
+        self.end_work(member);
         self.less(1 + member.credit.take(), member);
     }
 
@@ -369,7 +479,8 @@ impl Team {
     fn end_round(&'static self, member: &'static Member, round: u64) {
         let count = self.threads();
         let ending = self.now.ending.load(Ordering::Relaxed);
-        let (master, is_flat) = (self.master, !self.spin.get().is_zero());
+        self.note_round();
+        let (master, to) = (self.master, self.wakes_to());
         if self.is_cancellable {
             let cancelled = self.cancelled.fetch_and(!(LOOP | SECTIONS), Ordering::Relaxed);
             self.was_cancelled.store(cancelled & PARALLEL != 0, Ordering::Relaxed);
@@ -381,11 +492,7 @@ impl Team {
             if !std::ptr::eq(master, member) {
                 master.event.note();
                 fence(Ordering::SeqCst); // pairs with the fence in `WakeWord::wait`
-                if is_flat {
-                    master.event.wake_noted_apart();
-                } else {
-                    master.event.wake_noted();
-                }
+                master.event.wake_noted_to(to.of(0));
             }
             return;
         }
@@ -394,7 +501,7 @@ impl Team {
                 other.event.note();
             }
         }
-        self.wake_noted(count, is_flat);
+        self.wake_noted(count, to);
     }
 
     /// A barrier of all members.
@@ -402,8 +509,10 @@ impl Team {
         let site = member.site.get();
         told::note(TeamStep::BarrierBegin, Construct::Barrier, site, (member.tid.get(), self.number.get()));
         let round = self.round();
+        self.end_work(member);
         self.less(1 + member.credit.take(), member);
         self.wait_for_end(round, member);
+        self.begin_work(member);
         told::note(TeamStep::BarrierEnd, Construct::Barrier, site, (member.tid.get(), self.number.get()));
     }
 

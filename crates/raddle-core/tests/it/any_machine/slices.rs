@@ -3,12 +3,13 @@
 use crate::runtime;
 use raddle::cancel::Token;
 use raddle::{Runtime, csp, task, thread};
-use raddle_core::door::futex::WaitOutcome;
+use raddle_core::door::futex::{self, ANY, WaitOptions, WaitOutcome};
 use raddle_core::door::poller::Poller;
-use raddle_core::door::team::{TeamWord, default_spin};
+use raddle_core::door::team::{TeamWord, default_spin, wake_at};
 use raddle_core::door::tick;
+use raddle_core::runtime::place;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -245,4 +246,39 @@ fn nobody_spins_in_a_team_that_is_larger_than_the_runtime() {
         assert!(default_spin(2) > Duration::ZERO);
         assert_eq!(default_spin(3), Duration::ZERO);
     });
+}
+
+/// A waker that goes on without a pause has one woken at the other worker, and not by a steal.
+#[test]
+fn whoever_is_woken_at_another_worker_runs_there() {
+    const ROUNDS: usize = 20;
+    let runtime = runtime(2);
+    runtime.run(|| {
+        for _ in 0..ROUNDS {
+            let word = Arc::new(AtomicU32::new(0));
+            let ran = Arc::new(AtomicUsize::new(usize::MAX));
+            let sleeper = {
+                let (word, ran) = (word.clone(), ran.clone());
+                thread::spawn(move || {
+                    futex::wait(&*word, 0, &WaitOptions::default());
+                    ran.store(place::number().expect("it runs on a worker"), Ordering::Release);
+                })
+            };
+            let to = loop {
+                // Before it sleeps there is nobody to wake.
+                let other = 1 - place::number().expect("this runs on a worker");
+                if wake_at(&raw const *word, 1, ANY, other) == 1 {
+                    break other;
+                }
+                csp::yield_now();
+            };
+            while ran.load(Ordering::Acquire) == usize::MAX {
+                std::hint::spin_loop();
+            }
+            assert_eq!(ran.load(Ordering::Acquire), to);
+            sleeper.join().unwrap();
+        }
+    });
+    let sent: u64 = runtime.stats().iter().map(|stats| stats.shared_out).sum();
+    assert!(sent >= ROUNDS as u64, "{sent} were sent");
 }

@@ -99,3 +99,27 @@ pub fn yield_if_due() -> bool {
     }
     true
 }
+
+/// Calls `f` where it is, if the caller is one whom [`blocking`](crate::blocking()) would carry away: for a call of the
+/// kernel that is told not to wait, before the same one in `blocking`. None if `f` was not called, or says so.
+///
+/// Lets others run first if the caller's slice is over, since it may go on so for long. By a seed `f` is not called:
+/// what the kernel has at hand follows none.
+///
+/// ```
+/// use raddle_core::blocking;
+/// use raddle_core::door::tick::at_once;
+///
+/// let read = || raddle::csp::spawn(|| at_once(|| Some(7)).unwrap_or_else(|| blocking(|| 8))).join().unwrap();
+/// assert_eq!(read(), 7);
+/// assert_eq!(at_once(|| Some(7)), None, "an OS thread may wait");
+/// ```
+pub fn at_once<T>(f: impl FnOnce() -> Option<T>) -> Option<T> {
+    // SAFETY: nothing here leaves the OS thread.
+    let follows_seed = || unsafe { Here::current() }.map(|worker| worker.follows_seed());
+    if !park::may_wait() || follows_seed() != Some(false) {
+        return None;
+    }
+    yield_if_due();
+    f()
+}

@@ -174,3 +174,89 @@ fn a_child_that_says_much_is_heard_whole() {
         assert_eq!((output.stdout.len(), output.stderr.len()), (300_000, 200_000));
     });
 }
+
+fn own_path(name: &str) -> std::path::PathBuf {
+    std::env::temp_dir().join(format!("raddle-{name}-{}", std::process::id()))
+}
+
+/// On one worker, who waits behind a read runs only if that leaves the worker.
+#[test]
+fn a_read_of_what_is_in_the_page_cache_stays_on_its_worker() {
+    use raddle::csp;
+    use std::io::Read as _;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let path = own_path("cached");
+    std::fs::write(&path, [7; 4096]).unwrap();
+    let runtime = raddle::Runtime::builder().workers(1).build().unwrap();
+    let stayed = runtime.run(|| {
+        let stays = || {
+            let mut file = raddle_net::fs::File::open(&path).unwrap();
+            let ran = Arc::new(AtomicBool::new(false));
+            let behind = csp::spawn({
+                let ran = ran.clone();
+                move || ran.store(true, Ordering::Relaxed)
+            });
+            let mut bytes = [0; 4096];
+            file.read_exact(&mut bytes).unwrap();
+            let stayed = !ran.load(Ordering::Relaxed);
+            behind.join().unwrap();
+            assert_eq!(bytes, [7; 4096]);
+            stayed
+        };
+        // The slice may be over just then, and the page may have gone.
+        (0..100).filter(|_| stays()).count()
+    });
+    std::fs::remove_file(&path).unwrap();
+    assert!(stayed > 0, "each of 100 reads left the worker");
+}
+
+/// A pipe with a name, what the kernel makes up, ends of files, places far behind them.
+#[test]
+fn reads_that_the_cache_has_nothing_for_wait_or_fail_as_stds() {
+    use raddle::csp;
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::FileExt as _;
+    let pipe = own_path("pipe");
+    everywhere(|| {
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let reader = csp::spawn({
+            let pipe = pipe.clone();
+            move || {
+                let mut text = [0; 5];
+                raddle_net::fs::File::open(&pipe).unwrap().read_exact(&mut text).map(|()| text)
+            }
+        });
+        let mut writer = raddle_net::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        csp::yield_now();
+        writer.write_all(b"he").unwrap();
+        csp::sleep(std::time::Duration::from_millis(2));
+        writer.write_all(b"llo").unwrap();
+        assert_eq!(&reader.join().unwrap().unwrap(), b"hello");
+        std::fs::remove_file(&pipe).unwrap();
+
+        let mut status = String::new();
+        let mut file = raddle_net::fs::File::open("/proc/self/status").unwrap();
+        let mut first = [0; 5];
+        assert_eq!(file.read(&mut first).unwrap(), 5);
+        file.read_to_string(&mut status).unwrap();
+        assert!(first == *b"Name:" && status.contains("\nVmRSS:"));
+
+        let (ours, stds) = (raddle_net::fs::File::open("Cargo.toml"), std::fs::File::open("Cargo.toml"));
+        let (ours, stds) = (ours.unwrap(), stds.unwrap());
+        let end = stds.metadata().unwrap().len();
+        for at in [end - 1, end, end + 1, i64::MAX as u64, u64::MAX] {
+            let (mut by_ours, mut by_stds) = ([0; 9], [0; 9]);
+            let read = |result: std::io::Result<usize>| result.map_err(|error| error.kind());
+            assert_eq!(read(ours.read_at(&mut by_ours, at)), read(stds.read_at(&mut by_stds, at)), "{at}");
+            assert_eq!(by_ours, by_stds);
+            let exact = |result: std::io::Result<()>| result.map_err(|error| error.kind());
+            assert_eq!(
+                exact(ours.read_exact_at(&mut by_ours, at)),
+                exact(stds.read_exact_at(&mut by_stds, at)),
+                "{at}"
+            );
+        }
+    });
+}

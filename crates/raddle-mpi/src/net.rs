@@ -438,7 +438,10 @@ impl Drop for Net {
             self.meet_at_the_end();
         }
         IS_OPEN.store(false, Ordering::Relaxed);
-        self.engine.end();
+        if let Err(error) = self.engine.end(self.deadline) {
+            self.engine.is_broken.store(true, Ordering::Relaxed);
+            self.say(&format!("{error}; the job ends"));
+        }
         self.engine.ring(1);
         if self.ended.wait(after(self.deadline)).is_none() {
             self.say("MPI does not come to its end; this rank ends without");

@@ -68,6 +68,7 @@ fn as_a_rank() {
         "asked" => late::asked(),
         "orphans" => late::orphans(),
         "huge" => late::huge(),
+        "kept" => late::kept(),
         "channels" => channels::pairs(),
         "channels of four" => channels::four(),
         "channel missing" => channels::missing(),
@@ -479,5 +480,16 @@ fn ranks_that_differ_in_what_they_do_about_lateness_are_named_at_the_beginning()
         // All end in good order.
         ended.expect_well();
         ended.expect("refused: what is done when something is late: rank 0 has ErrorOnAll, rank 2 Abort;");
+    });
+}
+
+#[test]
+fn a_receive_that_mpi_does_not_give_back_is_named_when_its_time_is_over() {
+    each_mpi(|mpi| {
+        let job = Job::new(mpi, "kept").with_shim("keeps", &["-DRADDLE_TEST_CANCELS_NOTHING"]);
+        let ended = job.run();
+        ended.expect_ill();
+        ended.expect("the end of channels is not done after");
+        ended.expect("MPI has not taken back the receive of the next frame");
     });
 }

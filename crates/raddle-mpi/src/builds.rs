@@ -5,8 +5,8 @@
 use crate::error::NetError;
 use crate::late::OnLate;
 
-/// The number of what ranks say to each other: at the beginning and the end, when they gather, of plans, at channels and
-/// to boxes. Who changes any of it raises the number.
+/// The number of what ranks say to each other: at the beginning and the end, when they gather, of plans, at channels
+/// and to boxes. Who changes any of it raises the number.
 pub(crate) const PROTOCOL: u32 = 1;
 
 const ROW_BYTES: usize = 5;
@@ -24,8 +24,8 @@ pub(crate) fn compare_beginnings(rows: &[u8]) -> Result<(), NetError> {
     if let Some(other) = (0..rows.len()).find(|rank| protocol(*rank) != protocol(0)) {
         let [first, second] = [0, other].map(protocol);
         return Err(NetError::Disagree(format!(
-            "ranks are of two builds of Raddle: rank 0 speaks protocol {first}, rank {other} protocol {second}; all are \
-             to be of one build"
+            "ranks are of two builds of Raddle: rank 0 speaks protocol {first}, rank {other} protocol {second}; all \
+             are to be of one build"
         )));
     }
     let on_late = |rank: usize| rows[rank][ROW_BYTES - 1];

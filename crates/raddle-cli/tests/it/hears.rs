@@ -3,7 +3,7 @@
 //! May use: `raddle-host`, `raddle-occam`.
 //! Never: MPI, or a time that something must take: where a pause is waited for, a test hangs.
 //!
-//! Between ranks of MPI a pause is 36 ms at most, and who is told sooner than it ends cannot be told from who was lucky.
+//! Between ranks of MPI a pause is 36 ms at most, and who is told sooner than it ends is not known from who was lucky.
 
 use raddle_host::{Port, RankLink, RunOptions, World, run_on_ranks};
 use raddle_occam::{pre::NoFiles, source::Sources};

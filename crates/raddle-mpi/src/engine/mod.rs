@@ -1,5 +1,5 @@
 //! Owns: the proxy: what is under way, the lock under which MPI is called, and who looks after it.
-//! May use: `auto`, `channel`, `choice`, `gate`, `late`, `link`, `post`, `shim`, `traced`, `raddle-core`,
+//! May use: `auto`, `channel`, `choice`, `late`, `link`, `post`, `shim`, `traced`, `raddle-core`,
 //! `raddle-syscall`.
 //! Never: a switch of stacks, or a wait, while the lock is held.
 //!

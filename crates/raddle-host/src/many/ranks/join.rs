@@ -29,8 +29,8 @@ impl Keeper {
             match frame {
                 Some(RankFrame::Program { frames, .. }) if frames != FRAMES => {
                     let text = format!(
-                        "rank {from} is of another build of Raddle than rank 0: it speaks frames {frames}, rank 0 frames \
-                         {FRAMES}; all are to be of one build"
+                        "rank {from} is of another build of Raddle than rank 0: it speaks frames {frames}, rank 0 \
+                         frames {FRAMES}; all are to be of one build"
                     );
                     return Err(RankOutcome::told(text));
                 }

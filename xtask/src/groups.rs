@@ -284,7 +284,13 @@ const GROUPS: &[Group] = &[
         name: "mpi",
         what: "ranks of Open MPI and of MPICH: messages in every mode, and faults that end by name, nobody left behind",
         needs: &[OPEN_MPI, MPICH],
-        steps: &["TEST_MPI=1 cargo test --no-fail-fast --workspace --test ranks"],
+        steps: &[
+            "TEST_MPI=1 cargo test --no-fail-fast --workspace --test ranks",
+            // As the group `native` compiles Cranelift, and so once for both.
+            "cargo build --workspace --bin raddle",
+            "TEST_MPI=1 CARGO_PROFILE_DEV_DEBUG=none \
+                  cargo test --manifest-path crates/raddle-jit/Cargo.toml --package raddle-native --test ranks",
+        ],
     },
     Group {
         name: "smpi",

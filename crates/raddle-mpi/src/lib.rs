@@ -47,6 +47,7 @@ mod agree;
 mod array;
 mod auto;
 mod blocks;
+mod builds;
 mod call;
 mod cart;
 mod channel;

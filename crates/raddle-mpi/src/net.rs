@@ -1,9 +1,10 @@
 //! Owns: `Net`: the ranks, plain messages between them, and the OS thread that begins and ends MPI.
-//! May use: `auto`, `engine`, `error`, `gate`, `install`, `late`, `link`, `mode`, `post`, `shim`, `libc`,
+//! May use: `auto`, `builds`, `engine`, `error`, `gate`, `install`, `late`, `link`, `mode`, `post`, `shim`, `libc`,
 //! `raddle-syscall`.
 //! Never: a wait without a deadline.
 
 use crate::auto::AutoReport;
+use crate::builds::{self, PROTOCOL};
 use crate::engine::{Engine, GAP_MAX_NS, LATE_CODE};
 use crate::error::{Late, NetError};
 use crate::gate::{Arrival, after};
@@ -48,12 +49,19 @@ pub struct NetConfig {
     pub link: Option<EmulatedLink>,
     /// What is done when something is late.
     pub on_late: OnLate,
+    /// What it speaks with other ranks.
+    protocol: u32,
 }
 
 impl Default for NetConfig {
     /// 30 seconds, and MPI's own way of moving messages.
     fn default() -> Self {
-        NetConfig { deadline: Duration::from_secs(30), link: None, on_late: OnLate::Error }
+        NetConfig {
+            deadline: Duration::from_secs(30),
+            link: None,
+            on_late: OnLate::Error,
+            protocol: PROTOCOL,
+        }
     }
 }
 
@@ -66,6 +74,12 @@ impl NetConfig {
     /// With that done when something is late.
     pub fn on_late(self, on_late: OnLate) -> NetConfig {
         NetConfig { on_late, ..self }
+    }
+
+    /// As another build of Raddle, which says that it speaks that protocol: for tests.
+    #[doc(hidden)]
+    pub fn of_another_build(self, protocol: u32) -> NetConfig {
+        NetConfig { protocol, ..self }
     }
 
     /// With messages held back as that link would.
@@ -102,8 +116,8 @@ impl Net {
     ///
     /// # Errors
     /// If there is no MPI, none that is `mpirun`'s, none that lets one OS thread after another call it; if MPI is used
-    /// by somebody else in this program; if it does not begin in time; if ranks differ in [`NetConfig::on_late`]. MPI
-    /// is at its end again then.
+    /// by somebody else in this program; if it does not begin in time; if ranks differ in [`NetConfig::on_late`], or
+    /// are of two builds whose messages differ. MPI is at its end again then.
     pub fn start(config: NetConfig) -> Result<Net, NetError> {
         let (_, path) = install::choose()?;
         let shim = Shim::load(&path)?;
@@ -131,20 +145,20 @@ impl Net {
         IS_OPEN.store(true, Ordering::Relaxed);
         let (collectives, plans) = (AtomicU32::new(0), AtomicU32::new(0));
         let net = Net { engine, ended, facts, deadline: config.deadline, collectives, plans };
-        net.compare_policies(&config.on_late)?;
+        net.compare_beginnings(&config)?;
         Ok(net)
     }
 
-    /// All ranks hear what each does when something is late.
-    fn compare_policies(&self, own: &OnLate) -> Result<(), NetError> {
-        let all = self.gather("the beginning of the net", &[own.number()])?;
+    /// All ranks hear of which build each is, and what it does when something is late.
+    fn compare_beginnings(&self, config: &NetConfig) -> Result<(), NetError> {
+        let row = builds::beginning_row(config.protocol, config.on_late.number());
+        let all = self.gather("the beginning of the net", &row).map_err(|error| match error {
+            NetError::Disagree(text) => NetError::Disagree(format!("{text}: are all ranks of one build?")),
+            error => error,
+        })?;
         // It counts as none of the program's: all are past it, so that its tag is free again.
         self.collectives.store(0, Ordering::Relaxed);
-        let Some(other) = all.iter().position(|number| *number != all[0]) else { return Ok(()) };
-        let [first, second] = [all[0], all[other]].map(OnLate::name);
-        Err(NetError::Disagree(format!(
-            "what is done when something is late: rank 0 has {first}, rank {other} {second}; all are to have the same"
-        )))
+        builds::compare_beginnings(&all)
     }
 
     /// The number of the caller's rank, from 0.
@@ -438,7 +452,10 @@ impl Drop for Net {
             self.meet_at_the_end();
         }
         IS_OPEN.store(false, Ordering::Relaxed);
-        self.engine.end();
+        if let Err(error) = self.engine.end(self.deadline) {
+            self.engine.is_broken.store(true, Ordering::Relaxed);
+            self.say(&format!("{error}; the job ends"));
+        }
         self.engine.ring(1);
         if self.ended.wait(after(self.deadline)).is_none() {
             self.say("MPI does not come to its end; this rank ends without");

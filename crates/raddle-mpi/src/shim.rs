@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What this crate was written for; `src/shim.c` has the same number.
-const VERSION: c_int = 4;
+const VERSION: c_int = 5;
 
 type Text = unsafe extern "C" fn(*mut c_char, c_int) -> c_int;
 type Plain = unsafe extern "C" fn() -> c_int;
@@ -54,7 +54,7 @@ functions! {
     probe: Probe = c"raddle_mpi_probe";
     ahead: unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int, *mut u64) -> c_int = c"raddle_mpi_ahead";
     came: unsafe extern "C" fn(*mut u64, *mut c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_came";
-    take_back: unsafe extern "C" fn(*mut u64, c_int) -> c_int = c"raddle_mpi_take_back";
+    cancel: unsafe extern "C" fn(*mut u64) -> c_int = c"raddle_mpi_cancel";
     told: unsafe extern "C" fn(c_int, c_int, *mut c_char, c_int, *mut c_int, *mut c_int) -> c_int = c"raddle_mpi_told";
     error: unsafe extern "C" fn(c_int, *mut c_char, c_int, *mut c_char, c_int) = c"raddle_mpi_error";
 }
@@ -240,14 +240,14 @@ impl Shim {
 
     /// Frees a persistent request that is not under way.
     pub(crate) fn free(&self, word: &mut u64) -> Result<(), MpiRefusal> {
-        // SAFETY: the word is of `prepare`.
+        // SAFETY: the word is of `prepare` or `ahead`.
         self.check(unsafe { (self.free)(word) })
     }
 
     /// The size of the message if the request is done.
     pub(crate) fn test(&self, word: &mut u64) -> Result<Option<usize>, MpiRefusal> {
         let (mut done, mut bytes) = (0, 0);
-        // SAFETY: the word is of `post` or `prepare`; two numbers are written.
+        // SAFETY: the word is of `post`, `prepare` or `ahead`; two numbers are written.
         self.check(unsafe { (self.test)(word, &raw mut done, &raw mut bytes) })?;
         Ok((done != 0).then(|| usize::try_from(bytes).unwrap_or(0)))
     }
@@ -290,10 +290,10 @@ impl Shim {
         Ok((done != 0).then(|| (number(whose), number(bytes))))
     }
 
-    /// Takes that back, if it is posted, and frees it.
-    pub(crate) fn take_back(&self, word: &mut u64, is_posted: bool) -> Result<(), MpiRefusal> {
+    /// Begins to take that back, while it is posted: it is when it is [done](Self::test).
+    pub(crate) fn cancel(&self, word: &mut u64) -> Result<(), MpiRefusal> {
         // SAFETY: the word is of `ahead`.
-        self.check(unsafe { (self.take_back)(word, is_posted.into()) })
+        self.check(unsafe { (self.cancel)(word) })
     }
 
     /// Tag and size of a message of `peer` that nobody has asked for.

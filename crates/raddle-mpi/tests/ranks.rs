@@ -64,10 +64,12 @@ fn as_a_rank() {
         "slow link" => late::slow_link(),
         "abort" => late::abort(),
         "policies differ" => late::policies_differ(),
+        "two builds" => late::two_builds(),
         "error on all" => late::error_on_all(),
         "asked" => late::asked(),
         "orphans" => late::orphans(),
         "huge" => late::huge(),
+        "kept" => late::kept(),
         "channels" => channels::pairs(),
         "channels of four" => channels::four(),
         "channel missing" => channels::missing(),
@@ -479,5 +481,26 @@ fn ranks_that_differ_in_what_they_do_about_lateness_are_named_at_the_beginning()
         // All end in good order.
         ended.expect_well();
         ended.expect("refused: what is done when something is late: rank 0 has ErrorOnAll, rank 2 Abort;");
+    });
+}
+
+#[test]
+fn a_receive_that_mpi_does_not_give_back_is_named_when_its_time_is_over() {
+    each_mpi(|mpi| {
+        let job = Job::new(mpi, "kept").with_shim("keeps", &["-DRADDLE_TEST_CANCELS_NOTHING"]);
+        let ended = job.run();
+        ended.expect_ill();
+        ended.expect("the end of channels is not done after");
+        ended.expect("MPI has not taken back the receive of the next frame");
+    });
+}
+
+#[test]
+fn ranks_of_two_builds_are_told_at_the_beginning() {
+    each_mpi(|mpi| {
+        let ended = Job::ranks(mpi, 3, "two builds").run();
+        ended.expect_well();
+        ended.expect("refused: ranks are of two builds of Raddle: rank 0 speaks protocol");
+        ended.expect(", rank 2 protocol 77; all are to be of one build");
     });
 }

@@ -11,6 +11,7 @@ mod fmt;
 mod foreign;
 mod full;
 mod graph;
+mod hears;
 mod hostile;
 mod info;
 mod lab;

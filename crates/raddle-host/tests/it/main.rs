@@ -4,6 +4,7 @@ mod ends;
 mod hostile;
 #[path = "../../../raddle-vm/tests/support/random.rs"]
 mod random;
+mod ranks;
 mod support;
 mod work;
 

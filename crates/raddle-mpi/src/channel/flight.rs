@@ -103,9 +103,21 @@ impl AheadReceive {
         Ok(Some((peer, &self.memory.bytes()[..bytes])))
     }
 
-    /// Nothing more comes.
+    /// Nothing more comes: MPI begins to take it back.
+    pub(crate) fn cancel(&mut self, shim: &Shim) -> Result<(), MpiRefusal> {
+        if self.is_posted { shim.cancel(&mut self.word) } else { Ok(()) }
+    }
+
+    /// Whether MPI has taken it back.
+    pub(crate) fn is_back(&mut self, shim: &Shim) -> Result<bool, MpiRefusal> {
+        self.is_posted = self.is_posted && shim.test(&mut self.word)?.is_none();
+        Ok(!self.is_posted)
+    }
+
+    /// Frees one that MPI [has taken back](Self::is_back).
     pub(crate) fn end(mut self, shim: &Shim) -> Result<(), MpiRefusal> {
-        shim.take_back(&mut self.word, self.is_posted)?;
+        debug_assert!(!self.is_posted, "it is taken back before it goes");
+        shim.free(&mut self.word)?;
         drop(ManuallyDrop::into_inner(self.memory));
         Ok(())
     }

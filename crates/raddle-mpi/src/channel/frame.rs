@@ -188,6 +188,22 @@ mod tests {
         }
     }
 
+    /// What another build reads: who changes it raises [`PROTOCOL`](crate::builds::PROTOCOL).
+    #[test]
+    fn what_is_written_is_that_protocol() {
+        let mut bytes = [0; HEAD_BYTES];
+        let head = FrameHead { also_taken: Some(9), ..FrameHead::new(FrameKind::Small, 7, 3) };
+        head.write(&mut bytes);
+        let said = [&bytes[..], &binding().write()[..]].concat();
+        let expected = [
+            [2, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0].as_slice(),
+            &[1, 4, 3, 0, 0, 0, 8, 0, 0, 0],
+            b"ringf64",
+        ]
+        .concat();
+        assert_eq!((crate::builds::PROTOCOL, said), (1, expected));
+    }
+
     #[test]
     fn what_makes_no_sense_is_not_read() {
         let mut bytes = [0; HEAD_BYTES];

@@ -22,6 +22,7 @@ mod talk;
 
 pub(crate) use bell::{EndBell, ReadyListener};
 pub(crate) use chase::LongWait;
+pub(crate) use flight::AheadReceive;
 pub(crate) use frame::{Binding, EndRole, RIDE_BYTES};
 pub(crate) use protocol::{EndIsGone, SendingEnd};
 pub(crate) use record::{EndRecord, EndState};

@@ -259,11 +259,9 @@ impl ChannelTable {
         self.going.is_empty() && (0..of.len()).all(|rank| came(rank) >= of[rank])
     }
 
-    /// Nothing is heard any more: MPI is about to end.
-    pub(crate) fn end_hearing(&mut self, shim: &Shim) {
-        if let Some(Err(refusal)) = self.ahead.take().map(|ahead| ahead.end(shim)) {
-            self.refused(refusal);
-        }
+    /// Nothing is heard any more: MPI is about to end, and what is posted ahead to be taken back before.
+    pub(crate) fn end_hearing(&mut self) -> Option<AheadReceive> {
+        self.ahead.take()
     }
 
     /// Whether there has ever been an end here.

@@ -6,6 +6,7 @@
 //! microseconds, and an idle worker would look only every 20. Others are asked to look when the answer is not there by
 //! then. Later the one who waits is parked as all others are.
 
+use super::end::pause;
 use super::wait::Waiting;
 use super::{DEDICATED, Engine, Finished, GAP_MIN_NS, IDLE, Underway, WATCHED};
 use crate::channel::{ChannelTable, EndBell, Heard};
@@ -13,11 +14,11 @@ use crate::error::{Late, NetError};
 use crate::gate::lock;
 use crate::post::Post;
 use crate::shim::Shim;
-use raddle_core::door::futex::{self, WaitOptions, WaitOutcome};
+use raddle_core::door::futex::WaitOutcome;
 use raddle_core::door::poller::Poller;
 use raddle_core::wait::park::yield_now;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// For so long one who waits looks itself, if so few do. Longer than another rank is asleep at a time: of two that
@@ -316,7 +317,7 @@ impl Engine {
 
     /// Waits until so many frames have come of each rank: MPI is not to end while any is on its way.
     pub(crate) fn hear_out(&self, of: &[u64], deadline: Duration) -> Result<(), NetError> {
-        let (began, nobody) = (Instant::now(), AtomicU32::new(0));
+        let began = Instant::now();
         loop {
             self.poll();
             let state = lock(&self.state);
@@ -333,8 +334,7 @@ impl Engine {
                 let what = "the end of channels".to_owned();
                 return Err(NetError::Late(Late { what, waited, pending, strays: Vec::new() }));
             }
-            let until = Some(Instant::now() + Duration::from_micros(50));
-            futex::wait(&nobody, 0, &WaitOptions { until, ..WaitOptions::default() });
+            pause();
         }
     }
 }

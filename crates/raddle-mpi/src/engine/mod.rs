@@ -1,5 +1,5 @@
 //! Owns: the proxy: what is under way, the lock under which MPI is called, and who looks after it.
-//! May use: `auto`, `channel`, `choice`, `gate`, `late`, `link`, `post`, `shim`, `traced`, `raddle-core`,
+//! May use: `auto`, `channel`, `choice`, `late`, `link`, `post`, `shim`, `traced`, `raddle-core`,
 //! `raddle-syscall`.
 //! Never: a switch of stacks, or a wait, while the lock is held.
 //!
@@ -11,6 +11,7 @@
 mod begin;
 mod channels;
 mod choose;
+mod end;
 mod give_up;
 mod look;
 mod lull;
@@ -21,7 +22,6 @@ pub(crate) use channels::{AtDeadline, WaitsAtEnd, WaitsLong};
 use crate::auto::Auto;
 use crate::channel::ChannelTable;
 use crate::choice::Choices;
-use crate::gate::lock;
 use crate::late::OnLate;
 use crate::link::{EmulatedLink, Pipes};
 use crate::post::Post;
@@ -188,19 +188,5 @@ impl Engine {
     /// Which rank of how many this is.
     pub(crate) fn set_place(&self, rank: usize, size: usize) {
         let _once = self.place.set((rank, size));
-    }
-
-    /// Nobody calls MPI after this but the keeper.
-    pub(crate) fn end(&self) {
-        let mut state = lock(&self.state);
-        state.is_over = true;
-        // A job that is broken ends without the end of MPI, of which nobody knows what it still does.
-        if !self.is_broken.load(Ordering::Relaxed) {
-            state.channels.end_hearing(&self.shim);
-        }
-        let poller = state.poller.take();
-        self.outstanding.store(0, Ordering::Relaxed);
-        drop(state);
-        drop(poller);
     }
 }

@@ -271,4 +271,9 @@ impl Ended {
         let line = self.said.lines().find_map(|line| line.find(text).map(|at| line[at..].to_owned()));
         line.unwrap_or_else(|| panic!("`{text}` is not in:\n{}", self.said))
     }
+    /// All lines that have this text.
+    #[allow(dead_code, reason = "as above")]
+    pub(crate) fn lines(&self, text: &str) -> Vec<&str> {
+        self.said.lines().filter(|line| line.contains(text)).collect()
+    }
 }

@@ -4,11 +4,15 @@
 
 use raddle_vm::{ChannelEnd, Port, UsedEnds};
 
+/// The number of all that is said here. Who changes what is said, or what is to come of it, raises the number, so that
+/// ranks of two builds are refused by name. What says it, [`RankFrame::Program`], stays as it is.
+pub(crate) const FRAMES: u32 = 1;
+
 /// What a rank says to another one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum RankFrame {
-    /// To rank 0, at the beginning: of what program.
-    Program(u64),
+    /// To rank 0, at the beginning: how it speaks, and of what program.
+    Program { frames: u32, hash: u64 },
     /// Of rank 0: a PLACED PAR begins; all that is needed to go on as rank 0.
     Image { epoch: u32, image: Vec<u8> },
     /// A process has used that end for the first time.
@@ -94,7 +98,7 @@ impl RankFrame {
 
     fn kind(&self) -> usize {
         let name = match self {
-            RankFrame::Program(_) => "program",
+            RankFrame::Program { .. } => "program",
             RankFrame::Image { .. } => "image",
             RankFrame::Touched { .. } => "touched",
             RankFrame::Offer { .. } => "offer",
@@ -117,7 +121,10 @@ impl RankFrame {
         let mut out = vec![self.kind() as u8];
         let mut words = |words: &[u32]| out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         match self {
-            RankFrame::Program(hash) => words(&halves(*hash)),
+            RankFrame::Program { frames, hash } => {
+                words(&[*frames]);
+                words(&halves(*hash));
+            }
             RankFrame::Image { epoch, image } => {
                 words(&[*epoch]);
                 out.extend(image);
@@ -165,7 +172,7 @@ impl RankFrame {
         let mut reader = FrameReader(rest);
         let read = &mut reader;
         Some(match *KINDS.get(usize::from(kind))? {
-            "program" => RankFrame::Program(read.long()?),
+            "program" => RankFrame::Program { frames: read.word()?, hash: read.long()? },
             "image" => RankFrame::Image { epoch: read.word()?, image: read.rest() },
             "touched" => {
                 let (epoch, channel) = (read.word()?, read.word()?);
@@ -260,12 +267,12 @@ impl FrameReader<'_> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_is_written_is_read() {
+    /// One of each, and more of some.
+    fn frames() -> Vec<RankFrame> {
         let counts = FrameCounts { sent: 1 << 40, handled: 7 };
         let waits = vec![(3, "`node`".to_owned()), (0, String::new())];
-        let frames = [
-            RankFrame::Program(u64::MAX - 2),
+        vec![
+            RankFrame::Program { frames: FRAMES, hash: u64::MAX - 2 },
             RankFrame::Image { epoch: 1, image: vec![1, 2, 3] },
             RankFrame::Touched { epoch: 2, channel: 640, end: ChannelEnd::Input },
             RankFrame::Touched { epoch: 2, channel: 640, end: ChannelEnd::Output },
@@ -283,8 +290,12 @@ mod tests {
             RankFrame::Told(Account { waits, text: "deadlock".to_owned() }),
             RankFrame::End { well: false },
             RankFrame::Alive,
-        ];
-        for frame in frames {
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for frame in frames() {
             let bytes = frame.write();
             assert_eq!(RankFrame::read(&bytes), Some(frame));
             assert!(RankFrame::read(&bytes[..0]).is_none());
@@ -292,5 +303,19 @@ mod tests {
         assert_eq!(RankFrame::read(&[200]), None);
         assert_eq!(RankFrame::read(&[3, 1, 0, 0]), None, "cut off");
         assert_eq!(RankFrame::read(&[12, 255, 255, 255, 255]), None, "more than there is");
+    }
+    /// What another build reads: who changes it raises [`FRAMES`].
+    #[test]
+    fn what_is_written_is_those_frames() {
+        let mut said = Vec::new();
+        for bytes in frames().iter().map(RankFrame::write) {
+            said.extend(u32::try_from(bytes.len()).expect("short").to_le_bytes());
+            said.extend(bytes);
+        }
+        assert_eq!(
+            (FRAMES, crate::fingerprint(&said)),
+            (1, 0xe613_43a7_d7ab_0498),
+            "the number, and what it stands for"
+        );
     }
 }

@@ -3,7 +3,7 @@
 //! Never: anything that runs meanwhile on this rank.
 
 use super::alive::HeardOf;
-use super::frame::{Account, RankFrame};
+use super::frame::{Account, FRAMES, RankFrame};
 use super::{Keeper, KeeperState, not_understood};
 use crate::outcome::RankOutcome;
 use raddle_core::engine::Link;
@@ -20,17 +20,24 @@ impl Keeper {
     pub(crate) fn compare_programs(&self, hash: u64) -> Result<(), RankOutcome> {
         let mut state = self.state();
         if self.rank != 0 {
-            self.send(&mut state, 0, &RankFrame::Program(hash));
+            self.send(&mut state, 0, &RankFrame::Program { frames: FRAMES, hash });
             return Ok(());
         }
         let mut heard = BTreeSet::from([0]);
         while heard.len() < self.size {
             let (from, frame) = self.hear().map_err(RankOutcome::told)?;
             match frame {
-                Some(RankFrame::Program(theirs)) if theirs == hash => {
+                Some(RankFrame::Program { frames, .. }) if frames != FRAMES => {
+                    let text = format!(
+                        "rank {from} is of another build of Raddle than rank 0: it speaks frames {frames}, rank 0 \
+                         frames {FRAMES}; all are to be of one build"
+                    );
+                    return Err(RankOutcome::told(text));
+                }
+                Some(RankFrame::Program { hash: theirs, .. }) if theirs == hash => {
                     heard.insert(from);
                 }
-                Some(RankFrame::Program(_)) => {
+                Some(RankFrame::Program { .. }) => {
                     let text = format!(
                         "rank {from} runs another program than rank 0: channels between them would carry other messages"
                     );

@@ -25,6 +25,7 @@ pub use std::fs::{DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir,
 
 use raddle_core::blocking::blocking;
 use raddle_core::door::tick::at_once;
+use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::{ReadWriteFlags, preadv2};
 use std::fs;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
@@ -360,15 +361,24 @@ impl File {
 }
 
 /// What is there without a wait, at this place, or else at the file's position. None if that is nothing, or unknown: an
-/// error is told by the call that may wait.
+/// error, and the end, are told by the call that may wait.
 fn read_at_once(file: &fs::File, parts: &mut [IoSliceMut<'_>], at: Option<u64>) -> Option<usize> {
     /// More is copied elsewhere, since the worker would stand meanwhile.
     const FEW: usize = 256 << 10;
     const POSITION: u64 = u64::MAX;
+    /// What `O_DIRECT` asks of memory and of lengths, at least.
+    const SECTOR: usize = 512;
     if parts.iter().map(|part| part.len()).sum::<usize>() > FEW || at.is_some_and(|at| at > i64::MAX as u64) {
         return None;
     }
-    at_once(|| preadv2(file, parts, at.unwrap_or(POSITION), ReadWriteFlags::NOWAIT).ok())
+    // Such a read begins without a wait, and then waits for the disk.
+    let may_be_direct = parts.iter().all(|part| (part.as_ptr().addr() | part.len()).is_multiple_of(SECTOR));
+    if may_be_direct && !fcntl_getfl(file).is_ok_and(|flags| !flags.contains(OFlags::DIRECT)) {
+        return None;
+    }
+    let read = at_once(|| preadv2(file, parts, at.unwrap_or(POSITION), ReadWriteFlags::NOWAIT).ok());
+    // Linux 5.9 and 5.10 say so of what is not in the cache, too.
+    read.filter(|read| *read > 0)
 }
 
 impl Read for &File {

@@ -52,8 +52,8 @@ pub fn allocator_may_wait() {
 }
 
 /// The workers of the runtimes that begin after this are bound to these processors, one each, in this order and from
-/// the first again, as by `RADDLE_PIN`; unless that, or the program, says that they are not to be. The first call
-/// holds.
+/// the first again, as by `RADDLE_PIN`; unless that, or the program, says that they are not to be. With fewer workers
+/// than processors the n-th of `w` is bound to the one at `n * processors / w`. The first call holds.
 ///
 /// ```
 /// raddle_core::door::thread::pin_workers(vec![0]);

@@ -504,7 +504,9 @@ fn start(
     }
     let processors = match (config.pin, PINNED_TO.get()) {
         (Some(false), _) | (None, None) => Vec::new(),
-        (_, Some(order)) => order.clone(),
+        (_, Some(order)) => {
+            (0..count).map(|index| order[place_in_order(index, count, order.len())]).collect()
+        }
         (Some(true), None) => allowed_processors(),
     };
     let processor_of = |index: usize| index.checked_rem(processors.len()).map(|place| processors[place]);
@@ -621,7 +623,14 @@ fn prepare_process() {
 static PINNED_TO: OnceLock<Vec<usize>> = OnceLock::new();
 
 pub fn pin_workers(processors: Vec<usize>) {
-    let _first = PINNED_TO.set(processors);
+    if !processors.is_empty() {
+        let _first = PINNED_TO.set(processors);
+    }
+}
+
+/// Which of so many processors the worker of this number has: of more than there are workers, evenly spread ones.
+fn place_in_order(index: usize, workers: usize, processors: usize) -> usize {
+    if workers < processors { index * processors / workers } else { index % processors }
 }
 
 /// The processors on which this program may run.

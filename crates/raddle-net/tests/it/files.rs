@@ -188,6 +188,13 @@ fn a_read_of_what_is_in_the_page_cache_stays_on_its_worker() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let path = own_path("cached");
     std::fs::write(&path, [7; 4096]).unwrap();
+    let mut byte = [0];
+    let parts = &mut [std::io::IoSliceMut::new(&mut byte)];
+    let flags = rustix::io::ReadWriteFlags::NOWAIT;
+    if rustix::io::preadv2(std::fs::File::open(&path).unwrap(), parts, 0, flags).is_err() {
+        // The file system of this folder does not know reads without a wait.
+        return std::fs::remove_file(&path).unwrap();
+    }
     let runtime = raddle::Runtime::builder().workers(1).build().unwrap();
     let stayed = runtime.run(|| {
         let stays = || {

@@ -74,7 +74,7 @@ pub(crate) fn expand(of: &AffinityFacts, format: &str) -> String {
         let right = rest.starts_with('.');
         rest = rest.strip_prefix('.').unwrap_or(rest);
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let width: usize = rest[..digits].parse().unwrap_or(0);
+        let width: usize = rest[..digits].parse().unwrap_or(0).min(1 << 12);
         rest = &rest[digits..];
         let name = match rest.strip_prefix('{').and_then(|more| more.split_once('}')) {
             Some((name, more)) => {

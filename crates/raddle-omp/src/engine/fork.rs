@@ -66,9 +66,13 @@ fn stands(team: &Team, bound: &[Binding]) -> bool {
     team.members.iter().zip(bound).skip(1).all(is_there)
 }
 
-/// The caller's team for so many at its next level, each bound as the clause or the variable says. The threads of a
-/// former team that are bound elsewhere end. With it, where the master is in the region.
+/// The caller's team for so many at its next level, each bound as the clause or the variable says. With it, where the
+/// master is in the region.
+///
+/// Threads stay where they were made. So for each placement there is a team of its own at a level, up to some number;
+/// beyond it one has members that are not where they should be, rather than threads that end in each region.
 fn team_bound(member: &'static Member, count: u32, icv: &Icv) -> (&'static Team, Option<Binding>) {
+    const PLACEMENTS: usize = 16;
     let clause = member.pushed_bind.replace(0);
     let bind = if clause == 0 { icv.bind } else { clause };
     let here = member.bound.get().filter(|_| icv.bind != 0 && count > 1);
@@ -76,28 +80,34 @@ fn team_bound(member: &'static Member, count: u32, icv: &Icv) -> (&'static Team,
     let key = (bind, count, here);
     let (level, forks) = (member.team().level + 1, crate::engine::start::forks());
     let is_idle = |team: &Team| team.level == level && !team.is_busy.get();
-    let is_so = |team: &&Team| is_idle(team) && team.forks == forks;
-    let same = member.hot.borrow().iter().copied().filter(|team| is_so(&&**team)).find_map(|team| {
-        let (so, master) = team.bound.get()?;
-        (so == key).then_some((team, Some(master)))
-    });
-    if let Some(same) = same {
-        return same;
+    let is_whole = |team: &Team| team.members.len() >= count as usize;
+    let mut hot = member.hot.borrow_mut();
+    let known = hot.iter().filter(|team| is_idle(team) && team.forks == forks && is_whole(team));
+    for team in known {
+        if let Some((_, master)) = team.bound.get().filter(|(of, _)| *of == key) {
+            return (team, Some(master));
+        }
     }
+    hot.retain(|team| !is_idle(team) || team.forks == forks);
     let bound = here.of_team(bind, count);
-    let wrong = {
-        let mut hot = member.hot.borrow_mut();
-        let at = hot.iter().position(|team| is_so(&&**team) && !stands(team, &bound));
-        at.map(|at| hot.swap_remove(at))
+    let idle = || hot.iter().enumerate().filter(|(_, team)| is_idle(team));
+    let standing = idle().find(|(_, team)| stands(team, &bound)).map(|(at, _)| at);
+    let any = idle().next().filter(|_| idle().count() >= PLACEMENTS).map(|(at, _)| at);
+    let team = match standing.or(any) {
+        Some(at) if is_whole(hot[at]) => hot[at],
+        at => {
+            let before = at.map_or_else(|| vec![member], |at| hot.swap_remove(at).members.clone());
+            let team = Team::with_members(before, count, level, &bound);
+            hot.push(team);
+            team
+        }
     };
-    if let Some(team) = wrong {
-        team.members.iter().skip(1).for_each(|other| other.end());
+    if stands(team, &bound) {
+        for (member, bound) in team.members.iter().zip(&bound).skip(1) {
+            member.bound.set(Some(*bound));
+        }
+        team.bound.set(Some((key, bound[0])));
     }
-    let team = team_for(member, count, &bound);
-    for (member, bound) in team.members.iter().zip(&bound).skip(1) {
-        member.bound.set(Some(*bound));
-    }
-    team.bound.set(Some((key, bound[0])));
     (team, Some(bound[0]))
 }
 

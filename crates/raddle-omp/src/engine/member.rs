@@ -360,7 +360,9 @@ impl Drop for Leaves {
 /// Its thread ends.
 fn leave(member: *const Member) {
     // SAFETY: null, or a member; those are never freed.
-    if unsafe { member.as_ref() }.is_some_and(|member| member.team().level == 0) {
+    if let Some(gone) = unsafe { member.as_ref() }.filter(|member| member.team().level == 0) {
+        // Whoever has it next is not bound.
+        gone.bound.set(None);
         here::store(null());
         LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(member.expose_provenance());
     }

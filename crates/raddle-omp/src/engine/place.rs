@@ -54,5 +54,7 @@ pub(crate) fn initial() -> Binding {
 pub(crate) fn worker_of(bound: Binding, workers: usize) -> usize {
     let place = &places()[bound.place as usize];
     let processor = place[bound.turn as usize % place.len()];
-    order().iter().position(|at| *at == processor).unwrap_or(0) % workers.max(1)
+    let (at, all) = (order().iter().position(|at| *at == processor).unwrap_or(0), order().len());
+    // As workers are bound: each has the processors from its own up to the next one's.
+    if workers < all { ((at + 1) * workers).div_ceil(all) - 1 } else { at }
 }

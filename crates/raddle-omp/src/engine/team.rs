@@ -26,6 +26,7 @@ use crate::engine::task::{Group, Task};
 use crate::icv::Icv;
 use crate::told::{self, Construct, ProgramSite};
 use crate::wait::TeamWake;
+use raddle_core::door::team::default_spin;
 use raddle_core::trace::TeamStep;
 use std::cell::Cell;
 use std::ptr::{from_ref, null};
@@ -33,9 +34,10 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, f
 use std::time::{Duration, Instant};
 
 /// How much work a round of a team that has more members than there are workers must have, so that it pays to wake them
-/// on all workers; and how much for that to go on. A round without any work takes 36 us so, and 1.3 else.
-const SPREADS_NS: u64 = 100_000;
-const STAYS_SPREAD_NS: u64 = 60_000;
+/// on all workers; and how much for that to go on. A round without any work takes 2.8 us so (8 members, 2 workers), and 1.0
+/// else.
+const SPREADS_NS: u64 = 30_000;
+const STAYS_SPREAD_NS: u64 = 15_000;
 /// A round counts one part of so many of the mean, and no more than this.
 const WEIGHT: u64 = 16;
 const MOST_WORK_NS: u64 = 10_000_000;
@@ -80,8 +82,10 @@ struct TeamLoad {
     /// How long all members together have worked since the last round ended, and the mean of that.
     work_ns: AtomicU64,
     mean_work_ns: Cell<u64>,
-    /// How many members are to be spread over how many workers, if that is much.
-    spread: Cell<Option<(u32, u32)>>,
+    /// Over how many workers members are to be spread, if that is much.
+    spread: Cell<Option<u32>>,
+    /// How long a member spins whose worker has nobody else: where others wait for it on other workers.
+    spin: Cell<Duration>,
 }
 
 /// A region, one after the other.
@@ -142,6 +146,7 @@ struct Kept {
     singles: u32,
     credit: u32,
     bound: Option<Binding>,
+    works_since: Option<Instant>,
 }
 
 /// Where a team's members run that are woken.
@@ -228,6 +233,7 @@ impl Team {
                 singles: 0,
                 credit: 0,
                 bound: None,
+                works_since: None,
             }),
             group: Group::new(),
             modifiers: Default::default(),
@@ -271,6 +277,7 @@ impl Team {
             singles: member.singles.get(),
             credit: member.credit.take(),
             bound: member.bound.get(),
+            works_since: member.works_since.take(),
         });
         self.is_busy.set(true);
         self.count.store(count, Ordering::Relaxed);
@@ -278,9 +285,9 @@ impl Team {
         self.outer_tid.set(member.tid.get());
         self.active.set(outer.active.get() + u32::from(count > 1));
         self.spin.set(spin);
-        let is_oversized = spin.is_zero() && count > 1;
-        if is_oversized {
-            self.load.round_began.set(Some(Instant::now()));
+        if spin.is_zero() {
+            self.load.round_began.set((count > 1).then(Instant::now));
+            self.note_spin();
         }
         self.singles.store(0, Ordering::Relaxed);
         self.cancelled.store(0, Ordering::Relaxed);
@@ -333,7 +340,7 @@ impl Team {
             return TeamWakes::Apart;
         }
         match self.load.spread.get() {
-            Some((count, workers)) => TeamWakes::Spread { count, workers, first: self.master.gtid },
+            Some(workers) => TeamWakes::Spread { count: self.threads(), workers, first: self.master.gtid },
             None => TeamWakes::Near,
         }
     }
@@ -355,7 +362,16 @@ impl Team {
         self.load.mean_work_ns.set(mean);
         let spreads = mean >= if is_spread { STAYS_SPREAD_NS } else { SPREADS_NS };
         let workers = || raddle_core::door::thread::workers() as u32;
-        self.load.spread.set(spreads.then(|| (self.threads(), workers())));
+        self.load.spread.set(spreads.then(workers));
+        self.note_spin();
+    }
+
+    fn note_spin(&self) {
+        let is_apart = self.load.spread.get().is_some() || self.bound.get().is_some();
+        let spin = if is_apart { default_spin(2) } else { Duration::ZERO };
+        if self.load.spin.get() != spin {
+            self.load.spin.set(spin);
+        }
     }
 
     /// The caller goes on: from here to its arrival it works, which is only measured where members are spread.
@@ -409,6 +425,7 @@ impl Team {
         member.singles.set(kept.singles);
         member.credit.set(kept.credit);
         member.bound.set(kept.bound);
+        member.works_since.set(kept.works_since);
         self.is_busy.set(false);
     }
 
@@ -528,7 +545,7 @@ impl Team {
             if !has_run && !self.settle(member) {
                 let sleepers = (&self.queues.sleepers, false);
                 let done = || is_so() || self.queues.has_some();
-                member.wait(&member::BARRIER, self.spin.get(), sleepers, done);
+                member.wait(&member::BARRIER, self.spin(), sleepers, done);
             }
         }
         crate::engine::task::settle(member);
@@ -537,6 +554,13 @@ impl Team {
     /// A barrier of a region that may be cancelled, which ends it: true then. Its arrivals are counted apart: whoever
     /// leaves it early must not be missing, nor counted, at the region's end.
     pub(crate) fn barrier_or_cancelled(&'static self, member: &'static Member) -> bool {
+        self.end_work(member);
+        let is_cancelled = self.early_barrier(member);
+        self.begin_work(member);
+        is_cancelled
+    }
+
+    fn early_barrier(&'static self, member: &'static Member) -> bool {
         let is_cancelled = || self.is_cancelled(PARALLEL);
         if is_cancelled() {
             return true;
@@ -610,6 +634,7 @@ impl Team {
 
     /// How long a member spins before it sleeps.
     pub(crate) fn spin(&self) -> Duration {
-        self.spin.get()
+        let flat = self.spin.get();
+        if flat.is_zero() { self.load.spin.get() } else { flat }
     }
 }

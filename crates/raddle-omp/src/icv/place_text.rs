@@ -6,11 +6,20 @@
 
 use super::places::ProcessorList;
 
+/// No list has more, and no processor a number above.
+const MOST: usize = 1 << 16;
+
 /// The numbers that `count` and `stride` behind a first one make; the fields are the words between colons.
-fn fields(words: &[&str], usual: i64) -> Option<(i64, i64)> {
-    let number = |at: usize, usual| words.get(at).map_or(Some(usual), |word| word.trim().parse().ok());
-    let (count, stride) = (number(0, 1)?, number(1, usual)?);
-    (words.len() <= 2 && (1..=1 << 16).contains(&count)).then_some((count, stride))
+fn fields(words: &[&str]) -> Option<(i64, i64)> {
+    let number = |at: usize| words.get(at).map_or(Some(1), |word| word.trim().parse().ok());
+    let (count, stride) = (number(0)?, number(1)?);
+    (words.len() <= 2 && (1..=1 << 12).contains(&count)).then_some((count, stride))
+}
+
+/// The n-th of a row.
+fn moved(first: i64, n: i64, stride: i64) -> Option<usize> {
+    let at = usize::try_from(first.checked_add(n.checked_mul(stride)?)?).ok()?;
+    (at < MOST).then_some(at)
 }
 
 /// What stands in braces: `a`, `a:count`, `a:count:stride`, `!a`, with commas between.
@@ -25,9 +34,9 @@ fn one_place(text: &str) -> Option<ProcessorList> {
         }
         let words: Vec<&str> = part.split(':').collect();
         let first: i64 = words[0].trim().parse().ok()?;
-        let (count, stride) = fields(&words[1..], 1)?;
+        let (count, stride) = fields(&words[1..])?;
         for n in 0..count {
-            let at = usize::try_from(first + n * stride).ok()?;
+            let at = moved(first, n, stride)?;
             if !all.contains(&at) {
                 all.push(at);
             }
@@ -54,10 +63,13 @@ pub(crate) fn explicit(mut text: &str) -> Option<Vec<ProcessorList>> {
             "" => Vec::new(),
             repeat => repeat.strip_prefix(':')?.split(':').collect(),
         };
-        let (count, stride) = fields(&words, place.len() as i64)?;
+        let (count, stride) = fields(&words)?;
         for n in 0..count {
-            let moved = place.iter().map(|at| usize::try_from(*at as i64 + n * stride).ok());
+            let moved = place.iter().map(|at| moved(*at as i64, n, stride));
             let moved = moved.collect::<Option<ProcessorList>>()?;
+            if (all.len() + 1) * moved.len() > MOST {
+                return None;
+            }
             if excludes { all.retain(|other| *other != moved) } else { all.push(moved) }
         }
         match next {

@@ -57,6 +57,7 @@ fn members_of_one_place_take_turns_at_its_processors() {
 fn places_are_read_as_the_standard_writes_them() {
     assert_eq!(explicit("{0,1},{2}"), Some(vec![vec![0, 1], vec![2]]));
     assert_eq!(explicit("{0:4}:3:4"), Some(vec![vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9, 10, 11]]));
+    assert_eq!(explicit("{0:2}:2"), Some(vec![vec![0, 1], vec![1, 2]]));
     assert_eq!(explicit("{0:2:2}:2:1"), Some(vec![vec![0, 2], vec![1, 3]]));
     assert_eq!(explicit("{0}:4:1 , !{2}"), Some(vec![vec![0], vec![1], vec![3]]));
     assert_eq!(explicit("{3},{0}:2,{5}"), Some(vec![vec![3], vec![0], vec![1], vec![5]]));
@@ -75,6 +76,10 @@ fn places_are_read_as_the_standard_writes_them() {
         "{0}:1:1:1",
         "{0:2:-1}",
         "{0}:99999999",
+        "{0:4096}:4096",
+        "{9223372036854775807:2}",
+        "{0:2:9223372036854775807}",
+        "{65536}",
     ] {
         assert_eq!(explicit(wrong), None, "{wrong}");
     }

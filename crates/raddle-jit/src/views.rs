@@ -259,7 +259,7 @@ fn element_bytes(before: &[Insn], insn: Insn) -> Option<u32> {
 }
 
 /// So many views that a loop only writes are held in it.
-const WRITTEN_MAX: u32 = 12;
+const WRITTEN_MAX: u32 = 48;
 
 /// What is held at the beginning of each block, and what is late.
 pub(crate) fn held_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn]) -> (Vec<ViewSet>, Vec<ViewSet>) {

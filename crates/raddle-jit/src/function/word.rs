@@ -25,9 +25,13 @@ impl Translation<'_, '_> {
             }
             Op::AddI => {
                 let left = self.word_at(insn.b);
-                let sum = self.ins.ins().iadd_imm_s(left, half);
+                let more = self.ins.ins().iconst(types::I32, i64::from(half as u32));
+                let sum = self.ins.ins().iadd(left, more);
                 let range = Range::of(Op::Add, self.range(left), Range::new(half, half));
-                if !self.is_proved(range, Range::WORD) && !self.is_proved_to_fit(left, half as i32) {
+                if !self.is_proved(range, Range::WORD)
+                    && !self.is_proved_to_fit(left, half as i32)
+                    && !self.is_spanned(sum, [left, more])
+                {
                     // A comparison and a jump are one instruction of the processor; an addition's flag is fetched
                     // first.
                     let wraps = if half >= 0 { IntCC::SignedLessThan } else { IntCC::SignedGreaterThan };
@@ -36,6 +40,7 @@ impl Translation<'_, '_> {
                 }
                 self.note_sum(sum, left, half);
                 self.note_range(sum, range);
+                self.note_span(sum, [left, more]);
                 sum
             }
             Op::MulI => {
@@ -94,21 +99,28 @@ impl Translation<'_, '_> {
             _ => Range::of_remainder(dividend, divisor),
         };
         self.note_range(value, range);
+        if op == Op::Div && self.constant_of(right).is_some_and(|divisor| divisor > 0) {
+            self.note_span(value, [left, right]);
+        }
         value
     }
 
     /// `left` op `right` of words, which leaves where it does not fit.
     fn checked_word(&mut self, op: Op, left: Value, right: Value) -> Value {
         let range = Range::of(op, self.range(left), self.range(right));
-        let value = if self.is_proved(range, Range::WORD) {
-            match op {
-                Op::Add => self.ins.ins().iadd(left, right),
-                Op::Sub => self.ins.ins().isub(left, right),
-                _ => self.ins.ins().imul(left, right),
-            }
-        } else {
-            self.checked(op, left, right)
+        let is_proved = self.is_proved(range, Range::WORD);
+        if !is_proved && !self.have_spans([left, right]) {
+            return self.checked(op, left, right);
+        }
+        let value = match op {
+            Op::Add => self.ins.ins().iadd(left, right),
+            Op::Sub => self.ins.ins().isub(left, right),
+            _ => self.ins.ins().imul(left, right),
         };
+        match is_proved {
+            true => self.note_span(value, [left, right]),
+            false => self.rely_on_span(value),
+        }
         self.note_range(value, range);
         value
     }

@@ -39,6 +39,10 @@ pub(crate) enum RangeMistake {
     Once,
     /// Elements are set together for which there is no more room.
     Room,
+    /// Of a pair whose first word is written, the second one is taken for written.
+    Half,
+    /// What sums are made of may be any number that is not below 0.
+    Parts,
 }
 
 /// Whether it is made.

@@ -287,7 +287,9 @@ impl Translation<'_, '_> {
         };
         let fails = self.ins.create_block();
         self.ins.set_cold_block(fails);
-        self.ins.ins().brif(holds, begins, &[], fails, &[]);
+        // This way round: see `leave_unless`.
+        let is_wrong = self.ins.ins().icmp_imm_s(IntCC::Equal, holds, 0);
+        self.ins.ins().brif(is_wrong, fails, &[], begins, &[]);
         self.begin_block(fails);
         let late: Vec<usize> = self.plan.late_at[head].all_of().collect();
         for view in late {

@@ -149,10 +149,10 @@ impl Translation<'_, '_> {
         let shift = i64::from(bytes.trailing_zeros());
         let wide = self.ins.ins().uextend(types::I64, address);
         let plain_count = self.plain_count((address, count), i64::from(bytes));
-        let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
+        let is_near = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, plain_count);
         let (further, near) = (self.ins.create_block(), self.ins.create_block());
         self.ins.set_cold_block(near);
-        self.ins.ins().brif(is_below, further, &[], near, &[]);
+        self.ins.ins().brif(is_near, near, &[], further, &[]);
         self.begin_block(near);
         // Loaded anew, so that none of what follows is computed before, and kept in a register for it.
         let base =
@@ -359,8 +359,8 @@ impl Translation<'_, '_> {
         {
             self.is_unproven();
             let plain_count = self.plain_count((address, count), i64::from(size));
-            let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
-            self.leave_unless(is_below);
+            let is_outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, plain_count);
+            self.leave_if(is_outside);
         }
         // Within memory, and so no more than 32 bits.
         let offset = self.ins.ins().imul_imm_s(index, i64::from(size));

@@ -110,13 +110,14 @@ impl Translation<'_, '_> {
         let range = Range::of(op, self.range(left), self.range(right));
         let is_proved = self.is_proved(range, Range::WORD);
         if !is_proved && !self.have_spans([left, right]) {
-            return self.checked(op, left, right);
+            if self.sums_are_checked_later(op) {
+                return self.sum_checked_later(op, left, right);
+            }
+            let value = self.checked(op, left, right);
+            self.note_range(value, range);
+            return value;
         }
-        let value = match op {
-            Op::Add => self.ins.ins().iadd(left, right),
-            Op::Sub => self.ins.ins().isub(left, right),
-            _ => self.ins.ins().imul(left, right),
-        };
+        let value = self.unchecked(op, left, right);
         match is_proved {
             true => self.note_span(value, [left, right]),
             false => self.rely_on_span(value),
@@ -125,15 +126,29 @@ impl Translation<'_, '_> {
         value
     }
 
+    /// `left` op `right`, cut to so many bits as they have.
+    pub(super) fn unchecked(&mut self, op: Op, left: Value, right: Value) -> Value {
+        match op {
+            Op::Add => self.ins.ins().iadd(left, right),
+            Op::Sub => self.ins.ins().isub(left, right),
+            _ => self.ins.ins().imul(left, right),
+        }
+    }
+
     /// `left` op `right`, which leaves where it does not fit.
     pub(super) fn checked(&mut self, op: Op, left: Value, right: Value) -> Value {
-        let (value, overflows) = match op {
+        let (value, overflows) = self.with_overflow(op, left, right);
+        self.leave_if(overflows);
+        value
+    }
+
+    /// `left` op `right`, and whether it does not fit.
+    pub(super) fn with_overflow(&mut self, op: Op, left: Value, right: Value) -> (Value, Value) {
+        match op {
             Op::Add => self.ins.ins().sadd_overflow(left, right),
             Op::Sub => self.ins.ins().ssub_overflow(left, right),
             _ => self.ins.ins().smul_overflow(left, right),
-        };
-        self.leave_if(overflows);
-        value
+        }
     }
 
     /// Results that always are.

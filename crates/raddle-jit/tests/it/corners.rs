@@ -21,7 +21,8 @@ const SETTLED: u16 = 58;
 
 impl Loops {
     pub(crate) fn corner(&mut self) {
-        match self.dice.below(14) {
+        match self.dice.below(16) {
+            14 | 15 => self.sums(),
             11 | 12 => self.products(),
             13 => self.fills(),
             10 => self.doubles(),

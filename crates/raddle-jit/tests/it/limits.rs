@@ -68,6 +68,37 @@ impl Loops {
         self.push(Op::Xor, OUTER, STEP, 10);
     }
 
+    /// Sums one behind the other, with what stops some of them, of numbers which may be large.
+    pub(crate) fn sums(&mut self) {
+        const PARTS: std::ops::Range<u16> = 2..8;
+        for slot in PARTS {
+            let is_large = self.one_in(4);
+            let large =
+                self.one_of([1 << 30, 1 << 29, -(1 << 30), i32::MIN + 5, i32::MAX - 5, (1 << 30) - 1]);
+            let small = self.dice.below(1000) as i32 - 20;
+            self.set(slot, if is_large { large } else { small });
+        }
+        self.set(INDEX, 0);
+        self.set(COUNT, 2);
+        self.set(STEP, -1);
+        let again = self.code.label();
+        self.code.bind(again);
+        for _ in 0..3 + self.dice.below(8) {
+            let (to, left, right) = (self.of(PARTS), self.of(PARTS), self.of(PARTS));
+            match self.dice.below(16) {
+                0..=6 => self.push(Op::Add, to, left, right),
+                7..=9 => self.push(Op::Sub, to, left, right),
+                10 => self.push(Op::AddI, to, left, 3),
+                // It leaves, and goes on.
+                11 => self.push(Op::Div, OUTER, left, STEP),
+                12 => self.push(Op::AldW, to, ARRAYS[0], INDEX),
+                13 => self.push(Op::AstW, left, ARRAYS[3], INDEX),
+                _ => self.push(Op::AndI, to, left, 0x7f),
+            }
+        }
+        self.code.push_jump(Insn::new(Op::Repeat, INDEX, COUNT, 0), again);
+    }
+
     /// All elements of an array, or some of them, are set to the same.
     pub(crate) fn fills(&mut self) {
         let array = ARRAYS[[3, 3, 1, 2][self.dice.below(4) as usize]];

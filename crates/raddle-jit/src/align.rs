@@ -17,7 +17,7 @@ const LONGEST: usize = 4 * LINE;
 
 /// Code that was made of an instruction, from where to where in the piece. They are in the order of the code.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct SourceRow {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) at: u32,
@@ -28,7 +28,7 @@ const BETWEEN: usize = 24;
 
 /// Where the code of a loop lies: the first part of the code that ends with its last instruction, and has the others
 /// before that. What is rare lies behind it.
-fn code_of(rows: &[Row], (first, last): (u32, u32)) -> Option<(usize, usize)> {
+fn code_of(rows: &[SourceRow], (first, last): (u32, u32)) -> Option<(usize, usize)> {
     let mut part: Option<(usize, usize, bool)> = None;
     let mut before = 0;
     for row in rows.iter().filter(|row| row.at != NONE) {
@@ -48,7 +48,7 @@ fn code_of(rows: &[Row], (first, last): (u32, u32)) -> Option<(usize, usize)> {
 }
 
 /// The first place from that one on where these loops lie well, each by its first and its last instruction.
-pub(crate) fn place(rows: &[Row], loops: &[(u32, u32)], from: usize) -> usize {
+pub(crate) fn place(rows: &[SourceRow], loops: &[(u32, u32)], from: usize) -> usize {
     let from = from.next_multiple_of(STEP);
     let loops: Vec<(usize, usize)> = loops
         .iter()
@@ -68,16 +68,16 @@ mod tests {
     use super::*;
 
     /// One behind the other, with a gap before the last.
-    fn rows(first: usize) -> Vec<Row> {
-        let mut rows: Vec<Row> = [(8, 3), (6, 4), (7, 5), (10, 6), (9, 8), (12, 3)]
+    fn rows(first: usize) -> Vec<SourceRow> {
+        let mut rows: Vec<SourceRow> = [(8, 3), (6, 4), (7, 5), (10, 6), (9, 8), (12, 3)]
             .iter()
             .scan(first, |place, &(bytes, at)| {
                 *place += bytes;
-                Some(Row { start: *place - bytes, end: *place, at })
+                Some(SourceRow { start: *place - bytes, end: *place, at })
             })
             .collect();
         let end = rows[rows.len() - 1].end + 20;
-        rows.push(Row { start: end, end: end + 30, at: 5 });
+        rows.push(SourceRow { start: end, end: end + 30, at: 5 });
         rows
     }
 
@@ -100,7 +100,10 @@ mod tests {
     fn what_has_no_code_or_much_is_nowhere_in_particular() {
         assert_eq!(code_of(&rows(0), (9, 12)), None);
         assert_eq!(place(&rows(0), &[(9, 12)], 17), 32);
-        let long = [Row { start: 0, end: LONGEST, at: 1 }, Row { start: LONGEST, end: LONGEST + 4, at: 2 }];
+        let long = [
+            SourceRow { start: 0, end: LONGEST, at: 1 },
+            SourceRow { start: LONGEST, end: LONGEST + 4, at: 2 },
+        ];
         assert_eq!(place(&long, &[(1, 2)], 0), 0);
     }
 }

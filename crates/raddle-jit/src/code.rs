@@ -1,13 +1,13 @@
 //! Owns: the code of a program: its functions, as far as they are made, and the tables by which they find each other.
-//! May use: `align`, `blocks`, `clock`, `convention`, `function`, `gdb`, `lines`, `object`, `pages`, `perf`, `plan`, `routine`,
-//! `views`, `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
+//! May use: `align`, `blocks`, `clock`, `convention`, `function`, `gdb`, `lines`, `object`, `pages`, `perf`, `plan`,
+//! `routine`, `views`, `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
 //! `raddle-vm`.
 //! Never: an address in code that is not known when it is made: so nothing must be changed in it afterwards.
 //!
 //! Code finds other code by tables, in which there is the way out for what is not made yet. Functions may be made
 //! while other OS threads run what there is: an entry is one word, which is written when what it leads to is there.
 
-use crate::align::{self, Row};
+use crate::align::{self, SourceRow};
 use crate::blocks::INSTRUCTIONS_MAX;
 use crate::clock::processor_time;
 use crate::convention::{NamedPlace, signature};
@@ -300,7 +300,7 @@ impl Factory {
         if let Some((Listing::Assembly, text)) = &mut self.listing {
             let _ = writeln!(text, "{}", compiled.vcode.as_deref().unwrap_or_default());
         }
-        let rows: Vec<Row> = compiled.buffer.get_srclocs_sorted().iter().map(row).collect();
+        let rows: Vec<SourceRow> = compiled.buffer.get_srclocs_sorted().iter().map(row).collect();
         self.code.resize(align::place(&rows, loops, self.code.len()), 0);
         let offset = self.code.len();
         self.code.extend_from_slice(compiled.code_buffer());
@@ -463,8 +463,8 @@ impl Factory {
     }
 }
 
-fn row(row: &MachSrcLoc<Final>) -> Row {
-    Row { start: row.start as usize, end: row.end as usize, at: row.loc.bits() }
+fn row(row: &MachSrcLoc<Final>) -> SourceRow {
+    SourceRow { start: row.start as usize, end: row.end as usize, at: row.loc.bits() }
 }
 
 impl ReturnRecord {

@@ -216,9 +216,10 @@ impl Views {
 
     /// Takes the slots of a view out of a set of slots: but for those into which reports look.
     pub(crate) fn cover(&self, words: &mut ViewSet, view: usize) {
-        let slot = self.all[view].slot;
-        for (place, &word) in self.words[view].iter().enumerate() {
-            if usize::from(slot) + place >= usize::from(LOOKED_AT) {
+        let View { slot, is_wide, .. } = self.all[view];
+        let [first, second] = self.words[view];
+        for (slot, word) in [(slot, first), (slot.wrapping_add(u16::from(is_wide)), second)] {
+            if slot >= LOOKED_AT {
                 words.remove(word);
             }
         }

@@ -40,7 +40,7 @@ pub(super) enum LoopClaim {
     Number(i32, Bound),
     /// That value is no more, without sign.
     NoMore(Value, Bound),
-    /// That value is no less than 0, and less than the limit, with sign.
+    /// That value is less than the limit, with sign.
     Begins(Value, Limit),
     /// That value is no less than 0, with sign.
     NotNegative(Value),
@@ -160,7 +160,6 @@ impl Translation<'_, '_> {
                     Limit::Value(limit) => self.ins.ins().icmp(IntCC::SignedLessThan, value, limit),
                 };
                 self.claim_that(claims, is_less);
-                self.claim_that_not_negative(claims, value);
             }
             (LoopClaim::NotNegative(value), _) => self.claim_that_not_negative(claims, value),
             (LoopClaim::Spans(value), _) => self.claim_span(claims, value),
@@ -279,7 +278,8 @@ impl Translation<'_, '_> {
         made
     }
 
-    /// Into the loop, at that block, if that holds. If not, the interpreter does the instruction at its head, and goes on from there.
+    /// Into the loop, at that block, if that holds. If not, the interpreter does the instruction at its head, and goes
+    /// on from there.
     fn enter_if(&mut self, holds: Option<Value>, begins: Block, head: usize) {
         let Some(holds) = holds else {
             self.ins.ins().jump(begins, &[]);

@@ -25,8 +25,8 @@ impl Translation<'_, '_> {
         self.begin_block(further);
     }
 
-    /// The other way round. Cranelift looks at the second way of a jump first, and once it has looked at a block that is
-    /// no longer in a loop, it moves nothing more out of that loop: so the way out has to be the first.
+    /// The other way round. Cranelift looks at the second way of a jump first, and once it has looked at a block that
+    /// is no longer in a loop, it moves nothing more out of that loop: so the way out has to be the first.
     pub(super) fn leave_unless(&mut self, condition: Value) {
         let fails = self.ins.ins().icmp_imm_s(IntCC::Equal, condition, 0);
         self.leave_if(fails);

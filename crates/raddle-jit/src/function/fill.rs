@@ -1,5 +1,5 @@
 //! Owns: loops that do nothing but set the elements of an array to one and the same: sixteen bytes at once.
-//! May use: `claims`, `loops`, `mistakes`, `shape`, `cranelift-codegen`, `raddle-bytecode`.
+//! May use: `mistakes`, `cranelift-codegen`, `raddle-bytecode`.
 //! Never: an element for which the loop that is left would make a check.
 //!
 //! What is compared before such a loop holds for all turns up to its limit, and a turn changes nothing but one element,

@@ -130,17 +130,14 @@ impl Translation<'_, '_> {
             Op::Jump => self.jump_there(insn),
             Op::Switch => self.switch(insn),
             Op::Repeat | Op::RepeatStep => self.repeat(insn),
-            _ => {
-                // In such a loop it is the only jump back.
-                if let Some(pace) = self.pace_here().filter(|_| target(self.at, insn) <= self.at) {
-                    self.test_paced(insn, pace);
-                    self.make_landings();
-                    self.ended = true;
-                    return;
+            // In such a loop it is the only jump back.
+            _ => match self.pace_here().filter(|_| target(self.at, insn) <= self.at) {
+                Some(pace) => self.test_paced(insn, pace),
+                None => {
+                    let condition = self.condition(insn);
+                    self.jump_if(condition, insn);
                 }
-                let condition = self.condition(insn);
-                self.jump_if(condition, insn);
-            }
+            },
         }
         self.make_landings();
         self.ended = true;

@@ -29,8 +29,8 @@ pub(super) struct KnownLoop {
     pub(super) fill: Option<Fill>,
 }
 
-/// The values of a loop with a test. At its head the index is no less than 0, and less than the limit, if it is so
-/// where the loop is entered, and if the step is not negative.
+/// The values of a loop with a test. At its head the index is no less than where the loop is entered, and less than the
+/// limit, if it is so there, and if the step is not negative.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tested {
     /// The index with which the loop is entered.
@@ -171,8 +171,8 @@ impl Translation<'_, '_> {
         }
     }
 
-    /// At the head of a loop that goes on while a variable is less than something: there it is, and not negative, if it
-    /// is so where the loop is entered.
+    /// At the head of a loop that goes on while a variable is less than something: there it is, if it is so where the
+    /// loop is entered, and no less than there.
     fn begin_test(&mut self, which: usize) {
         let Some(Test { index, than, step, by, cost }) = self.loops[which].tests else { return };
         let index = self.value_of(self.variables[index]);
@@ -286,6 +286,7 @@ impl Translation<'_, '_> {
         self.rely_on(which, guard);
         if let Some(tested) = tested {
             self.rely_on_test(which, tested);
+            self.compare_before(which, LoopClaim::NotNegative(tested.begins));
         }
         true
     }

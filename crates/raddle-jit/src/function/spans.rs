@@ -1,5 +1,5 @@
 //! Owns: between which numbers a value lies in all turns of a loop, found out before it in 64 bits.
-//! May use: `claims`, `loops`, `mistakes`, `ranges`, `cranelift-codegen`, `raddle-bytecode`.
+//! May use: `mistakes`, `cranelift-codegen`.
 //! Never: a value of which it is not known from what it is made.
 //!
 //! A value in a loop has a *span* if it is made, by additions, subtractions, products and quotients, of the loop's
@@ -15,7 +15,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Opcode, Value, ValueDef, types};
 
 /// The lowest and the highest number, as 64 bits.
-type Span = (Value, Value);
+type Extremes = (Value, Value);
 
 /// No more of them are found out before one loop.
 const SPANS_MAX: usize = 16;
@@ -105,7 +105,7 @@ impl Translation<'_, '_> {
     }
 
     /// Between which numbers that value lies in all turns that may be made.
-    fn span(&mut self, claims: &mut Claims, value: Value) -> Span {
+    fn span(&mut self, claims: &mut Claims, value: Value) -> Extremes {
         let value = self.ins.func.dfg.resolve_aliases(value);
         if let Some(&span) = claims.spans.get(&value) {
             return span;
@@ -115,7 +115,7 @@ impl Translation<'_, '_> {
         span
     }
 
-    fn make_span(&mut self, claims: &mut Claims, value: Value) -> Span {
+    fn make_span(&mut self, claims: &mut Claims, value: Value) -> Extremes {
         let which = claims.which;
         if let Some(constant) = self.constant_of(value) {
             return self.span_of_range(Range::new(constant.into(), constant.into()));
@@ -148,12 +148,12 @@ impl Translation<'_, '_> {
         self.span_of_range(self.range(value))
     }
 
-    fn span_of_range(&mut self, range: Range) -> Span {
+    fn span_of_range(&mut self, range: Range) -> Extremes {
         (self.ins.ins().iconst(types::I64, range.low), self.ins.ins().iconst(types::I64, range.high))
     }
 
     /// Of what is made of values that have spans. They are words, so nothing goes beyond 64 bits.
-    fn span_of_result(&mut self, claims: &mut Claims, value: Value) -> Span {
+    fn span_of_result(&mut self, claims: &mut Claims, value: Value) -> Extremes {
         let ValueDef::Result(inst, _) = self.ins.func.dfg.value_def(value) else {
             unreachable!("an instruction has made it")
         };
@@ -175,7 +175,7 @@ impl Translation<'_, '_> {
         }
     }
 
-    fn span_of_product(&mut self, (a, b): Span, (c, d): Span) -> Span {
+    fn span_of_product(&mut self, (a, b): Extremes, (c, d): Extremes) -> Extremes {
         if makes(RangeMistake::Product) {
             return (self.ins.ins().imul(a, c), self.ins.ins().imul(b, d));
         }

@@ -149,6 +149,10 @@ impl Loops {
         self.code.bind(again);
         self.element(array, INDEX);
         self.now_and_then();
+        if from % 2 == 0 {
+            // With this the loop is entered anew each time only where its fuel is used up.
+            self.code.push(Insn::with_imm(Op::Zero, TEMPORARIES.end - 1, 4));
+        }
         self.push(Op::Add, INDEX, INDEX, STEP);
         self.code.bind(test);
         self.code.push_jump(Insn::new(Op::Jlt, INDEX, COUNT, 0), again);

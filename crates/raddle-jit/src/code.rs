@@ -1,12 +1,13 @@
 //! Owns: the code of a program: its functions, as far as they are made, and the tables by which they find each other.
-//! May use: `blocks`, `clock`, `convention`, `function`, `gdb`, `lines`, `object`, `pages`, `perf`, `plan`, `routine`,
-//! `views`, `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
+//! May use: `align`, `blocks`, `clock`, `convention`, `function`, `gdb`, `lines`, `object`, `pages`, `perf`, `plan`,
+//! `routine`, `views`, `cranelift-codegen`, `cranelift-frontend`, `cranelift-native`, `raddle-bytecode`, `raddle-host`,
 //! `raddle-vm`.
 //! Never: an address in code that is not known when it is made: so nothing must be changed in it afterwards.
 //!
 //! Code finds other code by tables, in which there is the way out for what is not made yet. Functions may be made
 //! while other OS threads run what there is: an entry is one word, which is written when what it leads to is there.
 
+use crate::align::{self, SourceRow};
 use crate::blocks::INSTRUCTIONS_MAX;
 use crate::clock::processor_time;
 use crate::convention::{NamedPlace, signature};
@@ -22,10 +23,12 @@ use crate::views::Views;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
-    AbiParam, Function as Clif, InstBuilder as _, MemFlagsData, Signature, UserFuncName, Value, types,
+    AbiParam, Function as Clif, InstBuilder as _, MemFlagsData, Signature, SourceLoc, UserFuncName, Value,
+    types,
 };
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable as _};
+use cranelift_codegen::{Final, MachSrcLoc};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use raddle_bytecode::{Module, Verified};
 use raddle_host::CompileInput;
@@ -35,9 +38,6 @@ use raddle_vm::native::{
 use std::fmt::Write as _;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Functions begin at multiples of it.
-const ALIGNMENT: usize = 32;
 
 /// The ways between the machine and compiled code, as places.
 #[derive(Clone, Copy)]
@@ -282,8 +282,9 @@ impl Factory {
         Ok(place)
     }
 
-    /// Makes code of what the context has; gives its place.
-    fn add(&mut self, what: &str) -> Result<usize, String> {
+    /// Makes code of what the context has, with these loops in it, each by its first and its last instruction; gives
+    /// its place.
+    fn add(&mut self, what: &str, loops: &[(u32, u32)]) -> Result<usize, String> {
         if let Some((kind, text)) = &mut self.listing {
             let _ = writeln!(text, "; {what}");
             match kind {
@@ -299,7 +300,8 @@ impl Factory {
         if let Some((Listing::Assembly, text)) = &mut self.listing {
             let _ = writeln!(text, "{}", compiled.vcode.as_deref().unwrap_or_default());
         }
-        self.code.resize(self.code.len().next_multiple_of(ALIGNMENT), 0);
+        let rows: Vec<SourceRow> = compiled.buffer.get_srclocs_sorted().iter().map(row).collect();
+        self.code.resize(align::place(&rows, loops, self.code.len()), 0);
         let offset = self.code.len();
         self.code.extend_from_slice(compiled.code_buffer());
         match &mut self.object {
@@ -308,9 +310,9 @@ impl Factory {
             None => return Err("the code names something outside".to_owned()),
         }
         if let Some(routine) = self.routines.last_mut() {
-            let rows = self.context.compiled_code().map_or(&[][..], |it| it.buffer.get_srclocs_sorted());
-            let known = rows.iter().filter(|row| !row.loc.is_default());
-            routine.rows.extend(known.map(|row| (offset + row.start as usize, row.loc.bits())));
+            let known = rows.iter().filter(|row| row.at != SourceLoc::default().bits());
+            routine.rows.extend(known.map(|row| (offset + row.start, row.at)));
+            routine.offset = if routine.bytes == 0 { offset } else { routine.offset };
             routine.bytes = self.code.len() - routine.offset;
         }
         self.context.clear();
@@ -398,7 +400,7 @@ impl Factory {
         make(&mut ins, &params);
         ins.seal_all_blocks();
         ins.finalize(config);
-        self.add(&format!("way {number}"))
+        self.add(&format!("way {number}"), &[])
     }
 
     fn define(&mut self, number: usize) -> Result<(), String> {
@@ -419,10 +421,9 @@ impl Factory {
             None => [names.as_ptr() as usize + BEFORE, gaps.as_ptr() as usize].map(NamedPlace::At),
         };
         let plan = FunctionPlan::of(&function, &self.program.code, views, places);
-        let offset = self.code.len().next_multiple_of(ALIGNMENT);
         // One that could not be compiled has none.
         self.routines.pop_if(|routine| routine.bytes == 0);
-        self.routines.push(RoutineCode { number, offset, bytes: 0, rows: Vec::new() });
+        self.routines.push(RoutineCode { number, offset: 0, bytes: 0, rows: Vec::new() });
         self.names.push(names);
         self.gaps.push(gaps);
         for piece in plan.pieces() {
@@ -441,12 +442,12 @@ impl Factory {
                 shared: self.ways.shared,
             };
             let mut unproven = None;
-            let (points, checks) = loop {
+            let (points, checks, loops) = loop {
                 let ins = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
                 let it = Translation::run(ins, &common, &function, (&plan, &piece), unproven);
                 it.ins.finalize(config);
                 if it.found.is_empty() {
-                    break (it.points, it.checks);
+                    break (it.points, it.checks, it.loops);
                 }
                 unproven = Some(it.found);
                 let name = UserFuncName::user(0, number as u32);
@@ -455,11 +456,15 @@ impl Factory {
             self.checks.made += checks.made;
             self.checks.left_out += checks.left_out;
             let title = format!("{}, from instructions {points:?}", self.program.string(function.name));
-            let offset = self.add(&title)?;
+            let offset = self.add(&title, &loops)?;
             self.compiled.push(Compiled { offset, bytes: self.code.len() - offset, points });
         }
         Ok(())
     }
+}
+
+fn row(row: &MachSrcLoc<Final>) -> SourceRow {
+    SourceRow { start: row.start as usize, end: row.end as usize, at: row.loc.bits() }
 }
 
 impl ReturnRecord {

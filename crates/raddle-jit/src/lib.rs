@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `heat` | which functions are compiled, and when |
 //! | `clock` | processor time |
+//! | `align` | where a piece of code begins |
 //! | `code` | the functions of a program together, and the tables by which they find each other |
 //! | `function` | the translation of one |
 //! | `convention` | how code is entered |
@@ -27,6 +28,7 @@
 //! | `mistakes` | what tests must find |
 //! | `operands` | what each instruction reads and writes, and who does it |
 
+mod align;
 mod blocks;
 mod clock;
 mod code;

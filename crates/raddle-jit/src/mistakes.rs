@@ -33,6 +33,16 @@ pub(crate) enum RangeMistake {
     Divisor,
     /// No access by an address in a loop is taken for one that may reach a slot.
     Unseen,
+    /// Of a product the lowest number is taken to be that of the lowest ones.
+    Product,
+    /// A loop with a test is taken to add to its variable in each turn.
+    Once,
+    /// Elements are set together for which there is no more room.
+    Room,
+    /// Of a pair whose first word is written, the second one is taken for written.
+    Half,
+    /// What sums are made of may be any number that is not below 0.
+    Parts,
 }
 
 /// Whether it is made.

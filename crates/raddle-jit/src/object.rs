@@ -113,7 +113,7 @@ impl ObjectParts {
         let symbols =
             symbols((program, routines), (&places, ways), [code.len(), self.slots.len(), data.bytes.len()]);
         let table =
-            |bytes: Vec<u8>, name, flags| ImagePart { name, bytes, flags, align: 32, ..ImagePart::default() };
+            |bytes: Vec<u8>, name, flags| ImagePart { name, bytes, flags, align: 64, ..ImagePart::default() };
         let text = ImagePart { relocations: self.names, ..table(code, ".text", ALLOCATED | EXECUTED) };
         let data =
             ImagePart { relocations: in_code(&data), ..table(data.bytes, ".data", ALLOCATED | WRITTEN) };

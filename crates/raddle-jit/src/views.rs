@@ -103,12 +103,17 @@ pub(crate) struct View {
 #[derive(Debug)]
 pub(crate) struct Views {
     pub(crate) all: Vec<View>,
+    /// The slots of each, by number among all slots that have a view; of a word twice the same.
+    words: Vec<[usize; 2]>,
+    /// How many slots have one.
+    pub(crate) word_count: usize,
     by_place: BTreeMap<(u16, bool), usize>,
 }
 
 impl Views {
     pub(crate) fn of(function: &Function, code: &[Insn]) -> Views {
-        let mut views = Views { all: Vec::new(), by_place: BTreeMap::new() };
+        let (all, words, by_place) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let mut views = Views { all, words, word_count: 0, by_place };
         for at in function.first..function.first + function.count {
             let operands = operands(code[at as usize]);
             operands.reads().chain(operands.writes()).for_each(|operand| views.note(operand));
@@ -118,7 +123,24 @@ impl Views {
             let (first, behind) = (u32::from(view.slot), u32::from(view.slot) + 1 + u32::from(view.is_wide));
             view.is_open = arrays.iter().any(|array| first < array.end && array.start < behind);
         }
+        views.number_words();
         views
+    }
+
+    fn number_words(&mut self) {
+        let mut numbers = BTreeMap::new();
+        let slots = |view: &View| [view.slot, view.slot.wrapping_add(u16::from(view.is_wide))];
+        let mut number = |slot| {
+            let fresh = numbers.len();
+            *numbers.entry(slot).or_insert(fresh)
+        };
+        self.words = self.all.iter().map(|view| slots(view).map(&mut number)).collect();
+        self.word_count = numbers.len();
+    }
+
+    /// The slots of a view, by number.
+    pub(crate) fn words_of(&self, view: usize) -> [usize; 2] {
+        self.words[view]
     }
 
     fn note(&mut self, (slot, class): Operand) {
@@ -192,13 +214,20 @@ impl Views {
         }
     }
 
-    /// Takes out of the set the views all of which a word there covers, or two: but for those into which reports look.
-    pub(crate) fn cover(&self, set: &mut ViewSet, slot: u16, is_wide: bool) {
-        let behind = slot.checked_add(1).filter(|_| is_wide);
-        let places = [Some((slot, false)), behind.map(|slot| (slot, false)), behind.map(|_| (slot, true))];
-        for place in places.into_iter().flatten().filter(|&(slot, _)| slot >= LOOKED_AT) {
-            self.by_place.get(&place).into_iter().for_each(|&view| set.remove(view));
+    /// Takes the slots of a view out of a set of slots: but for those into which reports look.
+    pub(crate) fn cover(&self, words: &mut ViewSet, view: usize) {
+        let View { slot, is_wide, .. } = self.all[view];
+        let [first, second] = self.words[view];
+        for (slot, word) in [(slot, first), (slot.wrapping_add(u16::from(is_wide)), second)] {
+            if slot >= LOOKED_AT {
+                words.remove(word);
+            }
         }
+    }
+
+    /// Whether a slot of the view is in a set of slots.
+    pub(crate) fn is_among(&self, words: &ViewSet, view: usize) -> bool {
+        self.words[view].iter().any(|&word| words.has(word))
     }
 
     /// What is held behind an instruction before which `held` is.
@@ -259,7 +288,7 @@ fn element_bytes(before: &[Insn], insn: Insn) -> Option<u32> {
 }
 
 /// So many views that a loop only writes are held in it.
-const WRITTEN_MAX: u32 = 12;
+const WRITTEN_MAX: u32 = 48;
 
 /// What is held at the beginning of each block, and what is late.
 pub(crate) fn held_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn]) -> (Vec<ViewSet>, Vec<ViewSet>) {

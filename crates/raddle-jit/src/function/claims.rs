@@ -3,11 +3,11 @@
 //! Never: a way into a loop that relies on what does not hold.
 
 use super::Translation;
-use super::loops::{Counter, KnownLoop};
+use super::loops::{Counter, KnownLoop, Paced, Tested};
 use crate::convention::SLOT;
 use crate::mistakes::{RangeMistake, makes};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{BlockArg, InstBuilder as _, InstructionData, Value, ValueDef, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, InstructionData, Value, ValueDef, types};
 use std::collections::HashMap;
 
 /// What a subscript is to be less than.
@@ -40,7 +40,7 @@ pub(super) enum LoopClaim {
     Number(i32, Bound),
     /// That value is no more, without sign.
     NoMore(Value, Bound),
-    /// That value is no less than 0, and less than the limit, with sign.
+    /// That value is less than the limit, with sign.
     Begins(Value, Limit),
     /// That value is no less than 0, with sign.
     NotNegative(Value),
@@ -50,15 +50,22 @@ pub(super) enum LoopClaim {
     Fits(i32),
     /// The index is from that number up to that one, as long as the limit is not reached.
     Within(i32, i32),
+    /// That value is a number of 32 bits, as long as the limit is not reached.
+    Spans(Value),
 }
 
 /// What is being compared before a loop.
-struct Claims {
-    first_inside: u32,
+pub(super) struct Claims {
+    pub(super) which: usize,
+    pub(super) first_inside: u32,
     /// What was made here of values that are made in the loop: once, however many are made of it.
     made: HashMap<Value, Value>,
     /// If the loop only counts: where its index begins, and how many turns may be made before it is looked again.
-    turns: Option<(Value, Value)>,
+    pub(super) turns: Option<(Value, Value)>,
+    /// If the loop has a test: the index at its head, and with which it is entered, and what it is less than.
+    pub(super) tested: Option<(Value, Value, Limit)>,
+    /// Between which numbers values lie.
+    pub(super) spans: HashMap<Value, (Value, Value)>,
     /// Whether all else holds.
     holds: Option<Value>,
 }
@@ -68,19 +75,57 @@ impl Translation<'_, '_> {
     pub(super) fn make_claims(&mut self) {
         for which in 0..self.loops.len() {
             let Some(known) = self.loops[which].known.take() else { continue };
-            let KnownLoop { claims: block, first_inside, counter, guards, .. } = known;
+            let KnownLoop { claims: block, first_inside, counter, tested, guards, fill, .. } = known;
             self.ins.switch_to_block(block);
             let turns = counter.map(|counter| (counter.entered[0], self.turns(counter)));
-            let mut claims = Claims { first_inside, made: HashMap::new(), turns, holds: None };
-            guards.into_iter().for_each(|guard| self.claim(&mut claims, guard));
+            let is_known = |it: &Tested| it.index != it.begins;
+            let tested = tested.filter(is_known);
+            tested.into_iter().for_each(|tested| self.find_limit(tested));
+            let tested = tested.map(|it| (it.index, it.begins, it.than));
+            let (made, spans) = (HashMap::new(), HashMap::new());
+            let mut claims = Claims { which, first_inside, made, turns, tested, spans, holds: None };
+            // What lies between the numbers that the index can be is found out when all have said where it ends.
+            let (last, guards): (Vec<_>, Vec<_>) =
+                guards.into_iter().partition(|guard| matches!(guard, LoopClaim::Spans(_)));
+            guards.into_iter().chain(last).for_each(|guard| self.claim(&mut claims, guard));
+            let head = self.loops[which].head;
+            let mut begins = self.entries[head];
             if let (Some(counter), Some((first, turns))) = (counter, claims.turns) {
                 let limit = self.ins.ins().iadd(first, turns);
                 self.ins.def_var(counter.limit, limit);
                 let some = self.ins.ins().icmp_imm_s(IntCC::NotEqual, turns, 0);
                 self.claim_that(&mut claims, some);
+                begins = fill.map_or(begins, |fill| self.fill(&mut claims, fill, limit));
             }
-            self.enter_if(claims.holds, self.loops[which].head);
+            self.enter_if(claims.holds, begins, head);
         }
+    }
+
+    /// Up to which number the variable that a loop tests may grow before count and fuel are looked at.
+    fn find_limit(&mut self, tested: Tested) {
+        let Some(Paced { limit, step, by, cost }) = tested.paced else { return };
+        let fuel = self.ins.use_var(self.fuel);
+        let turns = self.turns_by_fuel(fuel, cost);
+        let turns = self.ins.ins().sextend(types::I64, turns);
+        let begins = self.ins.ins().sextend(types::I64, tested.begins);
+        let way = match step {
+            Some(step) => {
+                let step = self.ins.ins().sextend(types::I64, step);
+                self.ins.ins().imul(turns, step)
+            }
+            None => self.ins.ins().imul_imm_s(turns, i64::from(by)),
+        };
+        let lasts = self.ins.ins().iadd(begins, way);
+        let than = match tested.than {
+            Limit::Number(number) => self.ins.ins().iconst(types::I64, i64::from(number)),
+            Limit::Value(value) => self.ins.ins().sextend(types::I64, value),
+        };
+        let least = if makes(RangeMistake::Fuel) { than } else { self.ins.ins().smin(lasts, than) };
+        // With a step below 0 it may be less than any word.
+        let lowest = self.ins.ins().iconst(types::I64, i64::from(i32::MIN));
+        let least = self.ins.ins().smax(least, lowest);
+        let least = self.ins.ins().ireduce(types::I32, least);
+        self.ins.def_var(limit, least);
     }
 
     fn claim(&mut self, claims: &mut Claims, guard: LoopClaim) {
@@ -115,9 +160,9 @@ impl Translation<'_, '_> {
                     Limit::Value(limit) => self.ins.ins().icmp(IntCC::SignedLessThan, value, limit),
                 };
                 self.claim_that(claims, is_less);
-                self.claim_that_not_negative(claims, value);
             }
             (LoopClaim::NotNegative(value), _) => self.claim_that_not_negative(claims, value),
+            (LoopClaim::Spans(value), _) => self.claim_span(claims, value),
             (LoopClaim::Linear(offset, bound), Some((first, _))) => {
                 let bound = self.bound_here(claims, bound);
                 let offset = if makes(RangeMistake::Offset) { 0 } else { offset };
@@ -139,7 +184,7 @@ impl Translation<'_, '_> {
         }
     }
 
-    fn claim_that(&mut self, claims: &mut Claims, condition: Value) {
+    pub(super) fn claim_that(&mut self, claims: &mut Claims, condition: Value) {
         claims.holds = Some(match claims.holds {
             Some(holds) => self.ins.ins().band(holds, condition),
             None => condition,
@@ -159,11 +204,20 @@ impl Translation<'_, '_> {
         if counter.burns {
             return count;
         }
-        // The cost is no more than two to the power of this.
-        let bits = 32 - (counter.cost.max(1) as u32 - 1).leading_zeros();
-        let burnt = self.ins.ins().sshr_imm_s(fuel, i64::from(bits));
-        let burnt = self.ins.ins().smax(burnt, one);
+        let burnt = self.turns_by_fuel(fuel, counter.cost);
         if makes(RangeMistake::Fuel) { count } else { self.ins.ins().umin(count, burnt) }
+    }
+
+    /// As many turns as the fuel allows for certain, and one at least.
+    fn turns_by_fuel(&mut self, fuel: Value, cost: i32) -> Value {
+        // Divided by the cost, and no more than that.
+        let part = (1 << 32) / i64::from(cost.max(1));
+        let fuel = self.ins.ins().sextend(types::I64, fuel);
+        let burnt = self.ins.ins().imul_imm_s(fuel, part);
+        let burnt = self.ins.ins().sshr_imm_s(burnt, 32);
+        let burnt = self.ins.ins().ireduce(types::I32, burnt);
+        let one = self.ins.ins().iconst(types::I32, 1);
+        self.ins.ins().smax(burnt, one)
     }
 
     /// No more turns than there is room for, and none if there is not.
@@ -196,7 +250,7 @@ impl Translation<'_, '_> {
     }
 
     /// The same value, made here.
-    fn made_here(&mut self, claims: &mut Claims, value: Value) -> Value {
+    pub(super) fn made_here(&mut self, claims: &mut Claims, value: Value) -> Value {
         let value = self.ins.func.dfg.resolve_aliases(value);
         if value.as_u32() < claims.first_inside {
             return value;
@@ -224,15 +278,18 @@ impl Translation<'_, '_> {
         made
     }
 
-    /// Into the loop, if that holds. If not, the interpreter does the instruction at its head, and goes on from there.
-    fn enter_if(&mut self, holds: Option<Value>, head: usize) {
+    /// Into the loop, at that block, if that holds. If not, the interpreter does the instruction at its head, and goes
+    /// on from there.
+    fn enter_if(&mut self, holds: Option<Value>, begins: Block, head: usize) {
         let Some(holds) = holds else {
-            self.ins.ins().jump(self.entries[head], &[]);
+            self.ins.ins().jump(begins, &[]);
             return;
         };
         let fails = self.ins.create_block();
         self.ins.set_cold_block(fails);
-        self.ins.ins().brif(holds, self.entries[head], &[], fails, &[]);
+        // This way round: see `leave_unless`.
+        let is_wrong = self.ins.ins().icmp_imm_s(IntCC::Equal, holds, 0);
+        self.ins.ins().brif(is_wrong, fails, &[], begins, &[]);
         self.begin_block(fails);
         let late: Vec<usize> = self.plan.late_at[head].all_of().collect();
         for view in late {

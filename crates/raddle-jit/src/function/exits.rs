@@ -25,13 +25,11 @@ impl Translation<'_, '_> {
         self.begin_block(further);
     }
 
+    /// The other way round. Cranelift looks at the second way of a jump first, and once it has looked at a block that
+    /// is no longer in a loop, it moves nothing more out of that loop: so the way out has to be the first.
     pub(super) fn leave_unless(&mut self, condition: Value) {
-        self.checks.made += 1;
-        let (exit, late) = self.exit();
-        let further = self.ins.create_block();
-        self.ins.ins().brif(condition, further, &[], exit, &[]);
-        self.make_exit(late);
-        self.begin_block(further);
+        let fails = self.ins.ins().icmp_imm_s(IntCC::Equal, condition, 0);
+        self.leave_if(fails);
     }
 
     /// Where the instruction leaves; and, if that is still to be made, which instruction is then made, and what is

@@ -3,7 +3,7 @@
 //! `raddle-vm`.
 //! Never: a way on with what a helper may have changed still held.
 
-use super::loops::Counter;
+use super::loops::{Counter, Paced};
 use super::{Common, ReturnRecord, Translation, cold_block};
 use crate::blocks::target;
 use crate::convention::SLOT;
@@ -130,10 +130,14 @@ impl Translation<'_, '_> {
             Op::Jump => self.jump_there(insn),
             Op::Switch => self.switch(insn),
             Op::Repeat | Op::RepeatStep => self.repeat(insn),
-            _ => {
-                let condition = self.condition(insn);
-                self.jump_if(condition, insn);
-            }
+            // In such a loop it is the only jump back.
+            _ => match self.pace_here().filter(|_| target(self.at, insn) <= self.at) {
+                Some(pace) => self.test_paced(insn, pace),
+                None => {
+                    let condition = self.condition(insn);
+                    self.jump_if(condition, insn);
+                }
+            },
         }
         self.make_landings();
         self.ended = true;
@@ -214,12 +218,9 @@ impl Translation<'_, '_> {
         let left = self.ins.ins().isub(counter.sum, next);
         self.set_word(insn.b, left);
         let limit = self.ins.use_var(counter.limit);
-        let goes_on = self.ins.ins().icmp(IntCC::NotEqual, next, limit);
-        // Cold, so that the way back stands behind the jump: a turn then jumps once.
-        let (back, looks) = (self.ins.create_block(), cold_block(&mut self.ins));
-        self.ins.ins().brif(goes_on, back, &[], looks, &[]);
+        let is_reached = self.ins.ins().icmp(IntCC::Equal, next, limit);
+        let looks = self.begin_way_back(is_reached);
         let (held, late) = (self.held.clone(), self.late.clone());
-        self.begin_block(back);
         if counter.burns {
             self.spend(counter.cost, to);
         } else {
@@ -227,16 +228,47 @@ impl Translation<'_, '_> {
             self.ins.def_var(self.fuel, fuel_left);
         }
         self.enter_block(head, true);
-        (self.held, self.late) = (held.clone(), late.clone());
+        (self.held, self.late) = (held, late);
         self.begin_block(looks);
         let condition = self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThan, left, 0);
+        self.look_again(condition, (counter.cost, to));
+    }
+
+    /// To the next turn, but if the limit is reached; gives the block where it is looked why.
+    fn begin_way_back(&mut self, is_reached: Value) -> Block {
+        // This way round the way back stands behind the jump, and a turn jumps once.
+        let (back, looks) = (self.ins.create_block(), cold_block(&mut self.ins));
+        self.ins.ins().brif(is_reached, looks, &[], back, &[]);
+        self.begin_block(back);
+        looks
+    }
+
+    /// The limit of a loop is reached: if there is another turn, fuel is looked at, and the loop entered from outside.
+    fn look_again(&mut self, condition: Value, (cost, to): (i32, u32)) {
         let next_block = self.blocks.at(self.at + 1);
         let (falls, again) = (self.way_to(next_block), self.ins.create_block());
         self.ins.ins().brif(condition, again, &[], falls, &[]);
+        let (held, late) = (self.held.clone(), self.late.clone());
         self.begin_block(again);
-        self.spend(counter.cost, to);
-        self.enter_block(head, false);
+        self.spend(cost, to);
+        self.enter_block(self.blocks.at(to), false);
         (self.held, self.late) = (held, late);
+    }
+
+    /// The end of a turn of a loop with a test: while the limit is not reached the fuel lasts.
+    fn test_paced(&mut self, insn: Insn, pace: Paced) {
+        let to = target(self.at, insn);
+        let variable = self.word_at(insn.a);
+        let limit = self.ins.use_var(pace.limit);
+        let is_reached = self.ins.ins().icmp(IntCC::SignedGreaterThanOrEqual, variable, limit);
+        let looks = self.begin_way_back(is_reached);
+        let (held, late) = (self.held.clone(), self.late.clone());
+        self.fuel_less(pace.cost);
+        self.enter_block(self.blocks.at(to), true);
+        (self.held, self.late) = (held, late);
+        self.begin_block(looks);
+        let condition = self.condition(insn);
+        self.look_again(condition, (pace.cost, to));
     }
 
     fn repeat(&mut self, insn: Insn) {

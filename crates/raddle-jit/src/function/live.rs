@@ -20,7 +20,7 @@ use std::collections::HashSet;
 /// Accesses by an address of which nothing has shown that it is no view's, by instruction.
 pub(crate) type Unproven = HashSet<u32>;
 
-/// The views of which memory may be looked at before they are written.
+/// The slots at which one may look in memory before they are written, by number.
 #[derive(Debug)]
 pub(super) struct Liveness {
     /// For whoever comes to the beginning of that block.
@@ -53,7 +53,7 @@ pub(super) fn outside_loops(
 impl Liveness {
     pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn], unproven: &Unproven) -> Liveness {
         let blocks = &plan.blocks.all;
-        let all = ViewSet::all(plan.views.all.len());
+        let all = ViewSet::all(plan.views.word_count);
         // All ways back lead to heads of loops, where all is looked at: so one look at each block is enough.
         let mut live = Liveness { at_blocks: vec![all; blocks.len()], here: (0, Vec::new()) };
         for (number, block) in blocks.iter().enumerate().rev() {
@@ -71,8 +71,8 @@ impl Liveness {
     /// What may be looked at behind a block.
     fn behind(&self, plan: &FunctionPlan, block: &BasicBlock) -> ViewSet {
         let mut set = match block.next[..] {
-            [] => ViewSet::all(plan.views.all.len()),
-            _ => ViewSet::none(plan.views.all.len()),
+            [] => ViewSet::all(plan.views.word_count),
+            _ => ViewSet::none(plan.views.word_count),
         };
         block.next.iter().for_each(|&next| set.join(&self.at_blocks[next]));
         set
@@ -111,16 +111,12 @@ fn pass(views: &Views, (at, insn): (u32, Insn), set: &mut ViewSet, unproven: &Un
         _ => true,
     };
     if looks_at_all {
-        *set = ViewSet::all(views.all.len());
+        *set = ViewSet::all(views.word_count);
         return;
     }
     let operands = operands(insn);
-    for (slot, class) in operands.writes() {
-        views.cover(set, slot, class.is_wide());
-    }
+    operands.writes().for_each(|operand| views.cover(set, views.at(operand)));
     for operand in operands.reads() {
-        let view = views.at(operand);
-        set.add(view);
-        views.overlapping(view).for_each(|other| set.add(other));
+        views.words_of(views.at(operand)).into_iter().for_each(|word| set.add(word));
     }
 }

@@ -5,6 +5,7 @@
 //! `docs/NATIVE.md` has the argument why each check that is left out holds.
 
 use super::claims::{Bound, Limit, LoopClaim};
+use super::fill::Fill;
 use super::ranges::Range;
 use super::shape::{Counts, Loop, Test, Than};
 use super::{Fact, Translation};
@@ -23,20 +24,33 @@ pub(super) struct KnownLoop {
     pub(super) first_inside: u32,
     constants: HashMap<usize, Value>,
     pub(super) counter: Option<Counter>,
-    tested: Option<Tested>,
+    pub(super) tested: Option<Tested>,
     pub(super) guards: Vec<LoopClaim>,
+    pub(super) fill: Option<Fill>,
 }
 
-/// The values of a loop with a test. At its head the index is no less than 0, and less than the limit, if it is so
-/// where the loop is entered, and if the step is not negative.
+/// The values of a loop with a test. At its head the index is no less than where the loop is entered, and less than the
+/// limit, if it is so there, and if the step is not negative.
 #[derive(Clone, Copy, Debug)]
-struct Tested {
+pub(super) struct Tested {
     /// The index with which the loop is entered.
-    begins: Value,
+    pub(super) begins: Value,
     /// The index at its head.
-    index: Value,
-    than: Limit,
+    pub(super) index: Value,
+    pub(super) than: Limit,
     step: Option<Value>,
+    pub(super) paced: Option<Paced>,
+}
+
+/// A loop with a test of which it is known how much its variable grows in a turn: so before it is found out up to which
+/// number the fuel lasts, and nothing else is compared in a turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paced {
+    /// The loop is left for a moment when the variable is not less.
+    pub(super) limit: Variable,
+    pub(super) step: Option<Value>,
+    pub(super) by: i32,
+    pub(super) cost: i32,
 }
 
 /// The values of a loop that only counts. Its index goes up by 1 from where it is entered, up to the limit.
@@ -56,7 +70,7 @@ pub(super) struct Counter {
 }
 
 /// Values are looked for no deeper than that.
-const DEPTH: u32 = 8;
+pub(super) const DEPTH: u32 = 8;
 
 impl Translation<'_, '_> {
     /// What is known at the beginning of a block, because of the loop it is in.
@@ -105,14 +119,14 @@ impl Translation<'_, '_> {
         });
         let tested = self.loops[which].tests.map(|tests| {
             let begins = self.value_of(self.variables[tests.index]);
-            Tested { begins, index: begins, than: Limit::Number(0), step: None }
+            Tested { begins, index: begins, than: Limit::Number(0), step: None, paced: None }
         });
         let claims = self.ins.create_block();
         self.ins.ins().jump(claims, &[]);
         self.ins.seal_block(claims);
         let first_inside = self.ins.func.dfg.num_values() as u32;
         self.loops[which].known =
-            Some(KnownLoop { claims, first_inside, constants, counter, tested, guards });
+            Some(KnownLoop { claims, first_inside, constants, counter, tested, guards, fill: None });
     }
 
     /// What a view has before a loop that does not change it. Where the function sets it to one thing alone, that is
@@ -157,10 +171,10 @@ impl Translation<'_, '_> {
         }
     }
 
-    /// At the head of a loop that goes on while a variable is less than something: there it is, and not negative, if it
-    /// is so where the loop is entered.
+    /// At the head of a loop that goes on while a variable is less than something: there it is, if it is so where the
+    /// loop is entered, and no less than there.
     fn begin_test(&mut self, which: usize) {
-        let Some(Test { index, than, step }) = self.loops[which].tests else { return };
+        let Some(Test { index, than, step, by, cost }) = self.loops[which].tests else { return };
         let index = self.value_of(self.variables[index]);
         let Some(known) = self.loops[which].known.as_mut() else { return };
         let constant = |view: usize| known.constants.get(&view).copied();
@@ -175,11 +189,13 @@ impl Translation<'_, '_> {
                 None => return,
             },
         };
-        known.tested = known.tested.map(|tested| Tested { index, than, step, ..tested });
+        let pace = |cost| Paced { limit: self.ins.declare_var(types::I32), step, by, cost };
+        let paced = cost.map(pace);
+        known.tested = known.tested.map(|tested| Tested { index, than, step, paced, ..tested });
     }
 
     /// The variable that the loop here tests, if that is its value at the head.
-    fn tested(&self, value: Value) -> Option<Tested> {
+    pub(super) fn tested(&self, value: Value) -> Option<Tested> {
         let (which, _) = self.here?;
         self.loops[which]
             .known
@@ -188,7 +204,7 @@ impl Translation<'_, '_> {
             .filter(|tested| tested.index == value && tested.begins != value)
     }
 
-    fn rely_on_test(&mut self, which: usize, tested: Tested) {
+    pub(super) fn rely_on_test(&mut self, which: usize, tested: Tested) {
         let Some(known) = &mut self.loops[which].known else { return };
         let begins = LoopClaim::Begins(tested.begins, tested.than);
         for guard in [begins]
@@ -204,6 +220,12 @@ impl Translation<'_, '_> {
     /// Whether that block is the head of a loop of which something is known.
     pub(super) fn is_known_head(&self, number: usize) -> bool {
         self.loops.iter().any(|it| it.head == number)
+    }
+
+    /// The pace of the loop whose test is here.
+    pub(super) fn pace_here(&self) -> Option<Paced> {
+        let (which, _) = self.here.filter(|_| !self.tests_first)?;
+        self.loops[which].known.as_ref()?.tested.filter(|tested| tested.index != tested.begins)?.paced
     }
 
     fn value_of(&mut self, variable: Variable) -> Value {
@@ -264,6 +286,7 @@ impl Translation<'_, '_> {
         self.rely_on(which, guard);
         if let Some(tested) = tested {
             self.rely_on_test(which, tested);
+            self.compare_before(which, LoopClaim::NotNegative(tested.begins));
         }
         true
     }
@@ -298,8 +321,12 @@ impl Translation<'_, '_> {
         }
     }
 
-    fn rely_on(&mut self, which: usize, guard: LoopClaim) {
+    pub(super) fn rely_on(&mut self, which: usize, guard: LoopClaim) {
         self.checks.left_out += 1;
+        self.compare_before(which, guard);
+    }
+
+    pub(super) fn compare_before(&mut self, which: usize, guard: LoopClaim) {
         let Some(known) = &mut self.loops[which].known else { return };
         if !known.guards.contains(&guard) {
             known.guards.push(guard);
@@ -307,7 +334,7 @@ impl Translation<'_, '_> {
     }
 
     /// Whether a value is made outside the loop, or of such values by instructions that may stand anywhere.
-    fn is_outside(&self, value: Value, first: u32, depth: u32) -> bool {
+    pub(super) fn is_outside(&self, value: Value, first: u32, depth: u32) -> bool {
         let dfg = &self.ins.func.dfg;
         let value = dfg.resolve_aliases(value);
         if value.as_u32() < first {

@@ -31,8 +31,12 @@ impl Translation<'_, '_> {
             Effect::Store(location, width) => {
                 // What is stored may have to be loaded first.
                 self.stored(insn.a, width);
+                let made = self.checks.made;
                 let address = self.place(insn, location, width, true);
                 self.store(insn.a, address, width);
+                if made == self.checks.made && location == Location::Element {
+                    self.note_fill(insn, width);
+                }
             }
             _ => return self.addresses(insn),
         }
@@ -116,7 +120,7 @@ impl Translation<'_, '_> {
     }
 
     /// An address for the processor.
-    fn pointer(&mut self, address: Value) -> Value {
+    pub(super) fn pointer(&mut self, address: Value) -> Value {
         if let Some(&(offset, _)) = self.frames.get(&address) {
             return self.ins.ins().iadd_imm_s(self.frame, i64::from(offset));
         }
@@ -145,10 +149,10 @@ impl Translation<'_, '_> {
         let shift = i64::from(bytes.trailing_zeros());
         let wide = self.ins.ins().uextend(types::I64, address);
         let plain_count = self.plain_count((address, count), i64::from(bytes));
-        let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
+        let is_near = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, plain_count);
         let (further, near) = (self.ins.create_block(), self.ins.create_block());
         self.ins.set_cold_block(near);
-        self.ins.ins().brif(is_below, further, &[], near, &[]);
+        self.ins.ins().brif(is_near, near, &[], further, &[]);
         self.begin_block(near);
         // Loaded anew, so that none of what follows is computed before, and kept in a register for it.
         let base =
@@ -264,7 +268,7 @@ impl Translation<'_, '_> {
     }
 
     /// What a store has to write.
-    fn stored(&mut self, slot: u16, width: Width) -> Value {
+    pub(super) fn stored(&mut self, slot: u16, width: Width) -> Value {
         match width {
             Width::Byte | Width::Half => self.word_at(slot),
             Width::Word => self.read_as_held((slot, ValueClass::Word)),
@@ -275,7 +279,11 @@ impl Translation<'_, '_> {
     fn store(&mut self, slot: u16, at: Value, width: Width) {
         let value = self.stored(slot, width);
         match width {
-            Width::Byte => self.ins.ins().istore8(CHECKED, value, at, 0),
+            Width::Byte => {
+                // As a byte a constant is part of the instruction.
+                let byte = self.ins.ins().ireduce(types::I8, value);
+                self.ins.ins().store(CHECKED, byte, at, 0)
+            }
             Width::Half => self.ins.ins().istore16(CHECKED, value, at, 0),
             Width::Word | Width::Long => self.ins.ins().store(CHECKED, value, at, 0),
         };
@@ -351,8 +359,8 @@ impl Translation<'_, '_> {
         {
             self.is_unproven();
             let plain_count = self.plain_count((address, count), i64::from(size));
-            let is_below = self.ins.ins().icmp(IntCC::UnsignedLessThan, index, plain_count);
-            self.leave_unless(is_below);
+            let is_outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, plain_count);
+            self.leave_if(is_outside);
         }
         // Within memory, and so no more than 32 bits.
         let offset = self.ins.ins().imul_imm_s(index, i64::from(size));

@@ -17,13 +17,16 @@
 //! | `shape` | which loops are simple |
 //! | `loops` | what is known in a loop |
 //! | `claims` | what is compared before a loop |
+//! | `fill` | loops that set all elements to the same |
 //! | `ranges` | between which numbers a value lies |
+//! | `spans` | between which numbers it lies in all turns of a loop |
 //! | `later` | checks of reals that are made later than where they stand |
 //! | `live` | which slots may be looked at before they are written again |
 //! | `flow` | jumps, calls, helpers |
 
 mod claims;
 mod exits;
+mod fill;
 mod flow;
 mod later;
 mod live;
@@ -34,6 +37,7 @@ mod ranges;
 mod real;
 mod shape;
 mod slots;
+mod spans;
 mod word;
 
 use crate::blocks::{Blocks, LEAVES_OUT};
@@ -56,6 +60,7 @@ use live::Liveness;
 pub(crate) use live::Unproven;
 use ranges::Range;
 use shape::Loop;
+use spans::Spanned;
 
 /// What all functions of a program have in common.
 pub(crate) struct Common<'m> {
@@ -122,6 +127,8 @@ pub(crate) struct Translated<'f> {
     pub(crate) ins: FunctionBuilder<'f>,
     pub(crate) points: ResumePoints,
     pub(crate) checks: CodeChecks,
+    /// The loops without loops in them, each by its first and its last instruction.
+    pub(crate) loops: Vec<(u32, u32)>,
     /// If something was not proved that was taken for proved: what is not. Then it is to be translated once more.
     pub(crate) found: Unproven,
 }
@@ -176,6 +183,8 @@ pub(crate) struct Translation<'f, 'm> {
     linear: HashMap<Value, (usize, i64)>,
     /// Between which numbers values lie.
     ranges: HashMap<Value, Range>,
+    /// Values between which numbers each lies can be found out before their loop.
+    spans: HashMap<Value, Spanned>,
     checks: CodeChecks,
     /// The block that is translated.
     number: usize,
@@ -211,15 +220,18 @@ impl<'f, 'm> Translation<'f, 'm> {
         let (mut this, at) = Translation::new(ins, common, function, (plan, piece), unproven);
         let points = this.dispatch(at);
         this.translate_blocks();
+        // It is no instruction's.
+        this.ins.set_srcloc(SourceLoc::default());
         this.enter_loops();
         this.make_claims();
         this.ways_out();
+        let loops = this.innermost_loops();
         this.ins.seal_all_blocks();
         let Translation { ins, checks, mut found, unproven, .. } = this;
         if !found.is_empty() {
             found.extend(unproven);
         }
-        Translated { ins, points, checks, found }
+        Translated { ins, points, checks, loops, found }
     }
 
     /// With nothing translated yet; gives at which resume point to go on, too.
@@ -276,6 +288,7 @@ impl<'f, 'm> Translation<'f, 'm> {
             here: None,
             linear: HashMap::new(),
             ranges: HashMap::new(),
+            spans: HashMap::new(),
             checks: CodeChecks::default(),
             number: 0,
             tests_first: false,
@@ -290,6 +303,16 @@ impl<'f, 'm> Translation<'f, 'm> {
             dry,
         };
         (this, at)
+    }
+
+    fn innermost_loops(&self) -> Vec<(u32, u32)> {
+        let has_inner = |number: usize| self.loops.iter().any(|it| it.parent == Some(number));
+        let of = |it: &Loop| {
+            let head = &self.blocks.all[it.head];
+            head.looped_from.map(|last| (head.first, last))
+        };
+        let inner = self.loops.iter().enumerate().filter(|&(number, _)| !has_inner(number));
+        inner.filter_map(|(_, it)| of(it)).collect()
     }
 
     /// The instructions of that block are translated.

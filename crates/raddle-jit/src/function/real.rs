@@ -96,8 +96,7 @@ impl Translation<'_, '_> {
                 let class = if insn.op == Op::ChkF { ValueClass::Real } else { ValueClass::Double };
                 let value = self.read((insn.a, class));
                 if !self.check_later(value) {
-                    let is_finite = self.is_finite(value);
-                    self.leave_unless(is_finite);
+                    self.leave_unless_finite(value);
                 }
                 return true;
             }
@@ -107,18 +106,23 @@ impl Translation<'_, '_> {
         true
     }
 
-    pub(super) fn is_finite(&mut self, value: Value) -> Value {
+    pub(super) fn leave_unless_finite(&mut self, value: Value) {
+        let is_none = self.is_no_finite_number(value);
+        self.leave_if(is_none);
+    }
+
+    fn is_no_finite_number(&mut self, value: Value) -> Value {
         let wide = self.ins.func.dfg.value_type(value) == types::F64;
         if wide {
             let bits = self.ins.ins().bitcast(types::I64, MemFlagsData::new(), value);
             let exponent = self.ins.ins().iconst(types::I64, 0x7ff0_0000_0000_0000);
             let masked = self.ins.ins().band(bits, exponent);
-            self.ins.ins().icmp(IntCC::NotEqual, masked, exponent)
+            self.ins.ins().icmp(IntCC::Equal, masked, exponent)
         } else {
             let bits = self.ins.ins().bitcast(types::I32, MemFlagsData::new(), value);
             let exponent = self.ins.ins().iconst(types::I32, 0x7f80_0000);
             let masked = self.ins.ins().band(bits, exponent);
-            self.ins.ins().icmp(IntCC::NotEqual, masked, exponent)
+            self.ins.ins().icmp(IntCC::Equal, masked, exponent)
         }
     }
 
@@ -126,9 +130,8 @@ impl Translation<'_, '_> {
     fn narrow(&mut self, insn: Insn) -> Value {
         let value = self.read((insn.b, ValueClass::Double));
         let near = self.ins.ins().fdemote(types::F32, value);
-        let is_finite = self.is_finite(near);
         // Infinite, or too large, or no number.
-        self.leave_unless(is_finite);
+        self.leave_unless_finite(near);
         near
     }
 

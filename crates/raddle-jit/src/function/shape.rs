@@ -8,6 +8,7 @@ use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Doer, Kills, ValueClass, how, kills, operands};
 use crate::plan::{FunctionPlan, Piece};
 use crate::views::ViewSet;
+use raddle_bytecode::effect::{Effect, Location};
 use raddle_bytecode::{Insn, Op};
 
 /// A loop that is entered by its head alone.
@@ -24,6 +25,8 @@ pub(super) struct Loop {
     pub(super) counts: Option<Counts>,
     /// From where to where its index seems to go.
     pub(super) seems: Option<(i32, i32)>,
+    /// The instruction that sets an element, if that is all that it does.
+    pub(super) fills: Option<u32>,
     /// What it tests, if it goes on while a variable is less than something.
     pub(super) tests: Option<Test>,
     pub(super) known: Option<KnownLoop>,
@@ -48,6 +51,11 @@ pub(super) struct Test {
     pub(super) than: Than,
     /// The view that is added, if it is no constant.
     pub(super) step: Option<usize>,
+    /// The constant that is, otherwise.
+    pub(super) by: i32,
+    /// What a jump back costs, if each turn adds once and does nothing else that uses fuel: so fuel follows from how
+    /// often was added.
+    pub(super) cost: Option<i32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +114,8 @@ pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop
         members(blocks, piece, range).for_each(|member| innermost[member] = Some(number));
         let tests = tests(plan, piece, range, code, &set);
         let seems = counts.and_then(|_| seems(&code[..block.first as usize], code[from as usize]));
-        loops.push(Loop { head, parent, constants, certain, counts, seems, tests, known: None });
+        let fills = counts.filter(|_| head == last).and_then(|_| fills(block, code));
+        loops.push(Loop { head, parent, constants, certain, counts, seems, fills, tests, known: None });
     }
     (loops, innermost)
 }
@@ -138,7 +147,7 @@ fn read(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[Insn]
 }
 
 /// Whether each way from the head to the last block passes that one. It is no matter of safety: a guard for what comes
-/// seldom would leave to the interpreter too often.
+/// seldom would leave to the interpreter too often, and what a loop with a test has used of its fuel would be wrong.
 fn is_certain(blocks: &Blocks, piece: &Piece, (head, last): (usize, usize), number: usize) -> bool {
     const MOST: usize = 64;
     if number == head || number == last || last - head > MOST {
@@ -197,6 +206,17 @@ fn counts(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[Ins
     (is_word(index) && is_word(count)).then_some(Counts { index, count, cost, burns })
 }
 
+/// The instruction that sets an element by the index, if the block's others only make what it sets it to and count.
+fn fills(block: &BasicBlock, code: &[Insn]) -> Option<u32> {
+    let at = block.behind.checked_sub(2).filter(|&at| at >= block.first)?;
+    let repeat = code[block.behind as usize - 1];
+    let insn = code[at as usize];
+    let is_set = matches!(insn.op.effect(), Effect::Store(Location::Element, _)) && insn.c == repeat.a;
+    let makes = &code[block.first as usize..at as usize];
+    let is_made = makes.iter().all(|it| matches!(it.op, Op::Ldi | Op::LdiL | Op::Pool) && it.a == insn.a);
+    (is_set && is_made).then_some(at)
+}
+
 /// The test with which a loop ends, if that is its only way back: a variable that registers hold in all of it, and to
 /// which one addition alone, which is checked, adds what is not negative or stays the same.
 fn tests(
@@ -227,13 +247,16 @@ fn tests(
     if blocks[head].from.iter().filter(comes_back).count() != 1 || !is_kept(plan, test.a) {
         return None;
     }
-    let mut step = None;
+    let (mut step, mut by, mut adds_at, mut is_all_plain) = (None, 0, head, true);
     let index = view(test.a);
+    let test_at = blocks[last].behind - 1;
     for member in members(&plan.blocks, piece, range) {
         if !plan.held_at[member].has(index) {
             return None;
         }
-        for &insn in instructions(&blocks[member], code) {
+        for at in blocks[member].first..blocks[member].behind {
+            let insn = code[at as usize];
+            is_all_plain &= at == test_at || is_plain(at, insn) && !matches!(insn.op, Op::FnF | Op::FnD);
             let mut set = ViewSet::none(plan.views.all.len());
             set.add(index);
             plan.views.lose(kills(insn), &mut set);
@@ -242,17 +265,23 @@ fn tests(
                 continue;
             }
             let added = match insn.op {
-                Op::AddI if insn.a == test.a && insn.b == test.a && insn.c as i16 >= 0 => None,
+                Op::AddI if insn.a == test.a && insn.b == test.a && insn.c as i16 >= 0 => {
+                    by = i32::from(insn.c as i16);
+                    None
+                }
                 Op::Add if insn.a == test.a && insn.b == test.a => Some(is_constant(insn.c)?),
                 Op::Add if insn.a == test.a && insn.c == test.a => Some(is_constant(insn.b)?),
                 _ => return None,
             };
+            adds_at = member;
             if step.replace(added).is_some() {
                 return None;
             }
         }
     }
-    Some(Test { index, than, step: step? })
+    let adds = is_certain(&plan.blocks, piece, range, adds_at) || makes(RangeMistake::Once);
+    let cost = Some(-test.distance()).filter(|_| is_all_plain && adds);
+    Some(Test { index, than, step: step?, by, cost })
 }
 
 /// Whether a slot's word is no part of an array, nor used as a real.

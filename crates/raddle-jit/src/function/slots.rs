@@ -1,9 +1,11 @@
 //! Owns: slots of the frame in registers: how they are read and written, and when memory is told.
-//! May use: `convention`, `operands`, `cranelift-codegen`.
+//! May use: `blocks`, `convention`, `mistakes`, `operands`, `cranelift-codegen`.
 //! Never: a slot in memory that differs from its register, unless it is late.
 
 use super::{Translation, class_type, type_of};
+use crate::blocks::LEAVES_OUT;
 use crate::convention::SLOT;
+use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Operand, ValueClass};
 use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Type, Value};
 
@@ -14,7 +16,8 @@ impl Translation<'_, '_> {
     /// What is late and is to be in memory where that block begins.
     pub(super) fn early(&self, number: usize) -> Vec<usize> {
         let live = self.live.at_block(number);
-        self.late.beyond(&self.plan.late_at[number]).filter(|&view| live.has(view)).collect()
+        let is_live = |view: &usize| self.views.is_among(live, *view);
+        self.late.beyond(&self.plan.late_at[number]).filter(is_live).collect()
     }
 
     pub(super) fn load_view(&mut self, view: usize) -> Value {
@@ -42,6 +45,25 @@ impl Translation<'_, '_> {
     pub(super) fn store_overlapping(&mut self, view: usize) {
         let late: Vec<usize> = self.views.overlapping(view).filter(|&other| self.late.has(other)).collect();
         late.into_iter().for_each(|view| self.store_view(view));
+    }
+
+    /// A view is written: what is late and shares a slot with it goes into memory, if it has another slot, at which one
+    /// may look before that is written.
+    fn overwrite(&mut self, view: usize) {
+        let words = self.views.words_of(view);
+        let live = self.live.before(self.at + 1);
+        let is_left = |other: usize| {
+            let mut others = self.views.words_of(other).into_iter();
+            !makes(RangeMistake::Half)
+                && others.any(|word| !words.contains(&word) && (live.has(word) || !LEAVES_OUT))
+        };
+        let late = self.views.overlapping(view).filter(|&other| self.late.has(other));
+        let (left, covered): (Vec<usize>, Vec<usize>) = late.partition(|&other| is_left(other));
+        left.into_iter().for_each(|view| self.store_view(view));
+        if !covered.is_empty() {
+            covered.into_iter().for_each(|view| self.late.remove(view));
+            self.exit = None;
+        }
     }
 
     /// What stands in a slot.
@@ -74,10 +96,11 @@ impl Translation<'_, '_> {
         let view = self.views.at(operand);
         let kind = self.views.all[view];
         let value = self.cast(value, type_of(kind.is_wide, kind.is_real));
-        self.store_overlapping(view);
+        self.overwrite(view);
         let live = self.live.before(self.at + 1);
-        if self.late.all_of().filter(|&view| live.has(view)).count() >= LATE_MAX {
-            let late: Vec<usize> = self.late.all_of().filter(|&view| live.has(view)).collect();
+        let is_live = |view: &usize| self.views.is_among(live, *view);
+        let late: Vec<usize> = self.late.all_of().filter(is_live).collect();
+        if late.len() >= LATE_MAX {
             late.into_iter().for_each(|view| self.store_view(view));
         }
         self.exit = None;
@@ -109,7 +132,8 @@ impl Translation<'_, '_> {
     /// What is late and may be looked at, with its values.
     pub(super) fn late_values(&mut self) -> Vec<(usize, Value)> {
         let live = self.live.before(self.at);
-        let late: Vec<usize> = self.late.all_of().filter(|&view| live.has(view)).collect();
+        let is_live = |view: &usize| self.views.is_among(live, *view);
+        let late: Vec<usize> = self.late.all_of().filter(is_live).collect();
         late.into_iter().map(|view| (view, self.ins.use_var(self.variables[view]))).collect()
     }
 }

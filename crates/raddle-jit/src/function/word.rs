@@ -25,9 +25,13 @@ impl Translation<'_, '_> {
             }
             Op::AddI => {
                 let left = self.word_at(insn.b);
-                let sum = self.ins.ins().iadd_imm_s(left, half);
+                let more = self.ins.ins().iconst(types::I32, i64::from(half as u32));
+                let sum = self.ins.ins().iadd(left, more);
                 let range = Range::of(Op::Add, self.range(left), Range::new(half, half));
-                if !self.is_proved(range, Range::WORD) && !self.is_proved_to_fit(left, half as i32) {
+                if !self.is_proved(range, Range::WORD)
+                    && !self.is_proved_to_fit(left, half as i32)
+                    && !self.is_spanned(sum, [left, more])
+                {
                     // A comparison and a jump are one instruction of the processor; an addition's flag is fetched
                     // first.
                     let wraps = if half >= 0 { IntCC::SignedLessThan } else { IntCC::SignedGreaterThan };
@@ -36,6 +40,7 @@ impl Translation<'_, '_> {
                 }
                 self.note_sum(sum, left, half);
                 self.note_range(sum, range);
+                self.note_span(sum, [left, more]);
                 sum
             }
             Op::MulI => {
@@ -94,34 +99,56 @@ impl Translation<'_, '_> {
             _ => Range::of_remainder(dividend, divisor),
         };
         self.note_range(value, range);
+        if op == Op::Div && self.constant_of(right).is_some_and(|divisor| divisor > 0) {
+            self.note_span(value, [left, right]);
+        }
         value
     }
 
     /// `left` op `right` of words, which leaves where it does not fit.
     fn checked_word(&mut self, op: Op, left: Value, right: Value) -> Value {
         let range = Range::of(op, self.range(left), self.range(right));
-        let value = if self.is_proved(range, Range::WORD) {
-            match op {
-                Op::Add => self.ins.ins().iadd(left, right),
-                Op::Sub => self.ins.ins().isub(left, right),
-                _ => self.ins.ins().imul(left, right),
+        let is_proved = self.is_proved(range, Range::WORD);
+        if !is_proved && !self.have_spans([left, right]) {
+            if self.sums_are_checked_later(op) {
+                return self.sum_checked_later(op, left, right);
             }
-        } else {
-            self.checked(op, left, right)
-        };
+            let value = self.checked(op, left, right);
+            self.note_range(value, range);
+            return value;
+        }
+        let value = self.unchecked(op, left, right);
+        match is_proved {
+            true => self.note_span(value, [left, right]),
+            false => self.rely_on_span(value),
+        }
         self.note_range(value, range);
         value
     }
 
+    /// `left` op `right`, cut to so many bits as they have.
+    pub(super) fn unchecked(&mut self, op: Op, left: Value, right: Value) -> Value {
+        match op {
+            Op::Add => self.ins.ins().iadd(left, right),
+            Op::Sub => self.ins.ins().isub(left, right),
+            _ => self.ins.ins().imul(left, right),
+        }
+    }
+
     /// `left` op `right`, which leaves where it does not fit.
     pub(super) fn checked(&mut self, op: Op, left: Value, right: Value) -> Value {
-        let (value, overflows) = match op {
+        let (value, overflows) = self.with_overflow(op, left, right);
+        self.leave_if(overflows);
+        value
+    }
+
+    /// `left` op `right`, and whether it does not fit.
+    pub(super) fn with_overflow(&mut self, op: Op, left: Value, right: Value) -> (Value, Value) {
+        match op {
             Op::Add => self.ins.ins().sadd_overflow(left, right),
             Op::Sub => self.ins.ins().ssub_overflow(left, right),
             _ => self.ins.ins().smul_overflow(left, right),
-        };
-        self.leave_if(overflows);
-        value
+        }
     }
 
     /// Results that always are.

@@ -10,10 +10,10 @@ use raddle_bytecode::{Function, Insn, Module, Op};
 
 /// Slots for this alone, so that no loop around is disturbed.
 pub(crate) const CORNERS: std::ops::Range<u16> = 35..40;
-const INDEX: u16 = 35;
-const COUNT: u16 = 36;
-const STEP: u16 = 37;
-const OUTER: u16 = 38;
+pub(crate) const INDEX: u16 = 35;
+pub(crate) const COUNT: u16 = 36;
+pub(crate) const STEP: u16 = 37;
+pub(crate) const OUTER: u16 = 38;
 /// Four that have reals.
 const REALS: u16 = 60;
 /// An array that is always set to the same; nothing else writes it by its name.
@@ -21,7 +21,10 @@ const SETTLED: u16 = 58;
 
 impl Loops {
     pub(crate) fn corner(&mut self) {
-        match self.dice.below(11) {
+        match self.dice.below(16) {
+            14 | 15 => self.sums(),
+            11 | 12 => self.products(),
+            13 => self.fills(),
             10 => self.doubles(),
             9 => self.looked_at_by_address(),
             8 => self.reals(),
@@ -146,6 +149,10 @@ impl Loops {
         self.code.bind(again);
         self.element(array, INDEX);
         self.now_and_then();
+        if from % 2 == 0 {
+            // With this the loop is entered anew each time only where its fuel is used up.
+            self.code.push(Insn::with_imm(Op::Zero, TEMPORARIES.end - 1, 4));
+        }
         self.push(Op::Add, INDEX, INDEX, STEP);
         self.code.bind(test);
         self.code.push_jump(Insn::new(Op::Jlt, INDEX, COUNT, 0), again);

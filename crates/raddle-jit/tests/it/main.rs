@@ -6,6 +6,7 @@ mod corners;
 mod corpus;
 mod generated;
 mod hostile;
+mod limits;
 mod loops;
 mod object;
 #[cfg(feature = "mistakes")]

@@ -502,13 +502,7 @@ fn start(
     if may_grow && is_plain && policy.takes_from_standing() {
         shared.allow_extras(depot.clone(), used.clone(), asymmetric);
     }
-    let processors = match (config.pin, PINNED_TO.get()) {
-        (Some(false), _) | (None, None) => Vec::new(),
-        (_, Some(order)) => {
-            (0..count).map(|index| order[place_in_order(index, count, order.len())]).collect()
-        }
-        (Some(true), None) => allowed_processors(),
-    };
+    let processors = processors_for(config.pin, count);
     let processor_of = |index: usize| index.checked_rem(processors.len()).map(|place| processors[place]);
     shared.trace.begin(&shared, |index| processor_of(index).into_iter().for_each(bind_to));
     drop(only_one);
@@ -625,6 +619,17 @@ static PINNED_TO: OnceLock<Vec<usize>> = OnceLock::new();
 pub fn pin_workers(processors: Vec<usize>) {
     if !processors.is_empty() {
         let _first = PINNED_TO.set(processors);
+    }
+}
+
+/// Where so many workers are bound, in order; nothing if they are not.
+fn processors_for(pin: Option<bool>, count: usize) -> Vec<usize> {
+    match (pin, PINNED_TO.get()) {
+        (Some(false), _) | (None, None) => Vec::new(),
+        (_, Some(order)) => {
+            (0..count).map(|index| order[place_in_order(index, count, order.len())]).collect()
+        }
+        (Some(true), None) => allowed_processors(),
     }
 }
 

@@ -34,8 +34,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, f
 use std::time::{Duration, Instant};
 
 /// How much work a round of a team that has more members than there are workers must have, so that it pays to wake them
-/// on all workers; and how much for that to go on. A round without any work takes 2.8 us so (8 members, 2 workers), and 1.0
-/// else.
+/// on all workers; and how much for that to go on. A round without any work takes 2.8 us so (8 members, 2 workers), and
+/// 1.0 else.
 const SPREADS_NS: u64 = 30_000;
 const STAYS_SPREAD_NS: u64 = 15_000;
 /// A round counts one part of so many of the mean, and no more than this.

@@ -20,7 +20,7 @@
 //! | `fill` | loops that set all elements to the same |
 //! | `ranges` | between which numbers a value lies |
 //! | `spans` | between which numbers it lies in all turns of a loop |
-//! | `later` | checks of reals that are made later than where they stand |
+//! | `later` | checks of sums and of reals that are made later than where they stand |
 //! | `live` | which slots may be looked at before they are written again |
 //! | `flow` | jumps, calls, helpers |
 

@@ -20,10 +20,16 @@ type Extremes = (Value, Value);
 /// No more of them are found out before one loop.
 const SPANS_MAX: usize = 16;
 
+/// A value that is made of others, and these of others, no further: who looks at what a value is made of calls itself
+/// for each. And it bounds what sums that are known to be words add up to: 2^62 is far from it.
+const SPAN_DEPTH: u32 = 24;
+
 /// A value that has a span, in the loop of that number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spanned {
     which: usize,
+    /// Of how many values, one made of the other, it is made.
+    depth: u32,
     /// What its span needs is compared before the loop.
     is_relied_on: bool,
 }
@@ -35,16 +41,23 @@ impl Translation<'_, '_> {
         let Some((which, true)) = self.here else { return false };
         let Some(known) = &self.loops[which].known else { return false };
         let count = known.guards.iter().filter(|guard| matches!(guard, LoopClaim::Spans(_))).count();
-        count < SPANS_MAX && parts.iter().all(|&part| self.has_span(which, part))
+        count < SPANS_MAX && self.depth_above(which, &parts).is_some()
     }
 
     /// Whether a sum of these two has a span, which is then compared before the loop.
     pub(super) fn is_spanned(&mut self, sum: Value, parts: [Value; 2]) -> bool {
         let have_spans = self.have_spans(parts);
         if have_spans {
-            self.rely_on_span(sum);
+            self.rely_on_span(sum, parts);
         }
         have_spans
+    }
+
+    /// How deep what is made of these is; none if one of them has no span, or it is too deep.
+    fn depth_above(&self, which: usize, parts: &[Value]) -> Option<u32> {
+        let of = |part: &Value| self.spans.get(part).filter(|spanned| spanned.which == which);
+        let depth = 1 + parts.iter().filter_map(of).map(|spanned| spanned.depth).max().unwrap_or(0);
+        (depth <= SPAN_DEPTH && parts.iter().all(|&part| self.has_span(which, part))).then_some(depth)
     }
 
     fn has_span(&self, which: usize, value: Value) -> bool {
@@ -62,10 +75,13 @@ impl Translation<'_, '_> {
         i32::try_from(more).ok().filter(|_| of == which)
     }
 
-    /// Has it compared before the loop here that a value is a word, which is made of two that have spans.
-    pub(super) fn rely_on_span(&mut self, value: Value) {
+    /// Has it compared before the loop here that a value is a word, which is made of two that [have spans].
+    ///
+    /// [have spans]: Self::have_spans
+    pub(super) fn rely_on_span(&mut self, value: Value, parts: [Value; 2]) {
         let Some((which, _)) = self.here else { return };
-        self.spans.insert(value, Spanned { which, is_relied_on: false });
+        let depth = self.depth_above(which, &parts).expect("they have been asked for");
+        self.spans.insert(value, Spanned { which, depth, is_relied_on: false });
         self.rely_on_parts(which, value);
         self.rely_on(which, LoopClaim::Spans(value));
     }
@@ -73,8 +89,8 @@ impl Translation<'_, '_> {
     /// A value that is known to be a word is made of these two.
     pub(super) fn note_span(&mut self, value: Value, parts: [Value; 2]) {
         let Some((which, _)) = self.here else { return };
-        if parts.iter().all(|&part| self.has_span(which, part)) {
-            self.spans.entry(value).or_insert(Spanned { which, is_relied_on: false });
+        if let Some(depth) = self.depth_above(which, &parts) {
+            self.spans.entry(value).or_insert(Spanned { which, depth, is_relied_on: false });
         }
     }
 

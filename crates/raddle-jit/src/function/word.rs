@@ -120,7 +120,7 @@ impl Translation<'_, '_> {
         let value = self.unchecked(op, left, right);
         match is_proved {
             true => self.note_span(value, [left, right]),
-            false => self.rely_on_span(value),
+            false => self.rely_on_span(value, [left, right]),
         }
         self.note_range(value, range);
         value

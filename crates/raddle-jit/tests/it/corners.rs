@@ -487,3 +487,29 @@ fn a_report_finds_the_index_that_is_written_again() {
     let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), "an index");
     assert!(matches!(ended, Some(Err(_))), "{ended:?}");
 }
+
+/// Who compiles it looks at what each sum is made of, and must not call itself for each.
+#[test]
+fn a_loop_of_thousands_of_sums_one_of_the_other_does_the_same() {
+    const SUMS: i32 = 9000;
+    let (index, count, sum, product, array, more, zero) = (2, 3, 4, 5, 6, 8, 9);
+    let mut code = vec![
+        Insn::with_imm(Op::Ldi, index, 0),
+        Insn::with_imm(Op::Ldi, count, 4),
+        Insn::with_imm(Op::Ldi, product, 0),
+        Insn::with_imm(Op::Ldi, zero, 0),
+        Insn::with_imm(Op::Addr, array, 80),
+        Insn::with_imm(Op::Ldi, array + 1, 8),
+        // A number that the loop does not make, and of which nothing is known.
+        Insn::new(Op::AldW, more, array, zero),
+        Insn::new(Op::AndI, sum, index, 255),
+    ];
+    code.extend((0..SUMS).map(|_| Insn::new(Op::AddI, sum, sum, 1)));
+    code.push(Insn::new(Op::Mul, sum, sum, more));
+    code.push(Insn::new(Op::Xor, product, product, sum));
+    code.push(Insn::new(Op::Repeat, index, count, 0).to(-(SUMS + 4)));
+    code.push(Insn::new(Op::End, 0, 0, 0));
+    let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
+    let program = verified(Module { code, functions: vec![main], ..Module::default() });
+    same(&program, || Paper::new("", 5), (1 << 16, 0), "a row of sums");
+}

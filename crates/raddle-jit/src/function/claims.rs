@@ -89,15 +89,17 @@ impl Translation<'_, '_> {
                 guards.into_iter().partition(|guard| matches!(guard, LoopClaim::Spans(_)));
             guards.into_iter().chain(last).for_each(|guard| self.claim(&mut claims, guard));
             let head = self.loops[which].head;
-            let mut begins = self.entries[head];
+            let mut ready = None;
             if let (Some(counter), Some((first, turns))) = (counter, claims.turns) {
                 let limit = self.ins.ins().iadd(first, turns);
                 self.ins.def_var(counter.limit, limit);
                 let some = self.ins.ins().icmp_imm_s(IntCC::NotEqual, turns, 0);
                 self.claim_that(&mut claims, some);
-                begins = fill.map_or(begins, |fill| self.fill(&mut claims, fill, limit));
+                ready = fill.map(|fill| self.prepare_fill(&mut claims, fill, limit));
             }
+            let begins = ready.as_ref().map_or(self.entries[head], |fill| fill.begins);
             self.enter_if(claims.holds, begins, head);
+            ready.iter().for_each(|fill| self.write_fill(fill));
         }
     }
 

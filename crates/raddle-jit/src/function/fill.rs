@@ -24,6 +24,16 @@ pub(super) struct Fill {
     width: Width,
 }
 
+/// What is set together, and where that begins.
+pub(super) struct ReadyFill {
+    pub(super) begins: Block,
+    which: usize,
+    all: Value,
+    array: Value,
+    limit: Value,
+    width: Width,
+}
+
 /// So many bytes are set at once.
 const BYTES: u32 = 16;
 
@@ -46,17 +56,23 @@ impl Translation<'_, '_> {
         }
     }
 
-    /// Sets what can be set together, and goes on with the loop. Gives where that begins.
-    pub(super) fn fill(&mut self, claims: &mut Claims, fill: Fill, limit: Value) -> Block {
-        let Some(counts) = self.loops[claims.which].counts else { unreachable!("it counts") };
-        let head = self.entries[self.loops[claims.which].head];
+    /// Makes what is needed to set several elements together, where that is compared which has to hold.
+    pub(super) fn prepare_fill(&mut self, claims: &mut Claims, fill: Fill, limit: Value) -> ReadyFill {
         let value = self.made_here(claims, fill.value);
         let all = self.splat(value, fill.width);
         let array = self.pointer(fill.address);
-        let (begin, several) = (self.ins.create_block(), self.ins.create_block());
+        let begins = self.ins.create_block();
+        ReadyFill { begins, which: claims.which, all, array, limit, width: fill.width }
+    }
+
+    /// Sets what can be set together, and goes on with the loop.
+    pub(super) fn write_fill(&mut self, fill: &ReadyFill) {
+        let ReadyFill { begins: begin, which, all, array, limit, .. } = *fill;
+        let Some(counts) = self.loops[which].counts else { unreachable!("it counts") };
+        let head = self.entries[self.loops[which].head];
+        let several = self.ins.create_block();
         let lanes = i64::from(BYTES / fill.width.bytes());
         let least = if makes(RangeMistake::Room) { 0 } else { lanes };
-        let claims_block = self.ins.current_block();
         self.ins.switch_to_block(begin);
         let index = self.ins.use_var(self.variables[counts.index]);
         let room = self.ins.ins().isub(limit, index);
@@ -70,8 +86,6 @@ impl Translation<'_, '_> {
         let next = self.ins.ins().iadd_imm_s(index, lanes);
         self.ins.def_var(self.variables[counts.index], next);
         self.ins.ins().jump(begin, &[]);
-        claims_block.into_iter().for_each(|block| self.ins.switch_to_block(block));
-        begin
     }
 
     /// So many of that value as have room in sixteen bytes.

@@ -275,12 +275,6 @@ const GROUPS: &[Group] = &[
         steps: &["cargo test --no-fail-fast --workspace -- --skip tidy:: --skip in_c::"],
     },
     Group {
-        name: "crowd",
-        what: "gdb, fork, setuid and dlopen beside a hundred thousand processes with storage of their own",
-        needs: &[GDB, GXX],
-        steps: &["CROWD=100000 cargo test --no-fail-fast --workspace --test crowd"],
-    },
-    Group {
         name: "mpi",
         what: "ranks of Open MPI and of MPICH: messages in every mode, and faults that end by name, nobody left behind",
         needs: &[OPEN_MPI, MPICH],
@@ -311,15 +305,6 @@ const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --manifest-path examples/alone/Cargo.toml --target-dir target/alone",
-        ],
-    },
-    Group {
-        name: "static",
-        what: "a statically linked program is told that it has no storage for processes, and may have light ones",
-        needs: &[STATIC_C],
-        steps: &[
-            "UNOPTIMISED=1 RUSTFLAGS='-C target-feature=+crt-static' cargo test --no-fail-fast --package raddle-core \
-                  --test static_program --target-dir target/static --target $(rustc --print host-tuple)",
         ],
     },
     Group {
@@ -547,6 +532,21 @@ const LONG_GROUPS: &[Group] = &[
             "for board in microbit lm3s6965evb sifive_e; do \
                   target/debug/raddle flash --board $board --run -o target/reals.bin boards/programs/reals.occ \
                   | grep '^1.41421356'; done",
+        ],
+    },
+    Group {
+        name: "crowd",
+        what: "gdb, fork, setuid and dlopen beside a hundred thousand processes with storage of their own",
+        needs: &[GDB, GXX],
+        steps: &["CROWD=100000 cargo test --no-fail-fast --workspace --test crowd"],
+    },
+    Group {
+        name: "static",
+        what: "a statically linked program is told that it has no storage for processes, and may have light ones",
+        needs: &[STATIC_C],
+        steps: &[
+            "UNOPTIMISED=1 RUSTFLAGS='-C target-feature=+crt-static' cargo test --no-fail-fast --package raddle-core \
+                  --test static_program --target-dir target/static --target $(rustc --print host-tuple)",
         ],
     },
     Group {

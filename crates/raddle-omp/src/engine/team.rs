@@ -332,7 +332,7 @@ impl Team {
     /// PERF: a team that fits the workers has one for each. A member that joins its waker's stays there, region after
     /// region, and its share runs behind the waker's (NPB's cg took twice as long on two workers). Of a larger team the
     /// last to arrive wakes all others: where they do little all go on there, one after the other, and nobody waits for
-    /// another core; where they do much, each goes on at a worker of its own choice, since else all other workers would
+    /// another core; where they do much, they go on at the workers in turn, since else all other workers would
     /// have to find and take their parts anew in each round (cg with 4 threads on 2 workers: 0.56 s, libgomp's 0.42; to
     /// go on where each ran last is no better, since they do not stay evenly spread).
     fn wakes_to(&self) -> TeamWakes {

@@ -1,10 +1,9 @@
 //! Owns: how lists of places and of processors are written.
 //! May use: nothing.
 //! Never: which processors there are.
-//!
-//! It uses `places`, for what a place is.
 
-use super::places::ProcessorList;
+/// A place: processors, in the order in which they were named.
+pub(crate) type ProcessorList = Vec<usize>;
 
 /// No list has more, and no processor a number above.
 const MOST: usize = 1 << 16;

@@ -6,13 +6,10 @@
 //! out.
 
 use super::complain;
-use super::place_text::{explicit, listed};
+use super::place_text::{ProcessorList, explicit, listed};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
-
-/// A place: processors, in the order in which they were named.
-pub(crate) type ProcessorList = Vec<usize>;
 
 /// The processors that the process may use. The first call is the library's begin, when nothing is bound yet.
 pub(crate) fn allowed() -> &'static [usize] {

@@ -1,9 +1,5 @@
 //! Where places are written, and where members are put: the library's own rooms, which hold no test themselves.
 
-/// A place, as there.
-mod places {
-    pub(crate) type ProcessorList = Vec<usize>;
-}
 #[path = "../../src/engine/bound.rs"]
 mod bound;
 #[path = "../../src/icv/place_text.rs"]

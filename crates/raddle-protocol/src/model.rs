@@ -207,6 +207,18 @@ impl Fresh {
         unsafe { self.0.take_child(parent.as_ptr(), wanted) }.map(|runnable| Right(runnable).run())
     }
 
+    /// By the owner only: puts one before all but the first `behind`, or else at the end. Whether it came first.
+    pub fn push_first(&self, right: Right, behind: usize) -> bool {
+        // SAFETY: the model calls it from one thread.
+        match unsafe { self.0.push_first(right.0, behind) } {
+            Ok(()) => true,
+            Err(back) => {
+                self.push(Right(back));
+                false
+            }
+        }
+    }
+
     /// By a thief: takes half of what stands below `aged` and runs it.
     pub fn run_half(&self, aged: usize) -> Vec<usize> {
         let mut run = Vec::new();

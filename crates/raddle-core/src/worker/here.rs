@@ -303,6 +303,11 @@ impl OwnersEnd<'_> {
         unsafe { self.0.push(runnable) };
     }
 
+    pub(super) fn push_first(self, runnable: Runnable, behind: usize) -> Result<(), Runnable> {
+        // SAFETY: as above.
+        unsafe { self.0.push_first(runnable, behind) }
+    }
+
     #[inline(always)]
     pub(super) fn pop(self) -> Option<Runnable> {
         // SAFETY: as above.

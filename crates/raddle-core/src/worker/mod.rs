@@ -24,6 +24,7 @@
 //! | `enter` | how it comes to run |
 //! | `leave` | how the one before gives way |
 //! | `engine` | what engines may do on a worker |
+//! | `first` | whose turn is next where slices are long |
 //! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
 //! | `ends` | whether the OS thread may end with it |
@@ -51,6 +52,7 @@ pub mod ends;
 pub(crate) mod engine;
 mod enter;
 pub(crate) mod extra;
+mod first;
 mod foreign;
 mod gates;
 mod heap;
@@ -610,9 +612,9 @@ impl LocalWorker {
 
     /// Whom `what` wakes, and may move, goes there.
     pub(crate) fn waking<R>(&self, to: WakeTo, what: impl FnOnce() -> R) -> R {
-        self.own().wakes_to.set(to);
+        let before = self.own().wakes_to.replace(to);
         let result = what();
-        self.own().wakes_to.set(WakeTo::Here);
+        self.own().wakes_to.set(before);
         result
     }
 
@@ -627,6 +629,7 @@ impl LocalWorker {
         let shared = self.shared();
         let to = match self.own().wakes_to.get() {
             WakeTo::Here => None,
+            WakeTo::First => return self.queue_first(runnable),
             WakeTo::Apart => shared.some_sleeper(self.index),
             WakeTo::Worker(to) => Some(to % shared.workers().len()),
         };

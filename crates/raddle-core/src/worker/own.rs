@@ -4,6 +4,7 @@
 
 use super::boundary::Pace;
 use super::enter::After;
+use super::first::First;
 use super::gates::Gates;
 use super::jobs::{Chunks, Slots};
 use super::nested::wait::Innermost;
@@ -32,8 +33,10 @@ pub(super) struct Turns {
 /// Where a process goes that may move and is woken by somebody on a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WakeTo {
-    /// To its waker.
+    /// To its waker, and waits behind all others.
     Here,
+    /// To its waker, and has the next turn, for slices are long there.
+    First,
     /// To a worker that sleeps, if there is one, else to its waker.
     Apart,
     /// To the worker of this number.
@@ -69,6 +72,7 @@ pub(super) struct Own {
     /// When a [count](super::slice) was last used up.
     pub(super) looked_ns: Cell<u64>,
     pub(super) gates: Gates,
+    pub(super) first: First,
     /// Why the running one will stop.
     pub(super) stop: StopNotes,
     /// How many operations the running one has begun since its turn began, if a seed is followed.
@@ -136,6 +140,7 @@ impl Own {
             heart: Heart::new(),
             looked_ns: Cell::new(0),
             gates: Gates::new(),
+            first: First::new(),
             stop: StopNotes::new(),
             operations: Cell::new(0),
             seeded: None,

@@ -3,7 +3,7 @@
 //! Never: a stack or a clock; the caller says how far the list has aged.
 //!
 //! The owner appends and takes from the front, in spawn order, with plain loads and stores only; out of turn, with the
-//! thieves' lock, it takes a child that is waited for. A thief takes a contiguous half from the front
+//! thieves' lock, it takes a child that is waited for, or puts one before the others. A thief takes a contiguous half from the front
 //! *without the owner's help*. Both sides announce and then look:
 //!
 //! ```text
@@ -251,6 +251,38 @@ impl FreshQueue {
         self.owner.out_of_turn.store(self.owner.out_of_turn.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         // SAFETY: a slot below `tail` held a runnable, which is in the list no more.
         unsafe { Runnable::from_raw(child) }
+    }
+
+    /// Puts one before all others but the first `behind` of them, with the thieves' lock. Given back while a thief is at
+    /// work, if there is no room, and before the first one was ever taken. It counts as aged.
+    ///
+    /// # Safety
+    /// Only the owner calls it.
+    #[inline(never)]
+    pub unsafe fn push_first(&self, runnable: Runnable, behind: usize) -> Result<(), Runnable> {
+        let Some(_locked) = Locked::try_lock(&self.thieves.locked) else { return Err(runnable) };
+        // Under the lock no thief looks, and what thieves have claimed before they have read: all up to `oldest` is
+        // free, and all from there on is the owner's.
+        let oldest =
+            self.owner.head.load(Ordering::Relaxed).max(self.thieves.claimed.load(Ordering::Relaxed));
+        let waiting = self.owner.tail.load(Ordering::Relaxed) - oldest;
+        if oldest == 0 || waiting > self.owner.mask.get() {
+            return Err(runnable);
+        }
+        let first = oldest - 1;
+        let at = first + behind.min(waiting);
+        for to in first..at {
+            let before = self.with_slot(to + 1, |slot| slot.load(Ordering::Relaxed));
+            self.with_slot(to, |slot| slot.store(before, Ordering::Relaxed));
+        }
+        self.with_slot(at, |slot| slot.store(runnable.as_ptr(), Ordering::Relaxed));
+        // Nothing is claimed from here on, and no stolen range is left that the owner could run into.
+        self.thieves.claimed.store(first, Ordering::Relaxed);
+        self.thieves.stolen_from.store(first, Ordering::Relaxed);
+        self.owner.head.store(first, Ordering::Relaxed);
+        // It will be taken at an index that has been passed already.
+        self.owner.out_of_turn.store(self.owner.out_of_turn.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Who would be next, now, if nobody steals it; or any other, or null. Only to be named to the processor's cache.

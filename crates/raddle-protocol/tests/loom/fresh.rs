@@ -242,3 +242,73 @@ fn an_owner_that_only_pushes_does_not_grow_for_what_is_stolen() {
         assert_eq!(list.fresh.capacity(), capacity);
     });
 }
+
+#[test]
+fn who_is_put_first_goes_before_those_that_wait() {
+    check(ALL, || {
+        let list = List::with(4, 8);
+        assert!(!list.fresh.push_first(list.things.make(4), 0), "none has been taken yet");
+        assert_eq!(list.fresh.run_oldest(), Some(0));
+        assert!(list.fresh.push_first(list.things.make(5), 0));
+        assert_eq!(list.fresh.run_oldest(), Some(5));
+        assert_eq!(list.fresh.run_half(EVERYTHING), [1, 2]);
+        assert!(list.fresh.push_first(list.things.make(6), 0));
+        assert!(list.fresh.push_first(list.things.make(7), 1));
+        let order: Vec<usize> = std::iter::from_fn(|| list.fresh.run_oldest()).collect();
+        assert_eq!(order, [6, 7, 3, 4]);
+    });
+}
+
+#[test]
+fn the_owner_puts_one_first_while_a_thief_takes_half() {
+    check(Some(3), || {
+        let list = List::with(2, 4);
+        list.fresh.run_oldest();
+        let thief = list.thief(2);
+        list.fresh.push_first(list.things.make(2), 0);
+        list.fresh.run_oldest();
+        list.fresh.push_first(list.things.make(3), 1);
+        thief.join().unwrap();
+        list.ends_well(4);
+    });
+}
+
+#[test]
+fn the_owner_puts_one_first_where_a_stolen_range_has_ended() {
+    check(Some(3), || {
+        let list = List::with(3, 4);
+        list.fresh.run_oldest();
+        list.fresh.run_half(EVERYTHING);
+        let thief = list.thief(2);
+        list.fresh.push_first(list.things.make(3), 0);
+        list.fresh.run_oldest();
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(4);
+    });
+}
+
+#[test]
+fn one_is_put_first_between_two_thieves() {
+    check(Some(2), || {
+        let list = List::with(2, 3);
+        list.fresh.run_oldest();
+        let thieves = [list.thief(1), list.thief(1)];
+        list.fresh.push_first(list.things.make(2), 0);
+        list.fresh.run_oldest();
+        thieves.into_iter().for_each(|thief| drop(thief.join().unwrap()));
+        list.ends_well(3);
+    });
+}
+
+#[test]
+fn who_is_put_first_is_seen_by_who_takes_it() {
+    check(ALL, || {
+        let list = List::with(1, 2);
+        list.fresh.run_oldest();
+        let thief = list.thief(1);
+        list.fresh.push_first(list.things.make(1), 0);
+        thief.join().unwrap();
+        list.ends_well(2);
+    });
+}

@@ -383,3 +383,95 @@ fn no_child_goes_before_an_elder_one() {
         });
     }
 }
+
+/// A slice of 20 us, which is a long one.
+fn compute() {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_micros(20) {
+        std::hint::spin_loop();
+    }
+}
+
+/// So many that compute and yield, each of which counts its slices, until it is over.
+fn computing(count: usize, over: &Arc<AtomicBool>) -> (Vec<csp::JoinHandle<()>>, Vec<Arc<AtomicUsize>>) {
+    let slices: Vec<Arc<AtomicUsize>> = (0..count).map(|_| Arc::default()).collect();
+    let spawn = |slices: &Arc<AtomicUsize>| {
+        let (slices, over) = (slices.clone(), over.clone());
+        csp::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                compute();
+                slices.fetch_add(1, Ordering::Relaxed);
+                csp::yield_now();
+            }
+        })
+    };
+    (slices.iter().map(spawn).collect(), slices)
+}
+
+#[test]
+fn who_is_woken_where_slices_are_long_has_the_next_turn() {
+    runtime(1).run(|| {
+        let (over, sleeper) = (Arc::new(AtomicBool::new(false)), csp::current().expect("a process"));
+        let (burners, slices) = computing(4, &over);
+        let all = || slices.iter().map(|slices| slices.load(Ordering::Relaxed)).sum::<usize>();
+        let woken_at = Arc::new(AtomicUsize::new(usize::MAX));
+        let waker = {
+            let (over, woken_at, slices) = (over.clone(), woken_at.clone(), slices.clone());
+            csp::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    if woken_at.load(Ordering::Relaxed) == usize::MAX {
+                        let now = slices.iter().map(|slices| slices.load(Ordering::Relaxed)).sum();
+                        woken_at.store(now, Ordering::Relaxed);
+                        sleeper.unpark();
+                    }
+                    compute();
+                    csp::yield_now();
+                }
+            })
+        };
+        let mut passed_by: Vec<usize> = (0..100)
+            .map(|_| {
+                csp::park();
+                all() - woken_at.swap(usize::MAX, Ordering::Relaxed)
+            })
+            .collect();
+        over.store(true, Ordering::Relaxed);
+        burners.into_iter().chain([waker]).for_each(|process| process.join().expect("it does not panic"));
+        passed_by.sort_unstable();
+        assert_eq!(passed_by[50], 0, "others had a turn before who was woken: {passed_by:?}");
+    });
+}
+
+#[test]
+fn two_that_wake_each_other_for_ever_keep_nobody_waiting() {
+    runtime(1).run(|| {
+        let (over, rounds) = (Arc::new(AtomicBool::new(false)), 1000);
+        let (burners, slices) = computing(3, &over);
+        let (this, turn) = (csp::current().expect("a process"), Arc::new(AtomicUsize::new(0)));
+        let echo = {
+            let turn = turn.clone();
+            csp::spawn(move || {
+                for round in 0..rounds {
+                    while turn.load(Ordering::Relaxed) != 2 * round + 1 {
+                        csp::park();
+                    }
+                    compute();
+                    turn.store(2 * round + 2, Ordering::Relaxed);
+                    this.unpark();
+                }
+            })
+        };
+        for round in 0..rounds {
+            compute();
+            turn.store(2 * round + 1, Ordering::Relaxed);
+            echo.process().unpark();
+            while turn.load(Ordering::Relaxed) != 2 * round + 2 {
+                csp::park();
+            }
+        }
+        let slices: Vec<usize> = slices.iter().map(|slices| slices.load(Ordering::Relaxed)).collect();
+        over.store(true, Ordering::Relaxed);
+        burners.into_iter().chain([echo]).for_each(|process| process.join().expect("it does not panic"));
+        assert!(slices.iter().all(|slices| *slices > rounds / 8), "{slices:?} slices beside {rounds} rounds");
+    });
+}

@@ -18,5 +18,5 @@ mod stack;
 
 pub use record::{Record, Records, Registration, Role, records};
 pub(crate) use record::{forget, own_address, show_wait};
-pub(crate) use sleep::{Asleep, note_wake};
+pub(crate) use sleep::{Asleep, note_noticed, note_wake};
 pub use sleep::{sleeps, wakes};

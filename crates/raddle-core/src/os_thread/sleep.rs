@@ -28,6 +28,12 @@ pub(crate) fn note_wake() {
     WOKEN.fetch_add(1, Ordering::Release);
 }
 
+/// An OS thread has seen that it is woken before it slept.
+pub(crate) fn note_noticed() {
+    // Release pairs with the acquire in `wakes`.
+    NOTICED.fetch_add(1, Ordering::Release);
+}
+
 /// How many wakes there have been, if each of them has been noticed.
 pub fn wakes() -> Option<u64> {
     // Acquire pairs with the releases of both counts: who has noticed one has been woken before.

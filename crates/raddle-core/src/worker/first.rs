@@ -52,6 +52,13 @@ impl First {
         let zero = || Cell::new(0);
         First { put: zero(), until: zero(), others: zero(), in_a_row: zero() }
     }
+
+    /// One more has come: they stand up to here.
+    fn note(&self, until: usize) {
+        self.until.set(until);
+        self.put.set(self.put.get().wrapping_add(1));
+        self.in_a_row.set(self.in_a_row.get() + 1);
+    }
 }
 
 impl LocalWorker {
@@ -68,7 +75,7 @@ impl LocalWorker {
     /// What has been woken and would wait here. Given back if it is to wait as all do.
     pub(super) fn queue_first(&self, runnable: Runnable) -> Option<Runnable> {
         let is_thread = runnable.header().flags.get() & OPEN == OPEN && self.ways.threads_are_open;
-        if !is_thread || self.ready.is_empty_for_owner() {
+        if !is_thread {
             return Some(runnable);
         }
         let first = &self.own().first;
@@ -81,14 +88,15 @@ impl LocalWorker {
         if first.in_a_row.get() == IN_A_ROW {
             return Some(runnable);
         }
+        if self.ready.is_empty_for_owner() {
+            // The first is the last there. It counts, so that those who come next go behind it.
+            first.note(self.ready.reach() + 1);
+            return Some(runnable);
+        }
         if let Err(runnable) = self.my_ready().push_first(runnable, waiting) {
             return Some(runnable);
         }
-        if waiting == 0 {
-            first.until.set(passed);
-        }
-        first.put.set(first.put.get().wrapping_add(1));
-        first.in_a_row.set(first.in_a_row.get() + 1);
+        first.note(if waiting == 0 { passed } else { first.until.get() });
         Counters::add(&self.counters.local_wakes, 1);
         if self.shared().idle.wants_knock() {
             self.knock_for_threads();

@@ -27,6 +27,10 @@ unsafe impl Sleeper for Waiter {
     fn wake(right: WakeRight) {
         right.wake();
     }
+
+    fn wake_rival(right: WakeRight) {
+        right.wake_behind();
+    }
 }
 
 /// Without a deadline, but a cancellation of the caller is one.

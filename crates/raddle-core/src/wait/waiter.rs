@@ -25,7 +25,7 @@ use crate::wait::external::External;
 use crate::wait::park::{Caller, caller};
 use crate::worker::choice::now;
 use crate::worker::timer::Alarm;
-use crate::worker::{self, Callback, Here};
+use crate::worker::{self, Callback, Here, WakeTo};
 use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::{Header, Runnable};
 use raddle_protocol::protocol::fifo::Fifo;
@@ -91,6 +91,15 @@ impl WakeRight {
         if let Some(header) = self.0 {
             // SAFETY: the selection said that it waits and that we ended its wait.
             unsafe { worker::wake(header.as_ptr()) };
+        }
+    }
+
+    /// As [`wake`](Self::wake), and it waits behind all others, also where who is woken has the next turn.
+    pub(super) fn wake_behind(self) {
+        // SAFETY: to wake somebody is not to wait: nothing here leaves the OS thread.
+        match unsafe { Here::current() } {
+            Some(worker) => worker.waking(WakeTo::Here, || self.wake()),
+            None => self.wake(),
         }
     }
 }

@@ -119,6 +119,7 @@ impl LocalWorker {
         let mut fits = (QUANTUM_NS / 2).checked_div(slice).unwrap_or(u64::from(BUDGET_MAX));
         let longest = self.own().pace.long_slices.note(slice, elapsed);
         self.note_slices(longest);
+        self.note_batch(elapsed);
         if self.timers.next_ns().is_some() || self.shared().pollers.outstanding.any() {
             fits = fits.min(LATE_NS / longest);
         }

@@ -5,7 +5,8 @@
 //! First come, first served is fair, and where slices are short nobody waits for long. But among processes that compute
 //! for 10 us and yield, who is woken (a server whose request has come, a sleeper whose time is up) would wait until each
 //! of them has had a slice. So while slices of [`LONG_NS`] have been seen lately, a thread that is woken is put before
-//! those that wait for their turn in the ready list, where anybody who is idle may take it at once.
+//! those that wait for their turn in the ready list, where anybody who is idle may take it at once. A slice that is long
+//! because it fills a channel is none of these: see [`hunger`](super::hunger).
 //!
 //! *Nobody starves*: at most [`IN_A_ROW`] are put first between two that were not. Two that wake each other for ever so
 //! have four slices, and then wait as all others do.
@@ -67,7 +68,7 @@ impl LocalWorker {
     pub(super) fn note_slices(&self, longest_ns: u64) {
         let wakes_to = &self.own().wakes_to;
         if matches!(wakes_to.get(), WakeTo::Here | WakeTo::First) {
-            let are_long = longest_ns >= LONG_NS && self.seeded().is_none();
+            let are_long = longest_ns >= LONG_NS && self.operations_are_rare() && self.seeded().is_none();
             wakes_to.set(if are_long { WakeTo::First } else { WakeTo::Here });
         }
     }
@@ -78,6 +79,7 @@ impl LocalWorker {
         if !is_thread {
             return Some(runnable);
         }
+        let runnable = self.feed(runnable)?;
         let first = &self.own().first;
         let passed = self.ready.passed();
         let waiting = first.until.get().saturating_sub(passed);

@@ -25,6 +25,7 @@
 //! | `leave` | how the one before gives way |
 //! | `engine` | what engines may do on a worker |
 //! | `first` | whose turn is next where slices are long |
+//! | `hunger` | who looks out for whom others wake |
 //! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
 //! | `ends` | whether the OS thread may end with it |
@@ -58,6 +59,7 @@ mod gates;
 mod heap;
 mod here;
 pub mod hooks;
+pub(crate) mod hunger;
 pub(crate) mod in_den;
 pub mod jobs;
 mod leave;

@@ -6,6 +6,7 @@ use super::boundary::Pace;
 use super::enter::After;
 use super::first::First;
 use super::gates::Gates;
+use super::hunger::Hunger;
 use super::jobs::{Chunks, Slots};
 use super::nested::wait::Innermost;
 use super::promote::Heart;
@@ -73,6 +74,7 @@ pub(super) struct Own {
     pub(super) looked_ns: Cell<u64>,
     pub(super) gates: Gates,
     pub(super) first: First,
+    pub(super) hunger: Hunger,
     /// Why the running one will stop.
     pub(super) stop: StopNotes,
     /// How many operations the running one has begun since its turn began, if a seed is followed.
@@ -141,6 +143,7 @@ impl Own {
             looked_ns: Cell::new(0),
             gates: Gates::new(),
             first: First::new(),
+            hunger: Hunger::new(),
             stop: StopNotes::new(),
             operations: Cell::new(0),
             seeded: None,

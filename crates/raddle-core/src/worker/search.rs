@@ -251,6 +251,7 @@ impl LocalWorker {
             self.probe(victim, READY, now, &caught);
         }
         let oldest = caught.pop()?;
+        self.note_threads_stolen();
         while let Some(thread) = caught.pop() {
             self.my_ready().push(thread);
         }

@@ -10,6 +10,7 @@ use crate::orphan;
 use crate::policy::Policy;
 use crate::worker::extra::{EXTRAS_MAX, Extras};
 use crate::worker::hooks::Hooks;
+use crate::worker::hunger::Hungry;
 use crate::worker::jobs::Line;
 use crate::worker::lent::LentGate;
 use crate::worker::live::Live;
@@ -67,6 +68,7 @@ pub struct Shared {
     pub(crate) slice_ns: AtomicU64,
     pub(crate) clock: Clock,
     pub(crate) idle: IdleSet,
+    pub(super) hungry: Hungry,
     pub(crate) stack_class: SizeClass,
     pub(crate) prints_stats: bool,
     pub(crate) measure_stacks: bool,
@@ -134,6 +136,7 @@ impl Shared {
             policy,
             clock: Clock::new(looks.follows_seed),
             idle: IdleSet::new(workers, looks.room),
+            hungry: Hungry::default(),
             stack_class,
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,

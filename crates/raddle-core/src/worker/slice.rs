@@ -167,6 +167,7 @@ impl LocalWorker {
             return false;
         }
         let now = self.shared().clock.now_ns();
+        self.note_operations(count_given());
         // Another's, if that has looked since: then it seems less, and the next look comes later, after 256 at most.
         let passed = now.saturating_sub(self.own().looked_ns.replace(now));
         let each = passed / u64::from(count_given());

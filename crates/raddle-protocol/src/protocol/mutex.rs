@@ -497,7 +497,7 @@ impl<S: TimedSleeper> QueueNode<S> {
         let right =
             unsafe { self.sleeper.with(|sleeper| sleeper.as_ref().expect("it sleeps").try_select(0)) };
         // The node may be gone now, unless nobody was there to be woken.
-        right.map(S::wake).is_some()
+        right.map(S::wake_rival).is_some()
     }
 
     /// Counts one who passes, once for each unlock. By the holder.

@@ -28,6 +28,13 @@ pub unsafe trait Sleeper: Sized {
 
     /// Resumes the one whose wait was ended.
     fn wake(right: Self::Right);
+
+    /// As [`wake`](Self::wake), for one that has to take what the caller has given back, and may take again itself
+    /// before: so it is no gain if it runs at once.
+    #[inline]
+    fn wake_rival(right: Self::Right) {
+        Self::wake(right);
+    }
 }
 
 /// One wait that may have a deadline, and ends in more than one way.

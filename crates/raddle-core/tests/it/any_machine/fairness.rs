@@ -475,3 +475,38 @@ fn two_that_wake_each_other_for_ever_keep_nobody_waiting() {
         assert!(slices.iter().all(|slices| *slices > rounds / 8), "{slices:?} slices beside {rounds} rounds");
     });
 }
+
+/// Not by a steal: who is idle looks out for it, and is given it.
+#[test]
+fn who_is_woken_behind_others_goes_to_a_worker_that_looks_out() {
+    if std::thread::available_parallelism().map_or(1, usize::from) == 1 {
+        return; // Nobody looks out who would take the processor from the other.
+    }
+    let runtime = runtime(2);
+    let _dog =
+        Watchdog::new(String::from("looks out"), Progress::default(), || String::from("nobody is given"));
+    let handed_over = || runtime.stats().iter().map(|worker| worker.shared_out).sum::<u64>();
+    while handed_over() == 0 {
+        runtime.run(|| {
+            let woken = Arc::new(AtomicUsize::new(0));
+            let all: Vec<_> = (0..4)
+                .map(|_| {
+                    let woken = woken.clone();
+                    csp::spawn(move || {
+                        for _ in 0..50 {
+                            csp::park();
+                            compute();
+                            woken.fetch_add(1, Ordering::Relaxed);
+                        }
+                    })
+                })
+                .collect();
+            while woken.load(Ordering::Relaxed) < 200 {
+                all.iter().for_each(|one| one.process().unpark());
+                compute();
+                csp::yield_now();
+            }
+            all.into_iter().for_each(|one| one.join().expect("it does not panic"));
+        });
+    }
+}

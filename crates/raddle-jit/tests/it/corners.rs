@@ -5,7 +5,7 @@
 //! the interpreter; reals that are too large.
 
 use crate::loops::{ARRAYS, Loops, TEMPORARIES};
-use crate::support::{Paper, same, verified};
+use crate::support::{Paper, module_of, same, verified};
 use raddle_bytecode::{Function, Insn, Module, Op};
 
 /// Slots for this alone, so that no loop around is disturbed.
@@ -512,4 +512,32 @@ fn a_loop_of_thousands_of_sums_one_of_the_other_does_the_same() {
     let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
     let program = verified(Module { code, functions: vec![main], ..Module::default() });
     same(&program, || Paper::new("", 5), (1 << 16, 0), "a row of sums");
+}
+
+/// Of a byte it is thought that it may be 255, and so that the product may be no word: then the loop goes on where each
+/// product is looked at. Of 200 none is too large; of 230 the last ones are.
+#[test]
+fn a_loop_whose_products_seem_too_large_does_the_same() {
+    for highest in [200, 230] {
+        let text = format!(
+            "PROC main (CHAN BYTE keyboard?, screen!, error!)
+  VAL n IS 9000:
+  [n]BYTE level:
+  INT sum:
+  SEQ
+    SEQ i = 0 FOR n
+      level[i] := BYTE ((i / 40) \\ {highest})
+    sum := 0
+    SEQ round = 0 FOR 3
+      SEQ
+        SEQ i = 0 FOR n
+          sum := (sum + (((INT level[i]) * 10000000) / 1000000)) /\\ 65535
+        screen ! BYTE (sum /\\ 127)
+:
+"
+        );
+        let program = verified(module_of(&text).expect("it is a program"));
+        let ended = same(&program, || Paper::new("", 100_000), (1 << 16, 0), &format!("up to {highest}"));
+        assert_eq!(ended.map(|it| it.is_ok()), Some(highest == 200), "up to {highest}");
+    }
 }

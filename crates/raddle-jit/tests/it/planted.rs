@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 /// How many there are in `mistakes`, from 1 on. The random loops of so many rounds show each.
-const MISTAKES: u32 = 19;
+const MISTAKES: u32 = 24;
 const ENOUGH: u64 = 1200;
 /// Of the random loops without a mistake; they have a test of their own.
 const ROUNDS: u64 = 50;

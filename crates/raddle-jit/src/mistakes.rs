@@ -47,10 +47,10 @@ pub(crate) enum RangeMistake {
     Limit,
     /// A loop without spans is entered as if it had been compared that they are words.
     Again,
-    /// Where fuel may be used up, no more is looked at than in the next turn.
-    Back,
-    /// What is wrong is taken for the first that was to be checked.
-    First,
+    /// What is written on one of two ways is taken for written on both.
+    Either,
+    /// What is wrong is taken for the last that was to be checked.
+    Last,
     /// What divides by -1 is taken for wrong.
     Certain,
 }

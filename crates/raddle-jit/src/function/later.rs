@@ -232,8 +232,11 @@ impl Translation<'_, '_> {
     fn find_wrong(&mut self, checks: Vec<LaterCheck>) {
         let last = checks.len() - 1;
         for (number, LaterCheck { at, late, what }) in checks.into_iter().enumerate() {
+            if number < last && makes(RangeMistake::Last) {
+                continue;
+            }
             let exit = cold_block(&mut self.ins);
-            if number == last || makes(RangeMistake::First) {
+            if number == last {
                 self.ins.ins().jump(exit, &[]);
                 self.make_exit(Some(WayOut { exit, at, late }));
                 return;

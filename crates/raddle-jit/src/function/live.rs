@@ -79,7 +79,7 @@ impl Liveness {
             for at in (block.first..block.behind).rev() {
                 pass(&plan.views, (at, code[at as usize]), &mut set, unproven);
             }
-            if block.looped_from.is_none() || makes(RangeMistake::Back) {
+            if block.looped_from.is_none() {
                 live.at_blocks[number] = set.clone();
             }
             live.inside[number] = set;
@@ -107,6 +107,12 @@ impl Liveness {
             _ => ViewSet::none(plan.views.word_count),
         };
         block.next.iter().for_each(|&next| set.join(&self.at_blocks[next]));
+        if let [one, other] = block.next[..]
+            && makes(RangeMistake::Either)
+        {
+            set.meet(&self.at_blocks[one]);
+            set.meet(&self.at_blocks[other]);
+        }
         set
     }
 

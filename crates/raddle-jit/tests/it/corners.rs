@@ -541,3 +541,47 @@ fn a_loop_whose_products_seem_too_large_does_the_same() {
         assert_eq!(ended.map(|it| it.is_ok()), Some(highest == 200), "up to {highest}");
     }
 }
+
+/// What was shown to be less than a count is added to: at the largest number.
+#[test]
+fn a_sum_of_a_subscript_does_the_same() {
+    for (below, more) in [(1, 12), (2, 12), (1, 300)] {
+        let count = i32::MAX - more + 2;
+        let code = vec![
+            Insn::with_imm(Op::Ldi, 3, count - below),
+            Insn::with_imm(Op::ChkI, 3, count),
+            Insn::new(Op::AddI, 4, 3, more as u16),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 8 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("{below}, {more}"));
+        assert_eq!(ended.map(|it| it.is_ok()), Some(below == 2), "{below}, {more}");
+    }
+}
+
+/// Two sums one behind the other are checked together: it is found which of them is wrong.
+#[test]
+fn two_sums_that_are_checked_together_do_the_same() {
+    let (large, one, zero, array, sums) = (2, 3, 4, 5, [8, 9]);
+    for [first, second] in [[one, large], [large, one], [large, large], [one, one]] {
+        let code = vec![
+            Insn::with_imm(Op::Ldi, one, 0),
+            Insn::with_imm(Op::Addr, array, 80),
+            Insn::with_imm(Op::Ldi, array + 1, 8),
+            // Numbers of which nothing is known.
+            Insn::new(Op::AldW, zero, array, one),
+            Insn::new(Op::AldW, one, array, one),
+            Insn::new(Op::PlusI, one, one, 1),
+            Insn::with_imm(Op::Ldi, large, i32::MAX),
+            Insn::new(Op::Plus, large, large, zero),
+            Insn::new(Op::Add, sums[0], first, one),
+            Insn::new(Op::Add, sums[1], second, one),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("{first} and {second}"));
+        assert_eq!(ended.map(|it| it.is_ok()), Some(first == one && second == one), "{first} and {second}");
+    }
+}

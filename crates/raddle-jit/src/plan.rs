@@ -63,7 +63,10 @@ impl FunctionPlan {
     ) -> FunctionPlan {
         let blocks = Blocks::of(function, code);
         let settled = Settled::of(function, code, &views);
-        let wanted = wanted_at_heads(&views, &blocks, code, &settled);
+        let mut settled_views = ViewSet::none(views.all.len());
+        let is_settled = |view: &usize| settled.get(*view).is_some();
+        (0..views.all.len()).filter(is_settled).for_each(|view| settled_views.add(view));
+        let wanted = wanted_at_heads(&views, &blocks, code, &settled_views);
         let (held_at, _) = held_at_blocks(&views, &blocks, code, &wanted);
         FunctionPlan { blocks, views, settled, wanted, held_at, names, gaps }
     }

@@ -1,5 +1,5 @@
 //! Owns: which slots stand in registers where: the words and the pairs of words that a function names.
-//! May use: `blocks`, `operands`, `settled`, `raddle-bytecode`.
+//! May use: `blocks`, `operands`, `raddle-bytecode`.
 //! Never: code.
 //!
 //! A slot may be seen as a word, or with the next one as 64 bits: each is a *view*. A view is *held* at a place if on
@@ -15,7 +15,6 @@
 
 use crate::blocks::{BasicBlock, Blocks};
 use crate::operands::{Kills, Operand, kills, operands};
-use crate::settled::Settled;
 use raddle_bytecode::effect::{Effect, Formula, Location};
 use raddle_bytecode::{Function, Insn, Op};
 use std::collections::BTreeMap;
@@ -301,12 +300,12 @@ fn element_bytes(before: &[Insn], insn: Insn) -> Option<u32> {
 /// So many views that a loop only writes are held in it.
 const WRITTEN_MAX: u32 = 48;
 
-/// What is worth holding at the head of each loop.
+/// What is worth holding at the head of each loop, if these are settled.
 pub(crate) fn wanted_at_heads(
     views: &Views,
     blocks: &Blocks,
     code: &[Insn],
-    settled: &Settled,
+    settled: &ViewSet,
 ) -> Vec<ViewSet> {
     let mut wanted = wanted_by_loops(views, blocks, code);
     let held = held_with(views, blocks, code, &wanted);
@@ -336,7 +335,7 @@ fn hold_settled(
     views: &Views,
     blocks: &Blocks,
     code: &[Insn],
-    (settled, wanted): (&Settled, &mut [ViewSet]),
+    (settled, wanted): (&ViewSet, &mut [ViewSet]),
 ) {
     let heads = |block: &BasicBlock| block.looped_from.filter(|_| block.is_live);
     for (outer, block) in blocks.all.iter().enumerate() {
@@ -349,13 +348,13 @@ fn hold_settled(
                 .writes()
                 .for_each(|(slot, class)| views.forget(&mut kept, slot, 1 + u32::from(class.is_wide())));
         }
-        let set: Vec<usize> = kept.all_of().filter(|&view| settled.get(view).is_some()).collect();
+        kept.meet(settled);
         for (inner, block) in blocks.all.iter().enumerate().skip(outer + 1) {
             if block.first > last {
                 break;
             }
             if heads(block).is_some_and(|behind| behind <= last) {
-                set.iter().for_each(|&view| wanted[inner].add(view));
+                wanted[inner].join(&kept);
             }
         }
     }

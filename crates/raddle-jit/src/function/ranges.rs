@@ -1,7 +1,9 @@
 //! Owns: between which numbers a value lies, by how it is made.
 //! May use: `blocks`, `mistakes`, `cranelift-codegen`, `raddle-bytecode`.
-//! Never: what a check has shown, but where it has: a value has its range wherever it is, because of the instruction
-//! that makes it; so does what is made, where a check has shown something, of what it was shown of.
+//! Never: what a check has shown, where it has not.
+//!
+//! A value has its range wherever it is, because of the instruction that makes it. What a check has shown of it holds
+//! behind that check alone; but what is made there, of what was shown of it, has its range wherever it is, too.
 
 use super::Translation;
 use crate::blocks::LEAVES_OUT;

@@ -585,3 +585,28 @@ fn two_sums_that_are_checked_together_do_the_same() {
         assert_eq!(ended.map(|it| it.is_ok()), Some(first == one && second == one), "{first} and {second}");
     }
 }
+
+/// What one way through a loop writes the other one reads, in the next turn.
+#[test]
+fn what_one_way_writes_does_the_same() {
+    let (index, count, bit, written, sum) = (3, 4, 5, 6, 7);
+    let code = vec![
+        Insn::with_imm(Op::Ldi, written, 7),
+        Insn::with_imm(Op::Ldi, sum, 0),
+        Insn::with_imm(Op::Ldi, index, 0),
+        Insn::with_imm(Op::Ldi, count, 6),
+        Insn::new(Op::AndI, bit, index, 1),
+        Insn::new(Op::Jz, bit, 0, 0).to(2),
+        Insn::new(Op::Plus, sum, sum, written),
+        Insn::new(Op::Jump, 0, 0, 0).to(1),
+        Insn::new(Op::Plus, written, index, index),
+        Insn::new(Op::Repeat, index, count, 0).to(-6),
+        // It is 0, 4 and 8.
+        Insn::with_imm(Op::ChkI, sum, 13),
+        Insn::new(Op::End, 0, 0, 0),
+    ];
+    let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 16 };
+    let program = verified(Module { code, functions: vec![main], ..Module::default() });
+    let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), "two ways");
+    assert_eq!(ended, Some(Ok(())));
+}

@@ -43,6 +43,16 @@ pub(crate) enum RangeMistake {
     Half,
     /// What sums are made of may be any number that is not below 0.
     Parts,
+    /// What was shown to be less than a count is taken for less than one less.
+    Limit,
+    /// A loop without spans is entered as if it had been compared that they are words.
+    Again,
+    /// What is written on one of two ways is taken for written on both.
+    Either,
+    /// What is wrong is taken for the last that was to be checked.
+    Last,
+    /// What divides by -1 is taken for wrong.
+    Certain,
 }
 
 /// Whether it is made.

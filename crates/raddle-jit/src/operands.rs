@@ -175,6 +175,12 @@ const INLINE: &[Op] = {
     ]
 };
 
+/// Whether it spends fuel beside what a jump, a call or a helper does: so others may run at it, and what it costs does
+/// not follow from how often was jumped.
+pub(crate) fn spends_fuel(insn: Insn) -> bool {
+    how(insn) == Doer::Inline && matches!(insn.op, Op::CopyI | Op::Zero | Op::FnF | Op::FnD)
+}
+
 /// What is changed beside what [`operands`] says.
 pub(crate) fn kills(insn: Insn) -> Kills {
     match how(insn) {

@@ -17,7 +17,7 @@
 use crate::blocks::Blocks;
 use crate::convention::NamedPlace;
 use crate::settled::Settled;
-use crate::views::{ViewSet, Views, held_at_blocks};
+use crate::views::{ViewSet, Views, held_at_blocks, wanted_at_heads};
 use raddle_bytecode::{Function, Insn};
 
 /// A piece takes in a block that is a resume point, so that it need not jump there, while it has no more instructions.
@@ -35,10 +35,10 @@ pub(crate) struct FunctionPlan {
     pub(crate) blocks: Blocks,
     pub(crate) views: Views,
     pub(crate) settled: Settled,
-    /// What is held at the beginning of each block.
+    /// What is worth holding at the head of each loop, if it may be looked at there.
+    pub(crate) wanted: Vec<ViewSet>,
+    /// What is held at the beginning of each block, if all of that is.
     pub(crate) held_at: Vec<ViewSet>,
-    /// What of it may be late there.
-    pub(crate) late_at: Vec<ViewSet>,
     /// Where it stands for each word of the frame whether a view has it that may be held.
     pub(crate) names: NamedPlace,
     /// Where it stands for each word of the frame, and one more, where the next such word begins, in bytes.
@@ -62,9 +62,13 @@ impl FunctionPlan {
         [names, gaps]: [NamedPlace; 2],
     ) -> FunctionPlan {
         let blocks = Blocks::of(function, code);
-        let (held_at, late_at) = held_at_blocks(&views, &blocks, code);
         let settled = Settled::of(function, code, &views);
-        FunctionPlan { blocks, views, settled, held_at, late_at, names, gaps }
+        let mut settled_views = ViewSet::none(views.all.len());
+        let is_settled = |view: &usize| settled.get(*view).is_some();
+        (0..views.all.len()).filter(is_settled).for_each(|view| settled_views.add(view));
+        let wanted = wanted_at_heads(&views, &blocks, code, &settled_views);
+        let (held_at, _) = held_at_blocks(&views, &blocks, code, &wanted);
+        FunctionPlan { blocks, views, settled, wanted, held_at, names, gaps }
     }
 
     /// The pieces. The first one begins with the function.

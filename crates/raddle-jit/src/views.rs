@@ -225,6 +225,16 @@ impl Views {
         }
     }
 
+    /// The slots into which reports look.
+    pub(crate) fn looked_at(&self) -> ViewSet {
+        let mut words = ViewSet::none(self.word_count);
+        for (view, of_view) in self.all.iter().zip(&self.words) {
+            let slots = [view.slot, view.slot.wrapping_add(u16::from(view.is_wide))];
+            slots.iter().zip(of_view).filter(|it| *it.0 < LOOKED_AT).for_each(|it| words.add(*it.1));
+        }
+        words
+    }
+
     /// Whether a slot of the view is in a set of slots.
     pub(crate) fn is_among(&self, words: &ViewSet, view: usize) -> bool {
         self.words[view].iter().any(|&word| words.has(word))
@@ -290,8 +300,13 @@ fn element_bytes(before: &[Insn], insn: Insn) -> Option<u32> {
 /// So many views that a loop only writes are held in it.
 const WRITTEN_MAX: u32 = 48;
 
-/// What is held at the beginning of each block, and what is late.
-pub(crate) fn held_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn]) -> (Vec<ViewSet>, Vec<ViewSet>) {
+/// What is worth holding at the head of each loop, if these are settled.
+pub(crate) fn wanted_at_heads(
+    views: &Views,
+    blocks: &Blocks,
+    code: &[Insn],
+    settled: &ViewSet,
+) -> Vec<ViewSet> {
     let mut wanted = wanted_by_loops(views, blocks, code);
     let held = held_with(views, blocks, code, &wanted);
     for (number, block) in blocks.all.iter().enumerate() {
@@ -310,7 +325,49 @@ pub(crate) fn held_at_blocks(views: &Views, blocks: &Blocks, code: &[Insn]) -> (
             wanted[number].join(&written);
         }
     }
-    let held = held_with(views, blocks, code, &wanted);
+    hold_settled(views, blocks, code, (settled, &mut wanted));
+    wanted
+}
+
+/// What is settled, and what a loop reads and does not change, is held in the loops in it, too: there it may be a
+/// constant, which needs no register, and so is what was compared of it.
+fn hold_settled(
+    views: &Views,
+    blocks: &Blocks,
+    code: &[Insn],
+    (settled, wanted): (&ViewSet, &mut [ViewSet]),
+) {
+    let heads = |block: &BasicBlock| block.looped_from.filter(|_| block.is_live);
+    for (outer, block) in blocks.all.iter().enumerate() {
+        let Some(last) = heads(block) else { continue };
+        let mut kept = wanted[outer].clone();
+        for &insn in &code[block.first as usize..=last as usize] {
+            views.lose(kills(insn), &mut kept);
+            let writes = operands(insn);
+            writes
+                .writes()
+                .for_each(|(slot, class)| views.forget(&mut kept, slot, 1 + u32::from(class.is_wide())));
+        }
+        kept.meet(settled);
+        for (inner, block) in blocks.all.iter().enumerate().skip(outer + 1) {
+            if block.first > last {
+                break;
+            }
+            if heads(block).is_some_and(|behind| behind <= last) {
+                wanted[inner].join(&kept);
+            }
+        }
+    }
+}
+
+/// What is held at the beginning of each block, if that is wanted at the heads of loops, and what is late.
+pub(crate) fn held_at_blocks(
+    views: &Views,
+    blocks: &Blocks,
+    code: &[Insn],
+    wanted: &[ViewSet],
+) -> (Vec<ViewSet>, Vec<ViewSet>) {
+    let held = held_with(views, blocks, code, wanted);
     let late = late_at_blocks(views, blocks, code, &held);
     (held, late)
 }

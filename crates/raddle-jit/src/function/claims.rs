@@ -75,7 +75,7 @@ impl Translation<'_, '_> {
     pub(super) fn make_claims(&mut self) {
         for which in 0..self.loops.len() {
             let Some(known) = self.loops[which].known.take() else { continue };
-            let KnownLoop { claims: block, first_inside, counter, tested, guards, fill, .. } = known;
+            let KnownLoop { begins, claims: block, first_inside, counter, tested, guards, fill, .. } = known;
             self.ins.switch_to_block(block);
             let turns = counter.map(|counter| (counter.entered[0], self.turns(counter)));
             let is_known = |it: &Tested| it.index != it.begins;
@@ -87,6 +87,8 @@ impl Translation<'_, '_> {
             // What lies between the numbers that the index can be is found out when all have said where it ends.
             let (last, guards): (Vec<_>, Vec<_>) =
                 guards.into_iter().partition(|guard| matches!(guard, LoopClaim::Spans(_)));
+            let is_believed = self.loops[which].before.is_some() && makes(RangeMistake::Again);
+            let last = last.into_iter().filter(|_| !is_believed);
             guards.into_iter().chain(last).for_each(|guard| self.claim(&mut claims, guard));
             let head = self.loops[which].head;
             let mut ready = None;
@@ -97,8 +99,9 @@ impl Translation<'_, '_> {
                 self.claim_that(&mut claims, some);
                 ready = fill.map(|fill| self.prepare_fill(&mut claims, fill, limit));
             }
-            let begins = ready.as_ref().map_or(self.entries[head], |fill| fill.begins);
-            self.enter_if(claims.holds, begins, head);
+            let begins = ready.as_ref().map_or(begins, |fill| fill.begins);
+            let otherwise = self.loops[which].again.and_then(|again| self.loops[again].before);
+            self.enter_if(claims.holds, (begins, otherwise), head);
             ready.iter().for_each(|fill| self.write_fill(fill));
         }
     }
@@ -280,9 +283,9 @@ impl Translation<'_, '_> {
         made
     }
 
-    /// Into the loop, at that block, if that holds. If not, the interpreter does the instruction at its head, and goes
-    /// on from there.
-    fn enter_if(&mut self, holds: Option<Value>, begins: Block, head: usize) {
+    /// Into the loop, at the first block, if that holds. If not, at the second; or else the interpreter does the
+    /// instruction at its head, and goes on from there.
+    fn enter_if(&mut self, holds: Option<Value>, (begins, otherwise): (Block, Option<Block>), head: usize) {
         let Some(holds) = holds else {
             self.ins.ins().jump(begins, &[]);
             return;
@@ -293,7 +296,11 @@ impl Translation<'_, '_> {
         let is_wrong = self.ins.ins().icmp_imm_s(IntCC::Equal, holds, 0);
         self.ins.ins().brif(is_wrong, fails, &[], begins, &[]);
         self.begin_block(fails);
-        let late: Vec<usize> = self.plan.late_at[head].all_of().collect();
+        if let Some(otherwise) = otherwise {
+            self.ins.ins().jump(otherwise, &[]);
+            return;
+        }
+        let late: Vec<usize> = self.late_at[head].all_of().collect();
         for view in late {
             let value = self.ins.use_var(self.variables[view]);
             self.ins.ins().store(SLOT, value, self.frame, 4 * i32::from(self.views.all[view].slot));

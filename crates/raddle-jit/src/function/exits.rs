@@ -9,9 +9,9 @@ use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, Value, types};
 
 /// A way out that is still to be made: its block, the instruction that is then made, and what is late.
 pub(super) struct WayOut {
-    exit: Block,
-    at: u32,
-    late: Vec<(usize, Value)>,
+    pub(super) exit: Block,
+    pub(super) at: u32,
+    pub(super) late: Vec<(usize, Value)>,
 }
 
 impl Translation<'_, '_> {

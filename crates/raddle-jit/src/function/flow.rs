@@ -7,7 +7,7 @@ use super::loops::{Counter, Paced};
 use super::{Common, ReturnRecord, Translation, cold_block};
 use crate::blocks::target;
 use crate::convention::SLOT;
-use crate::operands::how;
+use crate::operands::{Doer, how, spends_fuel};
 use crate::routine::{RoutinePlaces, RoutineState, SharedCode, Within, leave_to, make_within};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, BlockCall, InstBuilder as _, JumpTableData, Value, types};
@@ -24,6 +24,7 @@ impl Translation<'_, '_> {
         if cost == 0 {
             return;
         }
+        debug_assert!(self.may_spend(), "what spends fuel is known to");
         let left = self.fuel_less(cost);
         let (further, used_up) = (self.ins.create_block(), self.ins.create_block());
         self.ins.set_cold_block(used_up);
@@ -46,8 +47,14 @@ impl Translation<'_, '_> {
         left
     }
 
+    fn may_spend(&self) -> bool {
+        let insn = self.common.module.code[self.at as usize];
+        how(insn) == Doer::Jump || spends_fuel(insn)
+    }
+
     /// The instruction is a routine's, and nearly done. Where the fuel is used up the interpreter does it once more.
     pub(super) fn routine_cost(&mut self) {
+        debug_assert!(self.may_spend(), "what spends fuel is known to");
         let fuel = self.ins.use_var(self.fuel);
         self.leave_if_word(IntCC::SignedLessThanOrEqual, fuel, i64::from(ROUTINE_COST));
         self.fuel_less(ROUTINE_COST);
@@ -230,14 +237,24 @@ impl Translation<'_, '_> {
         self.enter_block(head, true);
         (self.held, self.late) = (held, late);
         self.begin_block(looks);
+        if !counter.burns {
+            // Of the next index, so that this one is in no register any more, and the next one can be in its.
+            let [first, _, fuel] = counter.entered;
+            let turns = self.ins.ins().isub(next, first);
+            let used = self.ins.ins().imul_imm_s(turns, i64::from(counter.cost));
+            let left = self.ins.ins().isub(fuel, used);
+            let fuel = self.ins.ins().iadd_imm_s(left, i64::from(counter.cost));
+            self.ins.def_var(self.fuel, fuel);
+        }
         let condition = self.ins.ins().icmp_imm_s(IntCC::SignedGreaterThan, left, 0);
         self.look_again(condition, (counter.cost, to));
     }
 
     /// To the next turn, but if the limit is reached; gives the block where it is looked why.
     fn begin_way_back(&mut self, is_reached: Value) -> Block {
-        // This way round the way back stands behind the jump, and a turn jumps once.
-        let (back, looks) = (self.ins.create_block(), cold_block(&mut self.ins));
+        // This way round the way back stands behind the jump, and behind that what is behind the loop: so a turn jumps
+        // once, and where nothing is to be done on the way back, both are one jump.
+        let (back, looks) = (self.ins.create_block(), self.ins.create_block());
         self.ins.ins().brif(is_reached, looks, &[], back, &[]);
         self.begin_block(back);
         looks
@@ -246,7 +263,7 @@ impl Translation<'_, '_> {
     /// The limit of a loop is reached: if there is another turn, fuel is looked at, and the loop entered from outside.
     fn look_again(&mut self, condition: Value, (cost, to): (i32, u32)) {
         let next_block = self.blocks.at(self.at + 1);
-        let (falls, again) = (self.way_to(next_block), self.ins.create_block());
+        let (falls, again) = (self.way_to(next_block), cold_block(&mut self.ins));
         self.ins.ins().brif(condition, again, &[], falls, &[]);
         let (held, late) = (self.held.clone(), self.late.clone());
         self.begin_block(again);
@@ -325,10 +342,7 @@ impl Translation<'_, '_> {
 
     /// A return: to the call whose number and 1 stand in slot 0; 0 there is the end of the process.
     pub(super) fn give_back(&mut self) {
-        debug_assert!(matches!(
-            how(self.common.module.code[self.at as usize]),
-            crate::operands::Doer::Return
-        ));
+        debug_assert!(matches!(how(self.common.module.code[self.at as usize]), Doer::Return));
         let token = self.ins.ins().load(types::I32, SLOT, self.frame, 0);
         let (returns, ends) = (self.ins.create_block(), self.ins.create_block());
         self.ins.ins().brif(token, returns, &[], ends, &[]);

@@ -5,15 +5,18 @@
 //! A sum, a difference, a product, and a quotient of what is no finite number are none either. So where such a result
 //! is checked, what it was made of need not be. A check opens a *window*, and from there on no other is made, until
 //! something comes that others see: a store, a jump, a helper, fuel that is used. There is checked what was to be, but
-//! for what has gone into a result that was to be checked, too. All ways out of a window lead to the instruction that
-//! opened it, with what slots held there: the interpreter makes the rest of the window once more, and finds what is
-//! wrong, if anything is, where it stands.
+//! for what has gone into a result that was to be checked, too. Where something is wrong it is found out what of it
+//! stands first, out of the way, and the interpreter does that: so of the slots nothing is kept for it but what that
+//! reads. The ways out of what stands in a window, and is checked there, lead to the instruction that opened it, with
+//! what slots held there: the interpreter makes the rest of the window once more, and finds what is wrong, if anything
+//! is, where it stands.
 
+use super::exits::WayOut;
 use super::ranges::Range;
 use super::{Translation, cold_block};
 use crate::blocks::LEAVES_OUT;
 use crate::mistakes::{RangeMistake, makes};
-use crate::operands::{Doer, how, operands};
+use crate::operands::{Doer, how, operands, spends_fuel};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder as _, Value, types};
 use raddle_bytecode::effect::Effect;
@@ -27,7 +30,7 @@ pub(super) struct Window {
     pub(super) at: u32,
     /// What was late there.
     pub(super) late: Vec<(usize, Value)>,
-    /// Where its ways out lead, if there is one.
+    /// Where the ways out of what stands in it, and is checked there, lead, if there is one.
     pub(super) exit: Option<Block>,
     /// What is to be checked.
     pending: Vec<Value>,
@@ -35,6 +38,25 @@ pub(super) struct Window {
     sums: Vec<Sum>,
     /// Results, with those two of which each was made that need no check if it is checked.
     made_of: Vec<(Value, [Value; 2])>,
+    /// All that is left for later, in order.
+    checks: Vec<LaterCheck>,
+}
+
+/// A check that is left for later.
+#[derive(Debug)]
+struct LaterCheck {
+    at: u32,
+    /// What is late and read there.
+    late: Vec<(usize, Value)>,
+    what: Checked,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Checked {
+    /// That value is finite.
+    Finite(Value),
+    /// It fits.
+    Fits(Sum),
 }
 
 /// A sum, or a difference.
@@ -57,9 +79,7 @@ const RESULTS_MAX: usize = 48;
 
 /// Whether it can be made once more: it changes registers alone.
 fn is_repeatable(insn: Insn) -> bool {
-    how(insn) == Doer::Inline
-        && !matches!(insn.op.effect(), Effect::Store(..))
-        && !matches!(insn.op, Op::CopyI | Op::Zero | Op::FnF | Op::FnD)
+    how(insn) == Doer::Inline && !matches!(insn.op.effect(), Effect::Store(..)) && !spends_fuel(insn)
 }
 
 impl Translation<'_, '_> {
@@ -69,7 +89,9 @@ impl Translation<'_, '_> {
             return false;
         }
         self.open_window();
+        let late = self.late_values();
         let Some(window) = &mut self.window else { return false };
+        window.checks.push(LaterCheck { at: self.at, late, what: Checked::Finite(value) });
         let before = window.pending.len();
         if let Some(&(_, parts)) = window.made_of.iter().find(|(result, _)| *result == value) {
             window.pending.retain(|it| !parts.contains(it));
@@ -86,9 +108,10 @@ impl Translation<'_, '_> {
 
     fn open_window(&mut self) {
         if self.window.is_none() {
-            let late = self.late_values();
+            let late = self.late_values_for_window();
             let (at, pending, sums, made_of) = (self.at, Vec::new(), Vec::new(), Vec::new());
-            self.window = Some(Window { at, late, exit: None, pending, sums, made_of });
+            let checks = Vec::new();
+            self.window = Some(Window { at, late, exit: None, pending, sums, made_of, checks });
         }
     }
 
@@ -108,9 +131,12 @@ impl Translation<'_, '_> {
     /// A sum that is checked when the window ends.
     pub(super) fn sum_checked_later(&mut self, op: Op, left: Value, right: Value) -> Value {
         self.open_window();
+        let late = self.late_values();
         let value = self.unchecked(op, left, right);
         let Some(window) = &mut self.window else { return value };
-        window.sums.push(Sum { op, parts: [left, right], value });
+        let sum = Sum { op, parts: [left, right], value };
+        window.sums.push(sum);
+        window.checks.push(LaterCheck { at: self.at, late, what: Checked::Fits(sum) });
         if window.sums.len() >= SUMS_MAX {
             self.close_window();
         }
@@ -118,8 +144,8 @@ impl Translation<'_, '_> {
     }
 
     /// All sums fit if all that they are made of are small, and not below 0: that is one comparison. Where they are not
-    /// each sum is looked at.
-    fn check_sums(&mut self, sums: &[Sum]) {
+    /// each sum is looked at. Gives whether one does not fit, if that is not known.
+    fn any_overflow(&mut self, sums: &[Sum]) -> Option<Value> {
         let mut parts_of: HashMap<Value, i64> = HashMap::new();
         let (mut leaves, mut most) = (Vec::new(), 1);
         for sum in sums {
@@ -141,7 +167,7 @@ impl Translation<'_, '_> {
         leaves.retain(|&leaf| !self.range(leaf).is_within(small));
         let Some((&first, others)) = leaves.split_first() else {
             self.checks.left_out += sums.len() as u64;
-            return;
+            return None;
         };
         let (further, slow) = (self.ins.create_block(), cold_block(&mut self.ins));
         let all = others.iter().fold(first, |all, &leaf| self.ins.ins().bor(all, leaf));
@@ -156,8 +182,8 @@ impl Translation<'_, '_> {
         let any = flags[1..].iter().fold(flags[0], |any, &flag| self.ins.ins().bor(any, flag));
         self.ins.ins().jump(further, &[BlockArg::Value(any)]);
         self.begin_block(further);
-        self.leave_if(overflows);
         self.checks.left_out += sums.len() as u64 - 1;
+        Some(overflows)
     }
 
     /// A result is made of these two, and is no finite number if one of them is none.
@@ -177,16 +203,52 @@ impl Translation<'_, '_> {
 
     /// Checks all that is to be checked.
     pub(super) fn close_window(&mut self) {
-        let Some(window) = &mut self.window else { return };
-        let sums = std::mem::take(&mut window.sums);
-        if !sums.is_empty() {
-            self.check_sums(&sums);
-        }
-        let Some(window) = &mut self.window else { return };
-        for value in std::mem::take(&mut window.pending) {
-            self.leave_unless_finite(value);
-        }
-        self.window = None;
+        let Some(window) = self.window.take() else { return };
         self.exit = None;
+        let find = cold_block(&mut self.ins);
+        let mut is_used = false;
+        let overflows = if window.sums.is_empty() { None } else { self.any_overflow(&window.sums) };
+        let mut leave = |this: &mut Self, is_wrong: Value| {
+            this.checks.made += 1;
+            let further = this.ins.create_block();
+            this.ins.ins().brif(is_wrong, find, &[], further, &[]);
+            this.begin_block(further);
+            is_used = true;
+        };
+        overflows.into_iter().for_each(|is_wrong| leave(self, is_wrong));
+        for &value in &window.pending {
+            let is_wrong = self.is_no_finite_number(value);
+            leave(self, is_wrong);
+        }
+        if is_used && let Some(further) = self.ins.current_block() {
+            self.begin_block(find);
+            self.find_wrong(window.checks);
+            self.ins.switch_to_block(further);
+        }
+    }
+
+    /// Something is wrong: leaves where the first of it is. The checks before it hold, so all that it was made of is
+    /// what it seems, and the interpreter need only look at what it reads.
+    fn find_wrong(&mut self, checks: Vec<LaterCheck>) {
+        let last = checks.len() - 1;
+        for (number, LaterCheck { at, late, what }) in checks.into_iter().enumerate() {
+            if number < last && makes(RangeMistake::Last) {
+                continue;
+            }
+            let exit = cold_block(&mut self.ins);
+            if number == last {
+                self.ins.ins().jump(exit, &[]);
+                self.make_exit(Some(WayOut { exit, at, late }));
+                return;
+            }
+            let is_wrong = match what {
+                Checked::Finite(value) => self.is_no_finite_number(value),
+                Checked::Fits(Sum { op, parts, .. }) => self.with_overflow(op, parts[0], parts[1]).1,
+            };
+            let further = cold_block(&mut self.ins);
+            self.ins.ins().brif(is_wrong, exit, &[], further, &[]);
+            self.make_exit(Some(WayOut { exit, at, late }));
+            self.begin_block(further);
+        }
     }
 }

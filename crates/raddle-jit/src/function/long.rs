@@ -40,6 +40,8 @@ impl Translation<'_, '_> {
             }
             Op::DivL | Op::RemL => {
                 let (left, right) = (self.long_at(insn.b), self.long_at(insn.c));
+                // By -1 the interpreter divides most.
+                self.is_unproven();
                 let one_more = self.ins.ins().iadd_imm_s(right, 1);
                 self.leave_if_word(IntCC::UnsignedLessThanOrEqual, one_more, 1);
                 match insn.op {

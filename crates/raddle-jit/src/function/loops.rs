@@ -20,6 +20,8 @@ use std::collections::HashMap;
 pub(super) struct KnownLoop {
     /// Where it is compared what the loop relies on, each time it is entered.
     pub(super) claims: Block,
+    /// Its first turn.
+    pub(super) begins: Block,
     /// Values with lower numbers are made outside: in the loop each stays the same.
     pub(super) first_inside: u32,
     constants: HashMap<usize, Value>,
@@ -101,8 +103,10 @@ impl Translation<'_, '_> {
 
     /// Before the loop.
     fn begin_loop(&mut self, which: usize) {
-        let Loop { head, parent, counts, .. } = self.loops[which];
-        let Some(before) = self.before_loops[head] else { unreachable!("a head has a place before it") };
+        let Loop { head, parent, counts, before, .. } = self.loops[which];
+        let Some(before) = before.or(self.before_loops[head]) else {
+            unreachable!("a head has a place before it")
+        };
         self.ins.switch_to_block(before);
         let (mut constants, mut guards) = (HashMap::new(), Vec::new());
         for (view, is_read) in self.loops[which].constants.clone() {
@@ -125,8 +129,16 @@ impl Translation<'_, '_> {
         self.ins.ins().jump(claims, &[]);
         self.ins.seal_block(claims);
         let first_inside = self.ins.func.dfg.num_values() as u32;
-        self.loops[which].known =
-            Some(KnownLoop { claims, first_inside, constants, counter, tested, guards, fill: None });
+        self.loops[which].known = Some(KnownLoop {
+            begins: self.entries[head],
+            claims,
+            first_inside,
+            constants,
+            counter,
+            tested,
+            guards,
+            fill: None,
+        });
     }
 
     /// What a view has before a loop that does not change it. Where the function sets it to one thing alone, that is
@@ -280,7 +292,8 @@ impl Translation<'_, '_> {
             _ => return false,
         };
         // What comes seldom is no reason to leave the loop to the interpreter.
-        if !is_certain && !known.guards.contains(&guard) {
+        let is_likely = is_certain || self.loops[which].certain_together.contains(&self.at);
+        if !is_likely && !known.guards.contains(&guard) {
             return false;
         }
         self.rely_on(which, guard);

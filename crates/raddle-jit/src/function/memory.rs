@@ -96,6 +96,7 @@ impl Translation<'_, '_> {
                     self.is_unproven();
                     self.element((address, count, bytes), index);
                 }
+                self.note_below(index, count);
                 let array = self.pointer(address);
                 let index = self.ins.ins().uextend(types::I64, index);
                 let offset = self.ins.ins().ishl_imm_s(index, i64::from(bytes.trailing_zeros()));
@@ -231,6 +232,7 @@ impl Translation<'_, '_> {
             let outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, count);
             self.leave_if(outside);
         }
+        self.note_below(index, count);
     }
 
     /// Leaves unless so many bytes lie there.
@@ -362,6 +364,7 @@ impl Translation<'_, '_> {
             let is_outside = self.ins.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, plain_count);
             self.leave_if(is_outside);
         }
+        self.note_below(index, count);
         // Within memory, and so no more than 32 bits.
         let offset = self.ins.ins().imul_imm_s(index, i64::from(size));
         let value = self.ins.ins().iadd(address, offset);

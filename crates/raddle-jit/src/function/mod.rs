@@ -108,8 +108,27 @@ enum Fact {
     Apart(Value, u16, u32),
 }
 
-/// Facts, and addresses at which so many bytes lie in memory and elsewhere than the slots that have views.
-type Shown = (HashSet<Fact>, HashMap<Value, u32>);
+/// What has been shown at the end of a block: as of the same names in [`Translation`].
+#[derive(Clone, Default)]
+struct Shown {
+    facts: HashSet<Fact>,
+    rows: HashMap<Value, u32>,
+    limits: HashMap<Value, i64>,
+}
+
+impl Shown {
+    /// What has been shown by the other one, too.
+    fn meet(&mut self, other: &Shown) {
+        self.facts.retain(|fact| other.facts.contains(fact));
+        self.rows.retain(|address, size| other.rows.get(address) == Some(size));
+        self.limits.retain(|value, limit| {
+            other.limits.get(value).is_some_and(|it| {
+                *limit = (*limit).max(*it);
+                true
+            })
+        });
+    }
+}
 
 /// Where a piece can be entered: the instruction, by number of the entry.
 pub(crate) type ResumePoints = Vec<u32>;
@@ -151,6 +170,9 @@ pub(crate) struct Translation<'f, 'm> {
     /// Landings that are still to be made, with the blocks to which they lead.
     landings: Vec<(Block, usize)>,
     live: Liveness,
+    /// What is held at the beginning of each block, and what of it may be late there.
+    held_at: Vec<ViewSet>,
+    late_at: Vec<ViewSet>,
     /// What is taken for unproven, and what else was found to be.
     unproven: Unproven,
     found: Unproven,
@@ -168,6 +190,8 @@ pub(crate) struct Translation<'f, 'm> {
     facts: HashSet<Fact>,
     /// Addresses at which so many bytes lie in memory and elsewhere than the slots that have views.
     rows: HashMap<Value, u32>,
+    /// Values that were shown to be no less than 0, and less than that.
+    limits: HashMap<Value, i64>,
     /// Addresses in the frame: so many bytes behind its beginning, and as above.
     frames: HashMap<Value, (i32, u32)>,
     /// What lies at such an address, for the processor.
@@ -223,6 +247,8 @@ impl<'f, 'm> Translation<'f, 'm> {
         // It is no instruction's.
         this.ins.set_srcloc(SourceLoc::default());
         this.enter_loops();
+        // There nothing has been shown.
+        this.limits.clear();
         this.make_claims();
         this.ways_out();
         let loops = this.innermost_loops();
@@ -245,19 +271,18 @@ impl<'f, 'm> Translation<'f, 'm> {
         let FunctionPlan { blocks, views, .. } = plan;
         let [context, frame, fuel_left, at] = parameters(&mut ins);
         let (base, fp) = place_of_frame(&mut ins, context, frame);
-        let fuel = ins.declare_var(types::I32);
+        let (variables, fuel) = (variables(&mut ins, views), ins.declare_var(types::I32));
         ins.def_var(fuel, fuel_left);
-        let variables =
-            views.all.iter().map(|view| ins.declare_var(type_of(view.is_wide, view.is_real))).collect();
         let (entries, before_loops) = entries(&mut ins, blocks, piece);
-        let code_signature = ins.import_signature(signature());
         let [slow, dry] = [0; 2].map(|_| cold_block(&mut ins));
         let [held, late] = [0; 2].map(|_| ViewSet::none(views.all.len()));
         let code = &common.module.code;
         let (loops, innermost) = shape::of(plan, piece, code);
         let unproven = unproven.unwrap_or_else(|| live::outside_loops(plan, piece, code, &innermost));
         let live = Liveness::of(plan, piece, code, &unproven);
+        let (held_at, late_at) = live.held_at_blocks(plan, code);
         let this = Translation {
+            code_signature: ins.import_signature(signature()),
             ins,
             common,
             at: function.first,
@@ -271,6 +296,8 @@ impl<'f, 'm> Translation<'f, 'm> {
             before_loops,
             landings: Vec::new(),
             live,
+            held_at,
+            late_at,
             unproven,
             found: Unproven::new(),
             stores: HashMap::new(),
@@ -280,6 +307,7 @@ impl<'f, 'm> Translation<'f, 'm> {
             window: None,
             facts: HashSet::new(),
             rows: HashMap::new(),
+            limits: HashMap::new(),
             frames: HashMap::new(),
             pointers: HashMap::new(),
             shown: blocks.all.iter().map(|_| None).collect(),
@@ -298,7 +326,6 @@ impl<'f, 'm> Translation<'f, 'm> {
             base,
             fp,
             fuel,
-            code_signature,
             slow,
             dry,
         };
@@ -311,7 +338,8 @@ impl<'f, 'm> Translation<'f, 'm> {
             let head = &self.blocks.all[it.head];
             head.looped_from.map(|last| (head.first, last))
         };
-        let inner = self.loops.iter().enumerate().filter(|&(number, _)| !has_inner(number));
+        let inner =
+            self.loops.iter().enumerate().filter(|(number, it)| !has_inner(*number) && it.before.is_none());
         inner.filter_map(|(_, it)| of(it)).collect()
     }
 
@@ -320,7 +348,8 @@ impl<'f, 'm> Translation<'f, 'm> {
         self.live.enter(self.plan, number, &self.common.module.code, &self.unproven);
     }
 
-    /// Nothing has shown that this access is no view's.
+    /// Nothing has shown that this access is no view's; or it leaves where the interpreter may find nothing wrong, and
+    /// so go on.
     fn is_unproven(&mut self) {
         if !self.unproven.contains(&self.at) && !makes(RangeMistake::Unseen) {
             self.found.insert(self.at);
@@ -372,8 +401,8 @@ impl<'f, 'm> Translation<'f, 'm> {
         if !self.piece.has[number] {
             return self.jump_to_piece(self.blocks.all[number].first);
         }
-        self.early(number).into_iter().for_each(|view| self.store_view(view));
-        let missing: Vec<usize> = self.plan.held_at[number].beyond(&self.held).collect();
+        self.early(number, is_back).into_iter().for_each(|view| self.store_view(view));
+        let missing: Vec<usize> = self.held_at[number].beyond(&self.held).collect();
         for view in missing {
             self.store_overlapping(view);
             let value = self.load_view(view);
@@ -400,8 +429,8 @@ impl<'f, 'm> Translation<'f, 'm> {
     /// Where to jump to come to a block: itself, or a place before it where what it wants is loaded.
     fn way_to(&mut self, number: usize) -> Block {
         let nothing_to_do = self.piece.has[number]
-            && self.plan.held_at[number].beyond(&self.held).next().is_none()
-            && self.early(number).is_empty();
+            && self.held_at[number].beyond(&self.held).next().is_none()
+            && self.early(number, false).is_empty();
         if nothing_to_do {
             return self.entry(number, false);
         }
@@ -428,28 +457,65 @@ impl<'f, 'm> Translation<'f, 'm> {
 
     fn translate_blocks(&mut self) {
         for number in 0..self.blocks.all.len() {
-            if !self.piece.has[number] {
-                continue;
+            if self.piece.has[number] {
+                self.translate_block(number);
+                self.translate_without_spans(number);
             }
-            self.number = number;
-            self.enter_live(number);
-            self.meet_facts(number);
-            self.begin_in_loop(number);
-            self.held = self.plan.held_at[number].clone();
-            self.late = self.plan.late_at[number].clone();
-            self.ended = false;
-            let (first, behind) = (self.blocks.all[number].first, self.blocks.all[number].behind);
-            for at in first..behind {
-                self.at = at;
-                self.ins.set_srcloc(SourceLoc::new(at));
-                self.translate(self.common.module.code[at as usize]);
+        }
+    }
+
+    fn translate_block(&mut self, number: usize) {
+        self.number = number;
+        self.enter_live(number);
+        self.meet_facts(number);
+        self.begin_in_loop(number);
+        self.held = self.held_at[number].clone();
+        self.late = self.late_at[number].clone();
+        self.ended = false;
+        let (first, behind) = (self.blocks.all[number].first, self.blocks.all[number].behind);
+        for at in first..behind {
+            self.at = at;
+            self.ins.set_srcloc(SourceLoc::new(at));
+            self.translate(self.common.module.code[at as usize]);
+        }
+        if !self.ended {
+            self.close_window();
+            let next = self.blocks.at(behind);
+            self.enter_block(next, false);
+        }
+        let (facts, rows, limits) = (self.facts.clone(), self.rows.clone(), self.limits.clone());
+        self.shown[number] = Some(Shown { facts, rows, limits });
+    }
+
+    /// If that is the last block of a loop that relies on spans: the loop once more, with the checks in it. There it
+    /// goes on where one is no word.
+    fn translate_without_spans(&mut self, last: usize) {
+        let Some(which) = self.innermost[last] else { return };
+        let head = self.loops[which].head;
+        let is_last = self.blocks.all[head].looped_from == Some(self.blocks.all[last].behind - 1);
+        if !is_last || !self.has_spans(which) {
+            return;
+        }
+        let again = self.loops.len();
+        let before = self.ins.create_block();
+        let copy = self.loops[which].once_more(before);
+        self.loops.push(copy);
+        self.loops[which].again = Some(again);
+        let members: Vec<usize> = (head..=last).filter(|&it| self.innermost[it] == Some(which)).collect();
+        let first_entries: Vec<Block> = members.iter().map(|&it| self.entries[it]).collect();
+        let mut first_shown: Vec<Option<Shown>> = Vec::new();
+        for &member in &members {
+            self.entries[member] = self.ins.create_block();
+            self.innermost[member] = Some(again);
+            first_shown.push(self.shown[member].take());
+        }
+        members.iter().for_each(|&member| self.translate_block(member));
+        for ((&member, entry), first) in members.iter().zip(first_entries).zip(first_shown) {
+            self.entries[member] = entry;
+            self.innermost[member] = Some(which);
+            if let (Some(shown), Some(first)) = (&mut self.shown[member], first) {
+                shown.meet(&first);
             }
-            if !self.ended {
-                self.close_window();
-                let next = self.blocks.at(behind);
-                self.enter_block(next, false);
-            }
-            self.shown[number] = Some((self.facts.clone(), self.rows.clone()));
         }
     }
 
@@ -462,6 +528,7 @@ impl<'f, 'm> Translation<'f, 'm> {
     fn meet_facts(&mut self, number: usize) {
         self.facts.clear();
         self.rows.clear();
+        self.limits.clear();
         let mut ways: Vec<usize> = self.ways_to(number).collect();
         let is_entered = self.piece.entries.contains(&number) || self.before_loops[number].is_some();
         if !LEAVES_OUT || is_entered || ways.iter().any(|&from| from >= number) {
@@ -474,13 +541,9 @@ impl<'f, 'm> Translation<'f, 'm> {
             ways.extend(self.ways_to(test).filter(|&from| self.blocks.is_first_test(code, from, test)));
         }
         let mut shown = ways.iter().filter_map(|&from| self.shown[from].as_ref());
-        if let Some((facts, rows)) = shown.next() {
-            (self.facts, self.rows) = (facts.clone(), rows.clone());
-        }
-        for (facts, rows) in shown.filter(|_| !makes(RangeMistake::OneWay)) {
-            self.facts.retain(|fact| facts.contains(fact));
-            self.rows.retain(|address, size| rows.get(address) == Some(size));
-        }
+        let Some(mut all) = shown.next().cloned() else { return };
+        shown.filter(|_| !makes(RangeMistake::OneWay)).for_each(|it| all.meet(it));
+        Shown { facts: self.facts, rows: self.rows, limits: self.limits } = all;
     }
 
     fn translate(&mut self, insn: Insn) {
@@ -526,6 +589,10 @@ fn place_of_frame(ins: &mut FunctionBuilder<'_>, context: Value, frame: Value) -
     let base = ins.ins().load(types::I64, flags, context, offset_of!(NativeContext, base) as i32);
     let offset = ins.ins().isub(frame, base);
     (base, ins.ins().ireduce(types::I32, offset))
+}
+
+fn variables(ins: &mut FunctionBuilder<'_>, views: &Views) -> Vec<Variable> {
+    views.all.iter().map(|view| ins.declare_var(type_of(view.is_wide, view.is_real))).collect()
 }
 
 fn cold_block(ins: &mut FunctionBuilder<'_>) -> Block {

@@ -1,9 +1,13 @@
 //! Owns: between which numbers a value lies, by how it is made.
-//! May use: `blocks`, `cranelift-codegen`, `raddle-bytecode`.
-//! Never: what a check has shown: a value has its range wherever it is, because of the instruction that makes it.
+//! May use: `blocks`, `mistakes`, `cranelift-codegen`, `raddle-bytecode`.
+//! Never: what a check has shown, where it has not.
+//!
+//! A value has its range wherever it is, because of the instruction that makes it. What a check has shown of it holds
+//! behind that check alone; but what is made there, of what was shown of it, has its range wherever it is, too.
 
 use super::Translation;
 use crate::blocks::LEAVES_OUT;
+use crate::mistakes::{RangeMistake, makes};
 use cranelift_codegen::ir::Value;
 use raddle_bytecode::Op;
 
@@ -64,10 +68,30 @@ impl Range {
 }
 
 impl Translation<'_, '_> {
+    /// Between which numbers a value lies, here.
     pub(super) fn range(&self, value: Value) -> Range {
+        let Range { low, high } = self.made_range(value);
+        match self.limits.get(&value) {
+            Some(&limit) => Range::new(low.max(0), high.min(limit - 1)),
+            None => Range::new(low, high),
+        }
+    }
+
+    /// Between which numbers it lies because of how it was made.
+    pub(super) fn made_range(&self, value: Value) -> Range {
         match self.constant_of(value) {
             Some(constant) => Range::new(constant.into(), constant.into()),
             None => self.ranges.get(&value).copied().unwrap_or(Range::WORD),
+        }
+    }
+
+    /// It has been shown here that a value is less than another one, without sign.
+    pub(super) fn note_below(&mut self, value: Value, than: Value) {
+        let than = self.range(than);
+        if LEAVES_OUT && than.low >= 0 && than.high > 0 {
+            let high = than.high - i64::from(makes(RangeMistake::Limit));
+            let limit = self.limits.entry(value).or_insert(high);
+            *limit = high.min(*limit);
         }
     }
 

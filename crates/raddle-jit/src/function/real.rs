@@ -111,7 +111,7 @@ impl Translation<'_, '_> {
         self.leave_if(is_none);
     }
 
-    fn is_no_finite_number(&mut self, value: Value) -> Value {
+    pub(super) fn is_no_finite_number(&mut self, value: Value) -> Value {
         let wide = self.ins.func.dfg.value_type(value) == types::F64;
         if wide {
             let bits = self.ins.ins().bitcast(types::I64, MemFlagsData::new(), value);
@@ -130,7 +130,8 @@ impl Translation<'_, '_> {
     fn narrow(&mut self, insn: Insn) -> Value {
         let value = self.read((insn.b, ValueClass::Double));
         let near = self.ins.ins().fdemote(types::F32, value);
-        // Infinite, or too large, or no number.
+        // Infinite, or too large, or no number: the interpreter knows what that is.
+        self.is_unproven();
         self.leave_unless_finite(near);
         near
     }

@@ -1,15 +1,18 @@
 //! Owns: which loops are simple, and what of them stays the same: what their instructions say.
-//! May use: `blocks`, `mistakes`, `operands`, `plan`, `views`, `raddle-bytecode`.
+//! May use: `blocks`, `mistakes`, `operands`, `plan`, `views`, `cranelift-codegen`,
+//! `raddle-bytecode`.
 //! Never: code.
 
 use super::loops::KnownLoop;
 use crate::blocks::{BasicBlock, Blocks, LEAVES_OUT, target};
 use crate::mistakes::{RangeMistake, makes};
-use crate::operands::{Doer, Kills, ValueClass, how, kills, operands};
+use crate::operands::{Doer, Kills, ValueClass, how, kills, operands, spends_fuel};
 use crate::plan::{FunctionPlan, Piece};
 use crate::views::ViewSet;
-use raddle_bytecode::effect::{Effect, Location};
+use cranelift_codegen::ir::Block;
+use raddle_bytecode::effect::{Effect, Formula, Location};
 use raddle_bytecode::{Insn, Op};
+use std::collections::{BTreeMap, HashSet};
 
 /// A loop that is entered by its head alone.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub(super) struct Loop {
     pub(super) constants: Vec<(usize, bool)>,
     /// Which of its blocks each way from the head back to it passes, from the head on.
     pub(super) certain: Vec<bool>,
+    /// Accesses of elements in the other blocks, of which each way passes one of the same element.
+    pub(super) certain_together: HashSet<u32>,
     /// If it only counts.
     pub(super) counts: Option<Counts>,
     /// From where to where its index seems to go.
@@ -30,6 +35,28 @@ pub(super) struct Loop {
     /// What it tests, if it goes on while a variable is less than something.
     pub(super) tests: Option<Test>,
     pub(super) known: Option<KnownLoop>,
+    /// Loops are in it.
+    pub(super) has_inner: bool,
+    /// The same loop without spans, by number.
+    pub(super) again: Option<usize>,
+    /// If it is that: where one comes in.
+    pub(super) before: Option<Block>,
+}
+
+impl Loop {
+    /// The same loop, with another place before it, and without spans.
+    pub(super) fn once_more(&self, before: Block) -> Loop {
+        Loop {
+            known: None,
+            again: None,
+            before: Some(before),
+            constants: self.constants.clone(),
+            certain: self.certain.clone(),
+            certain_together: self.certain_together.clone(),
+            fills: None,
+            ..*self
+        }
+    }
 }
 
 /// What a loop counts by.
@@ -109,13 +136,32 @@ pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop
         let set = constants(plan, piece, range, code);
         let read = read(plan, piece, range, code);
         let constants: Vec<(usize, bool)> = set.iter().map(|&view| (view, read.has(view))).collect();
-        let certain = (head..=last).map(|number| is_certain(blocks, piece, range, number)).collect();
+        let certain: Vec<bool> =
+            (head..=last).map(|number| is_certain(blocks, piece, range, |it| it == number)).collect();
+        let certain_together = certain_together(blocks, piece, range, code, &certain);
         let counts = counts(plan, piece, range, code);
         members(blocks, piece, range).for_each(|member| innermost[member] = Some(number));
         let tests = tests(plan, piece, range, code, &set);
         let seems = counts.and_then(|_| seems(&code[..block.first as usize], code[from as usize]));
         let fills = counts.filter(|_| head == last).and_then(|_| fills(block, code));
-        loops.push(Loop { head, parent, constants, certain, counts, seems, fills, tests, known: None });
+        if let Some(parent) = parent {
+            loops[parent].has_inner = true;
+        }
+        loops.push(Loop {
+            head,
+            parent,
+            constants,
+            certain,
+            certain_together,
+            counts,
+            seems,
+            fills,
+            tests,
+            known: None,
+            has_inner: false,
+            again: None,
+            before: None,
+        });
     }
     (loops, innermost)
 }
@@ -146,12 +192,49 @@ fn read(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[Insn]
     set
 }
 
-/// Whether each way from the head to the last block passes that one. It is no matter of safety: a guard for what comes
-/// seldom would leave to the interpreter too often, and what a loop with a test has used of its fuel would be wrong.
-fn is_certain(blocks: &Blocks, piece: &Piece, (head, last): (usize, usize), number: usize) -> bool {
+/// Whether an access finds an element's address, how many bytes it has otherwise, and the slots of array and subscript.
+type AccessKey = (bool, u32, u16, u16);
+
+/// Accesses of elements in blocks that not each turn passes, if each turn passes one of the same array, by the same
+/// subscript: as when one way sets it to this, and the other to that.
+fn certain_together(
+    blocks: &Blocks,
+    piece: &Piece,
+    range: (usize, usize),
+    code: &[Insn],
+    certain: &[bool],
+) -> HashSet<u32> {
+    let mut places: BTreeMap<AccessKey, Vec<(usize, u32)>> = BTreeMap::new();
+    for member in members(blocks, piece, range).filter(|member| !certain[member - range.0]) {
+        for at in blocks.all[member].first..blocks.all[member].behind {
+            let insn = code[at as usize];
+            let bytes = match insn.op.effect() {
+                Effect::Set(Formula::Load(Location::Element, width))
+                | Effect::Store(Location::Element, width) => width.bytes(),
+                _ if insn.op == Op::Elem => 0,
+                _ => continue,
+            };
+            places.entry((insn.op == Op::Elem, bytes, insn.b, insn.c)).or_default().push((member, at));
+        }
+    }
+    let is_in_all = |of: &&Vec<(usize, u32)>| {
+        is_certain(blocks, piece, range, |number| of.iter().any(|it| it.0 == number))
+    };
+    places.values().filter(|of| of.len() > 1).filter(is_in_all).flatten().map(|it| it.1).collect()
+}
+
+/// Whether each way from the head to the last block passes one of those. It is no matter of safety: a guard for what
+/// comes seldom would leave to the interpreter too often, and what a loop with a test has used of its fuel would be
+/// wrong.
+fn is_certain(
+    blocks: &Blocks,
+    piece: &Piece,
+    (head, last): (usize, usize),
+    is_one: impl Fn(usize) -> bool,
+) -> bool {
     const MOST: usize = 64;
-    if number == head || number == last || last - head > MOST {
-        return number == head || number == last;
+    if is_one(head) || is_one(last) || last - head > MOST {
+        return is_one(head) || is_one(last);
     }
     let mut seen = vec![false; last - head + 1];
     let mut found = vec![head];
@@ -159,7 +242,7 @@ fn is_certain(blocks: &Blocks, piece: &Piece, (head, last): (usize, usize), numb
         if member == last {
             return false;
         }
-        if member != number && !std::mem::replace(&mut seen[member - head], true) {
+        if !is_one(member) && !std::mem::replace(&mut seen[member - head], true) {
             let inside = |next: &&usize| (head..=last).contains(*next) && piece.has[**next];
             found.extend(blocks.all[member].next.iter().filter(inside));
         }
@@ -170,7 +253,7 @@ fn is_certain(blocks: &Blocks, piece: &Piece, (head, last): (usize, usize), numb
 /// Whether it changes registers and memory alone, and goes on forwards.
 fn is_plain(at: u32, insn: Insn) -> bool {
     match how(insn) {
-        Doer::Inline => !matches!(insn.op, Op::CopyI | Op::Zero) && kills(insn) == Kills::Nothing,
+        Doer::Inline => kills(insn) == Kills::Nothing,
         Doer::Jump => insn.op == Op::Switch || target(at, insn) > at,
         _ => false,
     }
@@ -196,7 +279,7 @@ fn counts(plan: &FunctionPlan, piece: &Piece, range: (usize, usize), code: &[Ins
             if !is_plain(at, insn) {
                 return None;
             }
-            burns |= matches!(insn.op, Op::FnF | Op::FnD);
+            burns |= spends_fuel(insn);
             forget_written(plan, insn, &mut set);
         }
     }
@@ -256,7 +339,7 @@ fn tests(
         }
         for at in blocks[member].first..blocks[member].behind {
             let insn = code[at as usize];
-            is_all_plain &= at == test_at || is_plain(at, insn) && !matches!(insn.op, Op::FnF | Op::FnD);
+            is_all_plain &= at == test_at || is_plain(at, insn) && !spends_fuel(insn);
             let mut set = ViewSet::none(plan.views.all.len());
             set.add(index);
             plan.views.lose(kills(insn), &mut set);
@@ -279,7 +362,7 @@ fn tests(
             }
         }
     }
-    let adds = is_certain(&plan.blocks, piece, range, adds_at) || makes(RangeMistake::Once);
+    let adds = is_certain(&plan.blocks, piece, range, |it| it == adds_at) || makes(RangeMistake::Once);
     let cost = Some(-test.distance()).filter(|_| is_all_plain && adds);
     Some(Test { index, than, step: step?, by, cost })
 }

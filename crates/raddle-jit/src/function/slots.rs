@@ -1,5 +1,5 @@
 //! Owns: slots of the frame in registers: how they are read and written, and when memory is told.
-//! May use: `blocks`, `convention`, `mistakes`, `operands`, `cranelift-codegen`.
+//! May use: `blocks`, `convention`, `mistakes`, `operands`, `views`, `cranelift-codegen`.
 //! Never: a slot in memory that differs from its register, unless it is late.
 
 use super::{Translation, class_type, type_of};
@@ -7,17 +7,18 @@ use crate::blocks::LEAVES_OUT;
 use crate::convention::SLOT;
 use crate::mistakes::{RangeMistake, makes};
 use crate::operands::{Operand, ValueClass};
+use crate::views::ViewSet;
 use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Type, Value};
 
 /// Each way out stores all that is late; so it must not be very much.
 const LATE_MAX: usize = 16;
 
 impl Translation<'_, '_> {
-    /// What is late and is to be in memory where that block begins.
-    pub(super) fn early(&self, number: usize) -> Vec<usize> {
-        let live = self.live.at_block(number);
+    /// What is late and is to be in memory where that block begins, for who comes to it, or jumps back to it.
+    pub(super) fn early(&self, number: usize, is_back: bool) -> Vec<usize> {
+        let live = if is_back { self.live.inside(number) } else { self.live.at_block(number) };
         let is_live = |view: &usize| self.views.is_among(live, *view);
-        self.late.beyond(&self.plan.late_at[number]).filter(is_live).collect()
+        self.late.beyond(&self.late_at[number]).filter(is_live).collect()
     }
 
     pub(super) fn load_view(&mut self, view: usize) -> Value {
@@ -129,9 +130,20 @@ impl Translation<'_, '_> {
         self.write((slot, ValueClass::Word), value);
     }
 
-    /// What is late and may be looked at, with its values.
+    /// What is late and looked at by who finds out what is wrong with this instruction, with its values.
     pub(super) fn late_values(&mut self) -> Vec<(usize, Value)> {
-        let live = self.live.before(self.at);
+        let insn = self.common.module.code[self.at as usize];
+        let live = self.live.for_report(self.views, (self.at, insn), &self.unproven);
+        self.late_among(&live)
+    }
+
+    /// The same of this instruction, or one behind it in the block.
+    pub(super) fn late_values_for_window(&mut self) -> Vec<(usize, Value)> {
+        let live = self.live.for_reports_from(self.at).clone();
+        self.late_among(&live)
+    }
+
+    fn late_among(&mut self, live: &ViewSet) -> Vec<(usize, Value)> {
         let is_live = |view: &usize| self.views.is_among(live, *view);
         let late: Vec<usize> = self.late.all_of().filter(is_live).collect();
         late.into_iter().map(|view| (view, self.ins.use_var(self.variables[view]))).collect()

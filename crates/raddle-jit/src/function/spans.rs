@@ -5,6 +5,10 @@
 //! A value in a loop has a *span* if it is made, by additions, subtractions, products and quotients, of the loop's
 //! index, of values that the loop does not make, and of what has a range. The lowest and the highest number that it can
 //! be is made of theirs, before the loop; if these are words, so is the value in each turn, and nothing overflows.
+//!
+//! If one is no word, the value need not overflow: of parts that depend on each other the numbers are farther apart
+//! than it can be. So the loop is made twice, and the second time without spans: with the checks in it, and all else as
+//! the first time. There it goes on. Its values are others, of which nothing is known because of the first time.
 
 use super::Translation;
 use super::claims::{Claims, Limit, LoopClaim};
@@ -34,14 +38,28 @@ pub(super) struct Spanned {
     is_relied_on: bool,
 }
 
+fn is_span(guard: &LoopClaim) -> bool {
+    matches!(guard, LoopClaim::Spans(_))
+}
+
 impl Translation<'_, '_> {
     /// Whether what is made of these two in the loop here has a span, so that it can be compared before the loop
     /// whether it is a word.
     pub(super) fn have_spans(&self, parts: [Value; 2]) -> bool {
         let Some((which, true)) = self.here else { return false };
+        // A loop with spans is made twice: so it has to have no loops in it, in which nearly all of its time is spent.
+        let is_again = self.loops[which].before.is_some() && !makes(RangeMistake::Again);
+        if self.loops[which].has_inner || is_again {
+            return false;
+        }
         let Some(known) = &self.loops[which].known else { return false };
-        let count = known.guards.iter().filter(|guard| matches!(guard, LoopClaim::Spans(_))).count();
+        let count = known.guards.iter().filter(|guard| is_span(guard)).count();
         count < SPANS_MAX && self.depth_above(which, &parts).is_some()
+    }
+
+    /// Whether the loop relies on spans.
+    pub(super) fn has_spans(&self, which: usize) -> bool {
+        self.loops[which].known.as_ref().is_some_and(|known| known.guards.iter().any(is_span))
     }
 
     /// Whether a sum of these two has a span, which is then compared before the loop.
@@ -62,7 +80,7 @@ impl Translation<'_, '_> {
 
     fn has_span(&self, which: usize, value: Value) -> bool {
         let Some(known) = &self.loops[which].known else { return false };
-        self.range(value) != Range::WORD
+        self.made_range(value) != Range::WORD
             || self.spans.get(&value).is_some_and(|spanned| spanned.which == which)
             || self.linear_in(which, value).is_some()
             || self.tested(value).is_some()
@@ -161,7 +179,7 @@ impl Translation<'_, '_> {
             let wide = self.ins.ins().sextend(types::I64, made);
             return (wide, wide);
         }
-        self.span_of_range(self.range(value))
+        self.span_of_range(self.made_range(value))
     }
 
     fn span_of_range(&mut self, range: Range) -> Extremes {

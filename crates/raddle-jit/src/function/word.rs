@@ -1,9 +1,10 @@
 //! Owns: arithmetic on words.
-//! May use: `operands`, `cranelift-codegen`, `raddle-bytecode`.
+//! May use: `mistakes`, `operands`, `cranelift-codegen`, `raddle-bytecode`.
 //! Never: a trap; what goes wrong leaves to the interpreter.
 
 use super::Translation;
 use super::ranges::Range;
+use crate::mistakes::{RangeMistake, makes};
 use crate::operands::ValueClass;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types};
@@ -81,6 +82,10 @@ impl Translation<'_, '_> {
         let is_proved = !divisor.has(0) && !divisor.has(-1);
         self.checks.left_out += u64::from(is_proved);
         if !is_proved {
+            // By -1 the interpreter divides most.
+            if !makes(RangeMistake::Certain) {
+                self.is_unproven();
+            }
             let one_more = self.ins.ins().iadd_imm_s(right, 1);
             self.leave_if_word(IntCC::UnsignedLessThanOrEqual, one_more, 1);
         }

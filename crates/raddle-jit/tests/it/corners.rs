@@ -5,7 +5,7 @@
 //! the interpreter; reals that are too large.
 
 use crate::loops::{ARRAYS, Loops, TEMPORARIES};
-use crate::support::{Paper, same, verified};
+use crate::support::{Paper, module_of, same, verified};
 use raddle_bytecode::{Function, Insn, Module, Op};
 
 /// Slots for this alone, so that no loop around is disturbed.
@@ -512,4 +512,101 @@ fn a_loop_of_thousands_of_sums_one_of_the_other_does_the_same() {
     let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
     let program = verified(Module { code, functions: vec![main], ..Module::default() });
     same(&program, || Paper::new("", 5), (1 << 16, 0), "a row of sums");
+}
+
+/// Of a byte it is thought that it may be 255, and so that the product may be no word: then the loop goes on where each
+/// product is looked at. Of 200 none is too large; of 230 the last ones are.
+#[test]
+fn a_loop_whose_products_seem_too_large_does_the_same() {
+    for highest in [200, 230] {
+        let text = format!(
+            "PROC main (CHAN BYTE keyboard?, screen!, error!)
+  VAL n IS 9000:
+  [n]BYTE level:
+  INT sum:
+  SEQ
+    SEQ i = 0 FOR n
+      level[i] := BYTE ((i / 40) \\ {highest})
+    sum := 0
+    SEQ round = 0 FOR 3
+      SEQ
+        SEQ i = 0 FOR n
+          sum := (sum + (((INT level[i]) * 10000000) / 1000000)) /\\ 65535
+        screen ! BYTE (sum /\\ 127)
+:
+"
+        );
+        let program = verified(module_of(&text).expect("it is a program"));
+        let ended = same(&program, || Paper::new("", 100_000), (1 << 16, 0), &format!("up to {highest}"));
+        assert_eq!(ended.map(|it| it.is_ok()), Some(highest == 200), "up to {highest}");
+    }
+}
+
+/// What was shown to be less than a count is added to: at the largest number.
+#[test]
+fn a_sum_of_a_subscript_does_the_same() {
+    for (below, more) in [(1, 12), (2, 12), (1, 300)] {
+        let count = i32::MAX - more + 2;
+        let code = vec![
+            Insn::with_imm(Op::Ldi, 3, count - below),
+            Insn::with_imm(Op::ChkI, 3, count),
+            Insn::new(Op::AddI, 4, 3, more as u16),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 8 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("{below}, {more}"));
+        assert_eq!(ended.map(|it| it.is_ok()), Some(below == 2), "{below}, {more}");
+    }
+}
+
+/// Two sums one behind the other are checked together: it is found which of them is wrong.
+#[test]
+fn two_sums_that_are_checked_together_do_the_same() {
+    let (large, one, zero, array, sums) = (2, 3, 4, 5, [8, 9]);
+    for [first, second] in [[one, large], [large, one], [large, large], [one, one]] {
+        let code = vec![
+            Insn::with_imm(Op::Ldi, one, 0),
+            Insn::with_imm(Op::Addr, array, 80),
+            Insn::with_imm(Op::Ldi, array + 1, 8),
+            // Numbers of which nothing is known.
+            Insn::new(Op::AldW, zero, array, one),
+            Insn::new(Op::AldW, one, array, one),
+            Insn::new(Op::PlusI, one, one, 1),
+            Insn::with_imm(Op::Ldi, large, i32::MAX),
+            Insn::new(Op::Plus, large, large, zero),
+            Insn::new(Op::Add, sums[0], first, one),
+            Insn::new(Op::Add, sums[1], second, one),
+            Insn::new(Op::End, 0, 0, 0),
+        ];
+        let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 32 };
+        let program = verified(Module { code, functions: vec![main], ..Module::default() });
+        let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), &format!("{first} and {second}"));
+        assert_eq!(ended.map(|it| it.is_ok()), Some(first == one && second == one), "{first} and {second}");
+    }
+}
+
+/// What one way through a loop writes the other one reads, in the next turn.
+#[test]
+fn what_one_way_writes_does_the_same() {
+    let (index, count, bit, written, sum) = (3, 4, 5, 6, 7);
+    let code = vec![
+        Insn::with_imm(Op::Ldi, written, 7),
+        Insn::with_imm(Op::Ldi, sum, 0),
+        Insn::with_imm(Op::Ldi, index, 0),
+        Insn::with_imm(Op::Ldi, count, 6),
+        Insn::new(Op::AndI, bit, index, 1),
+        Insn::new(Op::Jz, bit, 0, 0).to(2),
+        Insn::new(Op::Plus, sum, sum, written),
+        Insn::new(Op::Jump, 0, 0, 0).to(1),
+        Insn::new(Op::Plus, written, index, index),
+        Insn::new(Op::Repeat, index, count, 0).to(-6),
+        // It is 0, 4 and 8.
+        Insn::with_imm(Op::ChkI, sum, 13),
+        Insn::new(Op::End, 0, 0, 0),
+    ];
+    let main = Function { name: 0, first: 0, count: code.len() as u32, slots: 16 };
+    let program = verified(Module { code, functions: vec![main], ..Module::default() });
+    let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), "two ways");
+    assert_eq!(ended, Some(Ok(())));
 }

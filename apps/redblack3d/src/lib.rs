@@ -118,6 +118,8 @@ pub struct Setup {
 pub struct Taken {
     /// The time of each iteration, shortest first.
     pub times: Vec<Duration>,
+    /// Those of them after mode `auto` had chosen for the first time, shortest first; none in other modes.
+    pub settled: Vec<Duration>,
     /// What the exchanges have taken.
     pub report: PlanReport,
     /// What this rank sends in an exchange.
@@ -209,7 +211,7 @@ pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
     };
     let mut u = DistArray::new("u", &cart, setup.size)?;
     let mut halo = net.plan_halo(&u)?;
-    let mut times = Vec::with_capacity(setup.iterations);
+    let (mut times, mut tried) = (Vec::with_capacity(setup.iterations), setup.iterations);
     net.barrier()?;
     for _ in 0..setup.iterations {
         let began = Instant::now();
@@ -218,12 +220,30 @@ pub fn run(net: &Net, setup: &Setup) -> Result<Outcome, NetError> {
             half(net, &source, exchange, colour, setup)?;
         }
         times.push(began.elapsed());
+        if setup.model == Model::Auto && times.len() < tried && has_chosen(net) {
+            tried = times.len();
+        }
     }
-    let taken = Taken::new(net, times, halo.report(), halo.bytes());
+    let settled = sorted(times[tried..].to_vec());
+    let taken = Taken { settled, ..Taken::new(net, times, halo.report(), halo.bytes()) };
     let u = halo.start(&mut u)?.wait()?;
     let (residual, checksum) = judge(net, u, &source)?;
     let cells = u.own().iter().map(ExactSizeIterator::len).product();
     Ok(Outcome { residual, checksum, ranks: cart.ranks(), cells, taken })
+}
+
+fn has_chosen(net: &Net) -> bool {
+    net.auto_report().is_some_and(|report| report.choices > 0)
+}
+
+fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {
+    times.sort_unstable();
+    times
+}
+
+/// The middle one of times, shortest first.
+pub fn median(times: &[Duration]) -> Duration {
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// How many cells this rank changes in a second, while all others do the same: the median of a few sweeps of its even
@@ -291,8 +311,7 @@ pub fn mixed(place: u64, bits: u64) -> u64 {
 
 impl Taken {
     /// At the end of the last iteration.
-    pub fn new(net: &Net, mut times: Vec<Duration>, report: PlanReport, bytes: usize) -> Taken {
-        times.sort_unstable();
+    pub fn new(net: &Net, times: Vec<Duration>, report: PlanReport, bytes: usize) -> Taken {
         let mode = match net.auto_report() {
             Some(AutoReport { reason, .. }) if reason.is_empty() => {
                 format!("auto: nothing is chosen yet; {} at the moment", net.acting())
@@ -300,12 +319,12 @@ impl Taken {
             Some(AutoReport { reason, .. }) => format!("auto, {reason}"),
             None => net.mode().to_string(),
         };
-        Taken { times, report, bytes, counters: net.counters(), mode }
+        Taken { times: sorted(times), settled: Vec::new(), report, bytes, counters: net.counters(), mode }
     }
 
     /// The median time of an iteration.
     pub fn median(&self) -> Duration {
-        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+        median(&self.times)
     }
 
     /// A time of all iterations, by each of them, in milliseconds.
@@ -349,6 +368,10 @@ impl fmt::Display for Taken {
             milliseconds(ends.0),
             milliseconds(ends.1),
         )?;
+        if !self.settled.is_empty() {
+            let tried = self.times.len() - self.settled.len();
+            writeln!(f, "{:.2} ms after the {tried} in which it chose", milliseconds(median(&self.settled)))?;
+        }
         writeln!(
             f,
             "on average {total:.2} ms, of which computing {:.2}, waiting {wait:.2}, copying {copying:.2}",

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Parser;
 use raddle::Runtime;
 use raddle_mpi::{EmulatedLink, Net, NetConfig, NetError};
-use redblack3d::{Model, ModelName, Setup, Shares, run};
+use redblack3d::{Model, ModelName, Setup, Shares, median, run};
 
 /// Stacks of processes: MPI runs on them.
 const STACK_BYTES: usize = 256 << 10;
@@ -48,6 +48,12 @@ struct CommandLine {
     /// Hold messages back as a link of so many megabits a second would: what is measured then is a model's answer
     #[arg(long, value_name = "MEGABITS")]
     emulate: Option<f64>,
+    /// Run these models in turn, instead of one, and print the medians of their medians
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "MODEL")]
+    beside: Vec<ModelName>,
+    /// How often, with --beside
+    #[arg(long, default_value_t = 5, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
     /// On rank 1, make another array than the others do: a fault, which is named
     #[arg(long, hide = true)]
     disagree: bool,
@@ -80,6 +86,9 @@ fn solve(line: &CommandLine, workers: usize) -> Result<(), NetError> {
     if line.disagree && net.rank() == 1 {
         setup.size[0] += 1;
     }
+    if !line.beside.is_empty() {
+        return compare(&net, line, &mut setup);
+    }
     let outcome = run(&net, &setup)?;
     if net.rank() == 0 {
         println!(
@@ -100,6 +109,35 @@ fn solve(line: &CommandLine, workers: usize) -> Result<(), NetError> {
         if matches!(setup.model, Model::Sync | Model::Async) {
             println!("{}", outcome.taken.prediction(workers));
         }
+    }
+    Ok(())
+}
+
+/// Each model so often, in turn.
+fn compare(net: &Net, line: &CommandLine, setup: &mut Setup) -> Result<(), NetError> {
+    let mut found = vec![[Vec::new(), Vec::new()]; line.beside.len()];
+    for _ in 0..line.rounds {
+        for (model, [all, settled]) in line.beside.iter().zip(&mut found) {
+            setup.model = model.0;
+            let taken = run(net, setup)?.taken;
+            all.push(taken.median());
+            settled.extend((!taken.settled.is_empty()).then(|| median(&taken.settled)));
+        }
+    }
+    for (model, times) in line.beside.iter().zip(&mut found).filter(|_| net.rank() == 0) {
+        times.iter_mut().for_each(|times| times.sort_unstable());
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let [all, settled] = [&times[0], &times[1]];
+        print!("{:<9} {:.3} ms an iteration", model.0.name(), ms(median(all)));
+        print!(" ({:.3} to {:.3})", ms(all[0]), ms(all[all.len() - 1]));
+        println!(
+            "{}",
+            if settled.is_empty() {
+                String::new()
+            } else {
+                format!(", {:.3} when it had chosen", ms(median(settled)))
+            }
+        );
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Owns: `DistArray`: a rank's part of an array of three axes, with one layer of ghost cells around it.
-//! May use: `error`, `share`, `cart`, `sweep`.
+//! May use: `cart`, `error`, `huge`, `share`, `sweep`.
 //! Never: a message.
 
 use crate::cart::Cart;
 use crate::error::NetError;
+use crate::huge::advise;
 use crate::share::Share;
 use crate::sweep::{CellBlock, Colour, ColourPlane, Element, Seven, planes};
 use std::ops::Range;
@@ -43,7 +44,9 @@ impl<T: Element> DistArray<T> {
         if is_refused {
             return Err(NetError::Misuse(format!("`{name}`: there is no memory for {bytes} bytes")));
         }
-        Ok(DistArray { share, cells: vec![T::default(); count] })
+        let cells = vec![T::default(); count];
+        advise(&cells);
+        Ok(DistArray { share, cells })
     }
 
     /// What plans call it.

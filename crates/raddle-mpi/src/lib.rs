@@ -58,6 +58,7 @@ mod engine;
 mod error;
 mod gate;
 mod halo;
+mod huge;
 pub mod install;
 mod late;
 mod link;

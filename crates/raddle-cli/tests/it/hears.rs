@@ -1,7 +1,7 @@
 //! Owns: two ranks of an occam program in one process, whose link has all pauses as long as they may be: what is heard,
 //! or written, is not left to one who pauses.
 //! May use: `raddle-host`, `raddle-occam`.
-//! Never: MPI, or a time that something must take: where a pause is waited for, a test hangs.
+//! Never: MPI, or a time that something must take: where a pause is waited for, a test hangs until a watchdog ends it.
 //!
 //! Between ranks of MPI a pause is 36 ms at most, and who is told sooner than it ends is not known from who was lucky.
 
@@ -9,12 +9,15 @@ use raddle_host::{Port, RankLink, RunOptions, World, run_on_ranks};
 use raddle_occam::{pre::NoFiles, source::Sources};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// As good as for ever.
 const LONG: Duration = Duration::from_secs(3600);
 /// Soon enough.
 const SOON: Duration = Duration::from_micros(200);
+/// A program that has not ended by then waits for one who pauses.
+const STALLED: Duration = Duration::from_secs(60);
 /// After so much of it a silence is one to who hears: a millisecond.
 const SILENCE: Duration = Duration::from_millis(5);
 
@@ -23,20 +26,21 @@ const TOUCHED: u8 = 2;
 const OFFER: u8 = 3;
 
 /// What has gone between both ranks, and what the program does.
+#[derive(Clone, Debug)]
 struct Traffic {
     inboxes: [VecDeque<Vec<u8>>; 2],
     /// The kinds of the frames that each rank has sent, and got.
     sent: [Vec<u8>; 2],
     got: [Vec<u8>; 2],
     moved: Instant,
-    /// Since the call of the foreign routine has begun.
-    called: Option<Since>,
+    /// Since the last call of the foreign routine by each rank has begun.
+    called: [Option<Since>; 2],
     /// Since the screen is asked to take something.
     written: Option<Since>,
 }
 
 /// How many frames a rank had sent and got.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Since {
     sent: usize,
     got: usize,
@@ -58,7 +62,7 @@ struct Script {
     gives: fn(&Traffic) -> bool,
     /// How long the OS thread of rank 1 which hears where no worker does may pause.
     pause: fn(&Traffic) -> Duration,
-    /// Whether the call of the foreign routine is over.
+    /// Whether a call of the foreign routine is over.
     returns: fn(&Traffic) -> bool,
     /// Whether the screen takes something.
     takes: fn(&Traffic) -> bool,
@@ -121,7 +125,7 @@ impl RankLink for Rank {
             if let Some(frame) = self.look()? {
                 return Ok(Some(frame));
             }
-            std::thread::sleep(SOON);
+            thread::sleep(SOON);
         }
     }
 
@@ -136,7 +140,7 @@ impl RankLink for Rank {
     }
 
     fn lull(&self) -> Duration {
-        let listens = self.rank == 1 && std::thread::current().name() == Some("ranks");
+        let listens = self.rank == 1 && thread::current().name() == Some("ranks");
         if listens { self.wire.with(|traffic| (self.wire.script.pause)(traffic)) } else { SOON }
     }
 
@@ -156,7 +160,7 @@ impl World for Rank {
     }
 
     fn call(&self, _: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        self.wire.with(|traffic| traffic.called = traffic.since(self.rank));
+        self.wire.with(|traffic| traffic.called[self.rank] = traffic.since(self.rank));
         self.wire.wait_for(|traffic| (self.wire.script.returns)(traffic));
         Some(words)
     }
@@ -185,19 +189,28 @@ fn run(branches: &str, workers: [usize; 2], script: Script) {
         sent: Default::default(),
         got: Default::default(),
         moved: Instant::now(),
-        called: None,
+        called: [None; 2],
         written: None,
     };
     let wire = Arc::new(Wire { traffic: Mutex::new(traffic), changed: Condvar::new(), script });
     let ranks = [0, 1].map(|rank| {
         let (program, wire) = (program.clone(), wire.clone());
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             let options =
                 RunOptions { workers: workers[rank], memory_bytes: 16 << 20, ..RunOptions::default() };
             let [world, link] = [(); 2].map(|()| Arc::new(Rank { wire: wire.clone(), rank }));
             run_on_ranks(program, options, world, link).expect("a runtime")
         })
     });
+    let began = Instant::now();
+    while !ranks.iter().all(thread::JoinHandle::is_finished) {
+        assert!(
+            began.elapsed() < STALLED,
+            "a rank waits for one who pauses: {:?}",
+            wire.with(|it| it.clone())
+        );
+        thread::sleep(SOON);
+    }
     for rank in ranks {
         let (outcome, of_ranks) = rank.join().expect("no panic");
         assert_eq!((outcome.result, of_ranks.told), (Ok(()), None));
@@ -224,13 +237,13 @@ fn who_pauses_is_told_that_another_one_has_heard() {
         branches,
         [1, 1],
         Script {
-            gives: |traffic| match (traffic.has_got(1, OFFER), traffic.called) {
+            gives: |traffic| match (traffic.has_got(1, OFFER), traffic.called[1]) {
                 // Who hears it is told by nobody else: the last word is long ago.
                 (0, _) => traffic.moved.elapsed() >= SILENCE,
                 (_, called) => called.is_some(),
             },
             pause: |traffic| if traffic.has_got(1, OFFER) == 0 { LONG } else { SOON },
-            returns: |traffic| traffic.called.is_some_and(|since| traffic.got[1].len() > since.got),
+            returns: |traffic| traffic.called[1].is_some_and(|since| traffic.got[1].len() > since.got),
             ..Script::default()
         },
     );

@@ -6,10 +6,23 @@ use super::{ActiveRequest, DEDICATED, Engine, Finished, GAP_MIN_NS, TransferResu
 use crate::channel::Heard;
 use crate::error::NetError;
 use crate::gate::lock;
-use crate::post::Post;
-use crate::shim::MpiRefusal;
+use crate::post::{Post, Transfer};
+use crate::shim::{Direction, MpiRefusal};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// From this size on MPIs offer messages over a network, and send them when the other rank has cleared them.
+const OFFERED: usize = 64 << 10;
+
+/// Whether a message begins before those that come in.
+///
+/// PERF: who begins later than its peer finds the peer's offer, and clears it as soon as it begins to receive. If its
+/// own offer goes behind that, the peer sends all it has and clears it only then: both directions take turns, and who
+/// was later in one exchange is the sooner one in the next, so that they do in each. Over Open MPI's TCP the messages
+/// of apps/redblack3d were under way 55 to 68 ms an iteration by that, and not 34.
+fn goes_first(transfer: &Transfer) -> bool {
+    transfer.direction == Direction::Out && transfer.buffer.len() > OFFERED
+}
 
 impl Engine {
     /// Posts all of it.
@@ -78,7 +91,9 @@ impl Engine {
             self.wake_clocks(state, now);
         }
         state.pending += post.transfers.len();
-        for index in (0..post.transfers.len()).filter(|index| post.transfers[*index].after.is_none()) {
+        let firsts = || (0..post.transfers.len()).filter(|index| post.transfers[*index].after.is_none());
+        let goes_first = |index: &usize| goes_first(&post.transfers[*index]);
+        for index in firsts().filter(goes_first).chain(firsts().filter(|index| !goes_first(index))) {
             self.begin(state, post, index, refused);
         }
         true

@@ -8,7 +8,7 @@
 /// Less would be a few large pages at most.
 const LEAST: usize = 16 << 20;
 
-/// Asks the kernel for large pages where nothing was touched yet. It may decline; what is in the memory does not change.
+/// Asks the kernel for large pages where nothing was touched yet. It may decline; what is in the memory stays.
 pub(crate) fn advise<T>(cells: &[T]) {
     let bytes = size_of_val(cells);
     if bytes < LEAST {

@@ -2,11 +2,11 @@
 //! May use: `counters`, `raddle-protocol`.
 //! Never: more than a few of these between two that have waited for their turn.
 //!
-//! First come, first served is fair, and where slices are short nobody waits for long. But among processes that compute
-//! for 10 us and yield, who is woken (a server whose request has come, a sleeper whose time is up) would wait until each
-//! of them has had a slice. So while slices of [`LONG_NS`] have been seen lately, a thread that is woken is put before
-//! those that wait for their turn in the ready list, where anybody who is idle may take it at once. A slice that is long
-//! because it fills a channel is none of these: see [`hunger`](super::hunger).
+//! First come, first served is fair, and where slices are short nobody waits for long. But among processes that
+//! compute for 10 us and yield, who is woken (a server whose request has come, a sleeper whose time is up) would wait
+//! until each of them has had a slice. So while slices of [`LONG_NS`] have been seen lately, a thread that is woken is
+//! put before those that wait for their turn in the ready list, where anybody who is idle may take it at once. A slice
+//! that is long because it fills a channel is none of these: see [`hunger`](super::hunger).
 //!
 //! *Nobody starves*: at most [`IN_A_ROW`] are put first between two that were not. Two that wake each other for ever so
 //! have four slices, and then wait as all others do.
@@ -25,42 +25,15 @@
 //! PERF: bench `latency`, from wake to run beside four that compute for 10 us each, a process, p50 in us on one worker
 //! and two: 53.5, 80 before, 13.6, 14 now (Go 13.6, 14.1).
 
-use super::own::WakeTo;
+use super::wake_to::WakeTo;
 use super::{LocalWorker, OPEN};
 use crate::counters::Counters;
 use raddle_protocol::header::Runnable;
-use std::cell::Cell;
 
 /// Slices are long from here on.
 const LONG_NS: u64 = 1_000;
 /// So many have their turn before those that wait, at most, until one of these has had its own.
 const IN_A_ROW: usize = 4;
-
-/// What a worker knows of those that it has put first.
-pub(super) struct First {
-    /// How many there have been, ever.
-    put: Cell<usize>,
-    /// Up to here stand such in the ready list.
-    until: Cell<usize>,
-    /// How many others had been taken when the last of them came.
-    others: Cell<usize>,
-    /// How many have come since.
-    in_a_row: Cell<usize>,
-}
-
-impl First {
-    pub(super) fn new() -> First {
-        let zero = || Cell::new(0);
-        First { put: zero(), until: zero(), others: zero(), in_a_row: zero() }
-    }
-
-    /// One more has come: they stand up to here.
-    fn note(&self, until: usize) {
-        self.until.set(until);
-        self.put.set(self.put.get().wrapping_add(1));
-        self.in_a_row.set(self.in_a_row.get() + 1);
-    }
-}
 
 impl LocalWorker {
     /// At a boundary: the longest mean slice that is remembered is so long.

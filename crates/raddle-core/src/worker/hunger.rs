@@ -23,8 +23,8 @@
 //! *How long it looks out*: at most [`MOST_NS`]; half as long after each time in vain, down to nothing, and as long as
 //! before when somebody has been handed over. A steal of threads gives it another try.
 //!
-//! *Where it does not pay*: a slice may be long because it fills a channel. Then two workers that do so at the same time
-//! take its lines from each other at each step, which costs several times what the step does. So slices in which
+//! *Where it does not pay*: a slice may be long because it fills a channel. Two workers that do so at the same time
+//! take its lines from each other at each step: several times what the step costs. So slices in which
 //! operations that do not wait are frequent are not called long: these are counted already ([`slice`](super::slice)).
 //!
 //! What else was considered: *to wake a sleeper by a futex*, 5 us for the waker and 20 to 50 until it runs, which is
@@ -33,26 +33,19 @@
 //! hold one lock for 4.5 us of 5.4 lost 25, since one that is about to try the lock is stolen.
 
 use super::LocalWorker;
-use super::own::WakeTo;
+use super::wake_to::{MOST_NS, PROFIT_NS, WakeTo};
 use crate::counters::Counters;
 use raddle_protocol::header::Runnable;
-use std::cell::Cell;
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So long a worker looks out at most, ns.
-const MOST_NS: u64 = 50_000;
 /// So long after a steal, if it had given up.
 const AGAIN_NS: u64 = MOST_NS / 4;
 /// Less than this is not worth it.
 const LEAST_NS: u64 = 2_000;
 
-/// What keeps it busy for less, on the mean, costs more than it brings: the lines of a channel go from core to core.
-const PROFIT_NS: u64 = 5_000;
-
-/// Operations are rare if each of them comes with so much other work.
-const RARE_NS: u64 = 700;
-/// That is found out once in so long.
-const WINDOW_NS: u64 = 200_000;
+/// So many turns of the spin loop are between two looks.
+const LOOKS: u32 = 8;
 
 /// Which of the first 64 workers look out.
 #[derive(Debug, Default)]
@@ -78,53 +71,6 @@ impl Hungry {
     }
 }
 
-/// What a worker remembers of its hunger.
-pub(super) struct Hunger {
-    /// How long it looks out next time.
-    budget_ns: Cell<u64>,
-    /// Since when it has had what it was given, until it has run dry; 0 if it was not.
-    fed_ns: Cell<u64>,
-    /// For how long it was kept busy by that, as a mean that forgets.
-    lasts_ns: Cell<u64>,
-    /// How many operations that did not wait there have been in so long a time.
-    operations: Cell<u64>,
-    in_ns: Cell<u64>,
-    /// And before: whether there were so few that other work takes most of the time.
-    are_rare: Cell<bool>,
-}
-
-impl Hunger {
-    pub(super) fn new() -> Hunger {
-        Hunger {
-            budget_ns: Cell::new(MOST_NS),
-            fed_ns: Cell::new(0),
-            lasts_ns: Cell::new(2 * PROFIT_NS),
-            operations: Cell::new(0),
-            in_ns: Cell::new(0),
-            are_rare: Cell::new(true),
-        }
-    }
-
-    /// Another batch has taken so long.
-    fn note_time(&self, elapsed_ns: u64) {
-        let in_ns = self.in_ns.get().saturating_add(elapsed_ns);
-        if in_ns < WINDOW_NS {
-            return self.in_ns.set(in_ns);
-        }
-        self.are_rare.set(in_ns / (self.operations.replace(0) + 1) >= RARE_NS);
-        self.in_ns.set(0);
-    }
-
-    /// At `now` it has run dry.
-    fn note_dry(&self, now: u64) {
-        let fed_ns = self.fed_ns.replace(0);
-        if fed_ns > 0 {
-            let lasted = now.saturating_sub(fed_ns).min(8 * PROFIT_NS);
-            self.lasts_ns.set((3 * self.lasts_ns.get() + lasted) / 4);
-        }
-    }
-}
-
 impl LocalWorker {
     /// So many more operations of those who run here have not waited.
     pub(super) fn note_operations(&self, count: u32) {
@@ -142,34 +88,47 @@ impl LocalWorker {
         self.own().hunger.are_rare.get()
     }
 
-    /// How long this worker, which has run dry just `now`, looks out; it says so, until [`sated`](Self::sated).
-    pub(super) fn hungers(&self, now: u64) -> u64 {
+    /// If it `has_run_dry` just `now`, looks out for who is handed over, if that pays; `now` is later then. It steals
+    /// nothing meanwhile: what it could has not aged, or waits for a lock that its owner is about to take again.
+    #[inline(never)]
+    pub(super) fn look_out_hungry(&self, now: &mut u64, has_run_dry: bool) -> Option<Runnable> {
+        let looks_ns = if has_run_dry { self.hungers(*now) } else { 0 };
+        if looks_ns == 0 {
+            return None;
+        }
         let (shared, hunger) = (self.shared(), &self.own().hunger);
-        hunger.note_dry(now);
-        let budget_ns = hunger.budget_ns.get();
-        let slices_are_long = self.own().wakes_to.get() == WakeTo::First;
-        let pays = hunger.lasts_ns.get() >= PROFIT_NS && budget_ns > 0;
-        if !pays || !slices_are_long || shared.workers().len() == 1 || shared.idle.is_crowded() {
-            return 0;
-        }
         shared.hungry.0.fetch_or(Hungry::bit(self.index), Ordering::Relaxed);
-        budget_ns
-    }
-
-    /// It has looked out for so long, if at all.
-    pub(super) fn sated(&self, looked_ns: u64) {
-        if looked_ns == 0 {
-            return;
+        let until = *now + looks_ns;
+        while *now < until && !self.inbox.has_mail() && !self.sees_other_work() {
+            (0..LOOKS).for_each(|_| spin_loop());
+            *now = shared.clock.now_ns();
         }
-        let in_vain = self.shared().hungry.end(self.index);
-        let hunger = &self.own().hunger;
-        if in_vain {
-            let half = Some(looked_ns / 2).filter(|half| *half >= LEAST_NS);
+        if shared.hungry.end(self.index) {
+            let half = Some(looks_ns / 2).filter(|half| *half >= LEAST_NS);
             hunger.budget_ns.set(half.unwrap_or(0));
         } else {
             hunger.budget_ns.set(MOST_NS);
-            hunger.fed_ns.set(self.shared().clock.now_ns());
+            hunger.fed_ns.set(*now);
         }
+        // What is handed over is on its way, if it is not there; or there is mail of another's.
+        self.take_mail();
+        self.turns().batch.pop().or_else(|| self.my_ready().pop())
+    }
+
+    /// How long this worker, which has run dry just `now`, looks out; 0 for not at all. Not while anything is to be
+    /// asked of a poller, which it would not do meanwhile.
+    fn hungers(&self, now: u64) -> u64 {
+        let (shared, hunger) = (self.shared(), &self.own().hunger);
+        hunger.note_dry(now);
+        let slices_are_long = self.own().wakes_to.get() == WakeTo::First;
+        let pays = hunger.lasts_ns.get() >= PROFIT_NS && slices_are_long;
+        let may = !shared.idle.is_crowded() && !shared.pollers.outstanding.any();
+        if pays && may && shared.workers().len() > 1 { hunger.budget_ns.get() } else { 0 }
+    }
+
+    /// Something has come from outside, or a fork may be taken: whoever searches comes for that.
+    fn sees_other_work(&self) -> bool {
+        self.shared().has_shared(self.index) || self.sees_jobs()
     }
 
     /// It has stolen threads: perhaps there are more to come.

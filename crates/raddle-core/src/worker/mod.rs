@@ -40,6 +40,7 @@
 //! | `in_den` | who waits for that, and what is spared where one wait follows another |
 //! | `room`, `rooms` | memory for what is spawned and is large |
 //! | `extra` | workers beside the others, while those stand in calls that the scheduler does not know |
+//! | `wake_to` | where who is woken goes |
 //! | `seeded` | all of this by a seed |
 //! | `seen` | what the watcher may see from outside |
 //! | `queued` | who lies in a queue, if all stand still |
@@ -88,6 +89,7 @@ mod submit;
 pub mod timer;
 mod trace;
 mod turn;
+mod wake_to;
 pub mod watching;
 
 use crate::block::Block;
@@ -105,7 +107,6 @@ pub use callback::Callback;
 use here::Owned;
 pub use here::{Here, LocalWorker};
 pub(crate) use nested::Patience;
-pub(crate) use own::WakeTo;
 use own::{Own, Turns};
 pub use pick::{fresh_begun, has_work};
 use raddle_context::tls::TlsPool;
@@ -125,6 +126,7 @@ use std::time::Duration;
 pub(crate) use submit::submit_task;
 pub(crate) use trace::{name_running, trace_job};
 pub(crate) use turn::has_no_stack;
+pub(crate) use wake_to::WakeTo;
 
 /// Of what watches a worker: it follows a seed.
 pub const SEEDED: u8 = 1;

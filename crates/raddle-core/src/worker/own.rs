@@ -4,14 +4,13 @@
 
 use super::boundary::Pace;
 use super::enter::After;
-use super::first::First;
 use super::gates::Gates;
-use super::hunger::Hunger;
 use super::jobs::{Chunks, Slots};
 use super::nested::wait::Innermost;
 use super::promote::Heart;
 use super::room::Rooms;
 use super::search::StealState;
+use super::wake_to::{First, Hunger, WakeTo};
 use crate::block::pool::BlockPool;
 use crate::ids::Ids;
 use crate::observe::Seeded;
@@ -29,19 +28,6 @@ pub(super) struct Turns {
     pub(super) batch: Fifo,
     /// The OS thread's `current` word.
     pub(super) current: Cell<CurrentSlot>,
-}
-
-/// Where a process goes that may move and is woken by somebody on a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WakeTo {
-    /// To its waker, and waits behind all others.
-    Here,
-    /// To its waker, and has the next turn, for slices are long there.
-    First,
-    /// To a worker that sleeps, if there is one, else to its waker.
-    Apart,
-    /// To the worker of this number.
-    Worker(usize),
 }
 
 /// What else only the worker's own OS thread touches. What each wait touches comes first.

@@ -43,20 +43,16 @@ impl LocalWorker {
         self.renew_budget(began);
         let mut doze = FIRST_DOZE_NS;
         let mut searching = shared.idle.try_search();
-        let (mut is_fresh, mut has_run_dry, mut ask_again) = (true, true, None);
-        let mut begun = shared.pollers.outstanding.begun();
+        let (mut is_fresh, mut ask_again, mut begun) = (true, None, shared.pollers.outstanding.begun());
         // Who sees work as it lies down takes it, though another is on its way to search: that one may have no
         // processor yet, and to lie down and get up again until it has come would keep it from one.
         let (mut lingers, mut saw_work, mut leaves_den) = (false, false, false);
         let mut budget_ns = shared.policy.spin_ns().max(self.lingers(began));
         loop {
-            let now = shared.clock.now_ns();
+            let mut now = shared.clock.now_ns();
             self.fire_timers(now);
             shared.sampler.look(shared, now);
-            let mut found = self.take_own();
-            if found.is_none() && std::mem::take(&mut has_run_dry) {
-                found = self.look_out_hungry(now);
-            }
+            let mut found = self.take_own().or_else(|| self.look_out_hungry(&mut now, is_fresh));
             if found.is_none() && (searching || saw_work) {
                 found = self.search(now);
             }
@@ -281,15 +277,6 @@ impl LocalWorker {
             std::hint::spin_loop();
         }
         false
-    }
-
-    /// It has run dry just `now`: looks out for who is handed over, if that pays. It steals nothing meanwhile: what it
-    /// could has not aged, or waits for a lock that its owner is about to take again.
-    fn look_out_hungry(&self, now: u64) -> Option<Runnable> {
-        let looks_ns = self.hungers(now);
-        let found = self.spin(now, looks_ns, false);
-        self.sated(looks_ns);
-        found
     }
 
     /// Looks again and again for so long: zero by default, but for one that has just run a job of another's. Who is not

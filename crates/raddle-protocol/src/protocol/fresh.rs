@@ -3,8 +3,8 @@
 //! Never: a stack or a clock; the caller says how far the list has aged.
 //!
 //! The owner appends and takes from the front, in spawn order, with plain loads and stores only; out of turn, with the
-//! thieves' lock, it takes a child that is waited for, or puts one before the others. A thief takes a contiguous half from the front
-//! *without the owner's help*. Both sides announce and then look:
+//! thieves' lock, it takes a child that is waited for, or puts one before the others. A thief takes a contiguous half
+//! from the front *without the owner's help*. Both sides announce and then look:
 //!
 //! ```text
 //!   owner: head := h + 1;  light fence;  look at claimed      thief: claimed := m;  heavy fence;  look at head
@@ -253,8 +253,8 @@ impl FreshQueue {
         unsafe { Runnable::from_raw(child) }
     }
 
-    /// Puts one before all others but the first `behind` of them, with the thieves' lock. Given back while a thief is at
-    /// work, if there is no room, and before the first one was ever taken. It counts as aged.
+    /// Puts one before all others but the first `behind` of them, with the thieves' lock. Given back while a thief is
+    /// at work, if there is no room, and before the first one was ever taken. It counts as aged.
     ///
     /// # Safety
     /// Only the owner calls it.

@@ -127,6 +127,10 @@ pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop
                     piece.has[way] && !is_inside(&way) && !is_first
                 })
         });
+        // Also if nothing will be known of this one: who falls into it comes to the one code of it that there is.
+        if let Some(outer) = innermost[head] {
+            loops[outer].has_inner = true;
+        }
         let depth = std::iter::successors(innermost[head], |&outer: &usize| loops[outer].parent).count();
         if is_broken_into || !piece.has[last] || depth >= DEEPEST {
             continue;
@@ -144,9 +148,6 @@ pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop
         let tests = tests(plan, piece, range, code, &set);
         let seems = counts.and_then(|_| seems(&code[..block.first as usize], code[from as usize]));
         let fills = counts.filter(|_| head == last).and_then(|_| fills(block, code));
-        if let Some(parent) = parent {
-            loops[parent].has_inner = true;
-        }
         loops.push(Loop {
             head,
             parent,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use raddle::channel::{Receiver, Select, Sender, bounded, unbounded};
 use raddle::csp;
 use raddle::sync::mpsc;
+use raddle_measure::work::burn;
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {
@@ -29,6 +30,7 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
         "pingpong" => plan.time(count, || pingpong::<Processes>(count)),
         "flow" => plan.time(count, || flow::<Processes>(count, ends, width, capacity)),
         "mpsc" => plan.time(count, || to_one(count, ends, capacity)),
+        "pool" => plan.time(count, || pool(count, ends, capacity, width)),
         "ready" => plan.time(count, || ready(count, width)),
         "wait" => plan.time(count, || wait(count, width)),
         other => Err(format!("unknown form {other}")),
@@ -86,6 +88,26 @@ fn flow<P: Executor>(count: u64, senders: u64, receivers: u64, capacity: u64) ->
     drop((s, r));
     senders.into_iter().for_each(|sender| sender());
     receivers.into_iter().map(|receiver| receiver()).sum()
+}
+
+/// Jobs of so many steps through a channel to a pool of processes, and what comes of them through another one.
+fn pool(count: u64, processes: u64, capacity: u64, steps: u64) -> u64 {
+    let ((jobs, todo), (done, results)) = (bounded(capacity as usize), bounded(capacity as usize));
+    let works = |(todo, done): (Receiver<u64>, Sender<u64>)| {
+        Processes::spawn(move || {
+            for job in &todo {
+                std::hint::black_box(burn(job, steps));
+                done.send(job).expect("it is waited for");
+            }
+        })
+    };
+    let all: Vec<_> = (0..processes).map(|_| works((todo.clone(), done.clone()))).collect();
+    drop((todo, done));
+    let feeds = Processes::spawn(move || (0..count).for_each(|job| jobs.send(job).expect("they work")));
+    let sum = results.iter().sum();
+    feeds();
+    all.into_iter().for_each(|one| one());
+    sum
 }
 
 /// As [`flow`] to one receiver, through a channel of `raddle::sync::mpsc`.

@@ -18,6 +18,8 @@ func main() {
 				return pingpong(count)
 			case "flow", "mpsc":
 				return flow(count, ends, width, capacity)
+			case "pool":
+				return pool(count, ends, capacity, width)
 			case "ready":
 				return ready(count, width)
 			default:
@@ -68,6 +70,33 @@ func flow(count, senders, receivers, capacity uint64) uint64 {
 	sum := uint64(0)
 	for _, part := range sums {
 		sum += part
+	}
+	return sum
+}
+
+// Jobs of so many steps through a channel to a pool, and what comes of them through another one.
+func pool(count, goroutines, capacity, steps uint64) uint64 {
+	jobs, results := make(chan uint64, capacity), make(chan uint64, capacity)
+	var working sync.WaitGroup
+	for range goroutines {
+		working.Go(func() {
+			for job := range jobs {
+				gomeasure.Burn(job, steps)
+				results <- job
+			}
+		})
+	}
+	go func() {
+		for job := range count {
+			jobs <- job
+		}
+		close(jobs)
+		working.Wait()
+		close(results)
+	}()
+	sum := uint64(0)
+	for job := range results {
+		sum += job
 	}
 	return sum
 }

@@ -775,6 +775,20 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "pool",
+        program: "channels",
+        what: "jobs of `width` steps (1 ns) by a pool of `ends` between two channels; each",
+        variants: &[
+            always("form=pool,count=10000,ends=4,width=400,capacity=16"),
+            always("form=pool,count=10000,ends=4,width=2000,capacity=16"),
+            always("form=pool,count=10000,ends=4,width=5000,capacity=16"),
+            always("form=pool,count=10000,ends=4,width=10000,capacity=16"),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
         name: "mpsc",
         program: "channels",
         what: "from `ends` senders through one channel of sync::mpsc (1000000: unbounded; on Go a chan); per message",

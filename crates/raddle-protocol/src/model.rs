@@ -227,6 +227,11 @@ impl Fresh {
         run
     }
 
+    /// By a thief: takes the oldest and runs it.
+    pub fn run_stolen(&self) -> Option<usize> {
+        self.0.steal_oldest().map(|runnable| Right(runnable).run())
+    }
+
     /// How many slots the list has.
     pub fn capacity(&self) -> usize {
         self.0.capacity()

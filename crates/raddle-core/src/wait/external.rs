@@ -1,6 +1,6 @@
 //! Owns: how an OS thread that is no worker waits for one of ours, and is woken.
 //! May use: `block::current`, `os_thread::sleep`, `report`, `worker::choice`, `worker::lent`,
-//! `libc`, `raddle-protocol`, `raddle-syscall`.
+//! `libc`, `raddle-protocol`.
 //! Never: a queue.
 //!
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
@@ -17,7 +17,6 @@ use crate::worker::current_header;
 use crate::worker::lent::while_waiting;
 use raddle_protocol::header::{AWAY, Header, Kind};
 use raddle_protocol::prim::{AtomicU32, Hint, Ordering, futex_wait, futex_wake_one};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// So long at most, about as long as a sleep and a wake take.
@@ -84,6 +83,7 @@ impl External {
     }
 
     /// Looks for the wake for a moment, if that seems to be worth it. True if it has come.
+    #[inline(never)]
     fn looks_out(&self, deadline: Option<Instant>) -> bool {
         if HOPE.get() == 0 && PASSED.get() < PROBE {
             PASSED.set(PASSED.get() + 1);
@@ -92,16 +92,22 @@ impl External {
         if !has_several_processors() {
             return false;
         }
-        PASSED.set(0);
-        let now = Instant::now();
-        let until = deadline.map_or(now + LOOK, |deadline| deadline.min(now + LOOK));
-        let is_woken = self.is_woken_until(until);
+        let begun = Instant::now();
+        if deadline.is_some_and(|deadline| deadline.saturating_duration_since(begun) < LOOK) {
+            return false; // It says nothing of others.
+        }
+        if PASSED.get() > 0 {
+            PASSED.set(0);
+        }
+        let is_woken = self.is_woken_within(LOOK, begun);
         let hope = if is_woken { HOPE.get() + 1 } else { HOPE.get().saturating_sub(1) };
-        HOPE.set(hope.min(HOPE_MAX));
+        if hope <= HOPE_MAX {
+            HOPE.set(hope);
+        }
         is_woken
     }
 
-    fn is_woken_until(&self, until: Instant) -> bool {
+    fn is_woken_within(&self, time: Duration, begun: Instant) -> bool {
         loop {
             for _ in 0..LOOKS {
                 // Acquire pairs with the release in `wake`.
@@ -110,19 +116,23 @@ impl External {
                 }
                 std::hint::spin_loop();
             }
-            if Instant::now() >= until {
+            if begun.elapsed() >= time {
                 return false;
             }
         }
     }
 }
 
-/// On one alone nobody wakes it while it looks.
+/// On one alone nobody wakes it while it looks. Who is bound to one of several finds that out by [`HOPE`].
 fn has_several_processors() -> bool {
-    static SEVERAL: OnceLock<bool> = OnceLock::new();
-    // SAFETY: a set of bits, which is only read.
-    let several = || raddle_syscall::affinity().is_ok_and(|set| unsafe { libc::CPU_COUNT(&set) } > 1);
-    *SEVERAL.get_or_init(several)
+    /// 0 before it is known. Not behind a lock, which a forked child could find taken.
+    static PROCESSORS: Hint = Hint::new(0);
+    if PROCESSORS.get() == 0 {
+        // SAFETY: it reads a number.
+        let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+        PROCESSORS.set(if count > 1 { 2 } else { 1 });
+    }
+    PROCESSORS.get() > 1
 }
 
 /// Blocks the OS thread until whoever got the header by `register` wakes it. If `register` returns false, nobody will.

@@ -95,6 +95,7 @@ impl WakeRight {
     }
 
     /// As [`wake`](Self::wake), and it waits behind all others, also where who is woken has the next turn.
+    #[inline(never)]
     pub(super) fn wake_behind(self) {
         // SAFETY: to wake somebody is not to wait: nothing here leaves the OS thread.
         match unsafe { Here::current() } {

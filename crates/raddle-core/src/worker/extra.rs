@@ -404,9 +404,8 @@ impl LocalWorker {
 
     fn take_from(&self, other: &Worker) -> Option<Runnable> {
         for list in [&other.ready, &other.fresh, &other.later] {
-            let mut taken = None;
             // One: what is left is its owner's again when that goes on.
-            list.steal_half(list.passed() + 1, |oldest| taken = Some(oldest));
+            let taken = list.steal_oldest();
             if taken.is_some() {
                 return taken;
             }

@@ -37,7 +37,6 @@ const IN_A_ROW: usize = 4;
 
 impl LocalWorker {
     /// At a boundary: the longest mean slice that is remembered is so long.
-    #[inline]
     pub(super) fn note_slices(&self, longest_ns: u64) {
         let wakes_to = &self.own().wakes_to;
         if matches!(wakes_to.get(), WakeTo::Here | WakeTo::First) {

@@ -88,47 +88,53 @@ impl LocalWorker {
         self.own().hunger.are_rare.get()
     }
 
-    /// If it `has_run_dry` just `now`, looks out for who is handed over, if that pays; `now` is later then. It steals
-    /// nothing meanwhile: what it could has not aged, or waits for a lock that its owner is about to take again.
+    /// It has run dry at `began`, and is counted as idle, but not as one that searches: looks out for who is handed
+    /// over, if that pays. Whether there is mail. It steals nothing meanwhile: what it could waits for a lock, perhaps,
+    /// that its owner is about to take again.
     #[inline(never)]
-    pub(super) fn look_out_hungry(&self, now: &mut u64, has_run_dry: bool) -> Option<Runnable> {
-        let looks_ns = if has_run_dry { self.hungers(*now) } else { 0 };
+    pub(super) fn look_out_hungry(&self, began: u64) -> bool {
+        let looks_ns = self.hungers(began);
         if looks_ns == 0 {
-            return None;
+            return false;
         }
         let (shared, hunger) = (self.shared(), &self.own().hunger);
         shared.hungry.0.fetch_or(Hungry::bit(self.index), Ordering::Relaxed);
-        let until = *now + looks_ns;
-        while *now < until && !self.inbox.has_mail() && !self.sees_other_work() {
+        let (mut now, until) = (began, began + looks_ns);
+        while now < until && !self.inbox.has_mail() && !self.has_other_work(now) {
             (0..LOOKS).for_each(|_| spin_loop());
-            *now = shared.clock.now_ns();
+            now = shared.clock.now_ns();
         }
         if shared.hungry.end(self.index) {
             let half = Some(looks_ns / 2).filter(|half| *half >= LEAST_NS);
             hunger.budget_ns.set(half.unwrap_or(0));
         } else {
             hunger.budget_ns.set(MOST_NS);
-            hunger.fed_ns.set(*now);
+            hunger.fed_ns.set(now);
         }
         // What is handed over is on its way, if it is not there; or there is mail of another's.
-        self.take_mail();
-        self.turns().batch.pop().or_else(|| self.my_ready().pop())
+        let has_mail = self.inbox.has_mail();
+        if has_mail {
+            self.take_mail();
+        }
+        has_mail
     }
 
-    /// How long this worker, which has run dry just `now`, looks out; 0 for not at all. Not while anything is to be
-    /// asked of a poller, which it would not do meanwhile.
-    fn hungers(&self, now: u64) -> u64 {
+    /// How long this worker, which has run dry at `began`, looks out; 0 for not at all. No longer than what it was given
+    /// would last; not while anything is to be asked of a poller, which it would not do meanwhile.
+    fn hungers(&self, began: u64) -> u64 {
         let (shared, hunger) = (self.shared(), &self.own().hunger);
-        hunger.note_dry(now);
-        let slices_are_long = self.own().wakes_to.get() == WakeTo::First;
-        let pays = hunger.lasts_ns.get() >= PROFIT_NS && slices_are_long;
+        hunger.note_dry(began);
+        let (lasts_ns, slices_are_long) = (hunger.lasts_ns.get(), self.own().wakes_to.get() == WakeTo::First);
+        let pays = lasts_ns >= PROFIT_NS && slices_are_long && Hungry::bit(self.index) != 0;
         let may = !shared.idle.is_crowded() && !shared.pollers.outstanding.any();
-        if pays && may && shared.workers().len() > 1 { hunger.budget_ns.get() } else { 0 }
+        if pays && may && shared.workers().len() > 1 { hunger.budget_ns.get().min(2 * lasts_ns) } else { 0 }
     }
 
-    /// Something has come from outside, or a fork may be taken: whoever searches comes for that.
-    fn sees_other_work(&self) -> bool {
-        self.shared().has_shared(self.index) || self.sees_jobs()
+    /// Something else is to be done than to wait: whoever is idle comes to that next.
+    fn has_other_work(&self, now: u64) -> bool {
+        let shared = self.shared();
+        let is_over = || self.own().nested.is_over() || shared.is_stopping() || self.timers().is_due(now);
+        shared.has_shared(self.index) || is_over() || self.sees_jobs()
     }
 
     /// It has stolen threads: perhaps there are more to come.

@@ -42,17 +42,17 @@ impl LocalWorker {
         self.note_idle_begin(began);
         self.renew_budget(began);
         let mut doze = FIRST_DOZE_NS;
-        let mut searching = shared.idle.try_search();
+        let mut searching = !self.look_out_hungry(began) && shared.idle.try_search();
         let (mut is_fresh, mut ask_again, mut begun) = (true, None, shared.pollers.outstanding.begun());
         // Who sees work as it lies down takes it, though another is on its way to search: that one may have no
         // processor yet, and to lie down and get up again until it has come would keep it from one.
         let (mut lingers, mut saw_work, mut leaves_den) = (false, false, false);
         let mut budget_ns = shared.policy.spin_ns().max(self.lingers(began));
         loop {
-            let mut now = shared.clock.now_ns();
+            let now = shared.clock.now_ns();
             self.fire_timers(now);
             shared.sampler.look(shared, now);
-            let mut found = self.take_own().or_else(|| self.look_out_hungry(&mut now, is_fresh));
+            let mut found = self.take_own();
             if found.is_none() && (searching || saw_work) {
                 found = self.search(now);
             }
@@ -90,15 +90,21 @@ impl LocalWorker {
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS << self.own().steal.note_call();
             }
-            // Whoever is up for a moment, and again and again, finds one who looks already, and wakes nobody. A few
-            // long dozes do, since a spawn knocks.
-            let has_others = shared.workers().len() > 1 || shared.extra_workers().next().is_some();
-            lingers = has_others && shared.policy.looks() && doze < shared.policy.tick_ns();
-            if lingers && woken == Woken::ByItself && shared.idle.sleepers() + 1 == shared.workers().len() {
-                doze = doze.max(shared.policy.tick_ns() / LINGERS);
-            }
+            lingers = self.lingers_asleep(woken, &mut doze);
             self.take_mail();
         }
+    }
+
+    /// Whoever is up for a moment, and again and again, finds one who looks already, and wakes nobody. A few long dozes
+    /// do, since a spawn knocks. Whether that is this one, which was `woken` so.
+    fn lingers_asleep(&self, woken: Woken, doze: &mut u64) -> bool {
+        let shared = self.shared();
+        let has_others = shared.workers().len() > 1 || shared.extra_workers().next().is_some();
+        let lingers = has_others && shared.policy.looks() && *doze < shared.policy.tick_ns();
+        if lingers && woken == Woken::ByItself && shared.idle.sleepers() + 1 == shared.workers().len() {
+            *doze = (*doze).max(shared.policy.tick_ns() / LINGERS);
+        }
+        lingers
     }
 
     /// Whether it searches from now on, if it is asked again at once. Nobody sleeps who would be woken for what others

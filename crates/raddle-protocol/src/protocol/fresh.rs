@@ -48,7 +48,8 @@ struct OwnerSide {
 #[repr(align(128))]
 struct ThiefSide {
     locked: AtomicBool,
-    /// Everything below that the owner has not announced before a thief looked is stolen. Only grows.
+    /// Everything below that the owner has not announced before a thief looked is stolen. Goes back only where one is
+    /// put first.
     claimed: AtomicUsize,
     /// The one range that the owner may still run into is `stolen_from .. claimed`.
     stolen_from: AtomicUsize,
@@ -320,7 +321,22 @@ impl FreshQueue {
     ///
     /// Gives up at once when another thief is at work.
     #[inline]
-    pub fn steal_half(&self, aged: usize, mut keep: impl FnMut(Runnable)) -> usize {
+    pub fn steal_half(&self, aged: usize, keep: impl FnMut(Runnable)) -> usize {
+        self.steal_at_most(usize::MAX, aged, keep)
+    }
+
+    /// Takes the oldest, however long it has waited.
+    ///
+    /// Gives up at once when another thief is at work.
+    #[inline(never)]
+    pub fn steal_oldest(&self) -> Option<Runnable> {
+        let mut oldest = None;
+        self.steal_at_most(1, usize::MAX, |runnable| oldest = Some(runnable));
+        oldest
+    }
+
+    #[inline]
+    fn steal_at_most(&self, most: usize, aged: usize, mut keep: impl FnMut(Runnable)) -> usize {
         let Some(_locked) = Locked::try_lock(&self.thieves.locked) else { return 0 };
         let claimed = self.thieves.claimed.load(Ordering::Relaxed);
         // Relaxed: what the owner wrote before it raised the tail is acquired by the fence below.
@@ -330,7 +346,7 @@ impl FreshQueue {
         if available == 0 {
             return 0;
         }
-        let to = from + available.div_ceil(2);
+        let to = from + available.div_ceil(2).min(most);
         self.thieves.claimed.store(to, Ordering::Relaxed);
         order::FRESH_THIEF_FENCE(self.asymmetric);
         let from = from.max(self.owner.head.load(Ordering::Relaxed));

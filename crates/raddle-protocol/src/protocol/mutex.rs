@@ -331,7 +331,9 @@ impl<S: TimedSleeper> MutexWord<S> {
             match self.0.compare_exchange(seen, to, order::MUTEX_UNLOCK(), order::MUTEX_SEE_QUEUE()) {
                 Ok(_) => {
                     // It has not been woken, and leaves only when it has: it is there.
-                    let has_left = |oldest: &&QueueNode<S>| flags(seen) & WOKEN == 0 && !oldest.wake();
+                    let has_left = |oldest: &&QueueNode<S>| {
+                        flags(seen) & WOKEN == 0 && !oldest.wake(set & RESERVED != 0)
+                    };
                     return oldest.filter(has_left).map(NonNull::from);
                 }
                 Err(now) => seen = now,
@@ -490,14 +492,15 @@ impl<S: TimedSleeper> QueueNode<S> {
         drop(unsafe { Box::from_raw(node) });
     }
 
-    /// Wakes its owner; false if that has given up. By the one who has just set `WOKEN`.
+    /// Wakes its owner; false if that has given up. By the one who has just set `WOKEN`; if the lock `is_reserved`, nobody
+    /// else may take it.
     #[inline]
-    fn wake(&self) -> bool {
+    fn wake(&self, is_reserved: bool) -> bool {
         // SAFETY: the owner replaces it only when it has been woken.
         let right =
             unsafe { self.sleeper.with(|sleeper| sleeper.as_ref().expect("it sleeps").try_select(0)) };
         // The node may be gone now, unless nobody was there to be woken.
-        right.map(S::wake_rival).is_some()
+        right.map(if is_reserved { S::wake } else { S::wake_rival }).is_some()
     }
 
     /// Counts one who passes, once for each unlock. By the holder.

@@ -312,3 +312,18 @@ fn who_is_put_first_is_seen_by_who_takes_it() {
         list.ends_well(2);
     });
 }
+
+#[test]
+fn a_thief_of_one_takes_one_while_others_are_put_first() {
+    check(Some(3), || {
+        let list = List::with(3, 5);
+        list.fresh.run_oldest();
+        let fresh = list.fresh.clone();
+        let thief = go(move || fresh.run_stolen());
+        list.fresh.push_first(list.things.make(3), 0);
+        list.fresh.push_first(list.things.make(4), 1);
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(5);
+    });
+}

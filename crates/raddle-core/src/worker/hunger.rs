@@ -119,8 +119,8 @@ impl LocalWorker {
         has_mail
     }
 
-    /// How long this worker, which has run dry at `began`, looks out; 0 for not at all. No longer than what it was given
-    /// would last; not while anything is to be asked of a poller, which it would not do meanwhile.
+    /// How long this worker, which has run dry at `began`, looks out; 0 for not at all. No longer than what it was
+    /// given would last; not while anything is to be asked of a poller, which it would not do meanwhile.
     fn hungers(&self, began: u64) -> u64 {
         let (shared, hunger) = (self.shared(), &self.own().hunger);
         hunger.note_dry(began);

@@ -111,7 +111,7 @@ fn instructions<'c>(block: &BasicBlock, code: &'c [Insn]) -> &'c [Insn] {
 pub(super) fn of(plan: &FunctionPlan, piece: &Piece, code: &[Insn]) -> (Vec<Loop>, Vec<Option<usize>>) {
     let blocks = &plan.blocks;
     let mut loops: Vec<Loop> = Vec::new();
-    let mut innermost = vec![None; blocks.all.len()];
+    let mut innermost: Vec<Option<usize>> = vec![None; blocks.all.len()];
     for (head, block) in blocks.all.iter().enumerate().filter(|_| LEAVES_OUT) {
         let Some(from) = block.looped_from.filter(|_| piece.has[head]) else { continue };
         let last = blocks.all.partition_point(|block| block.first <= from) - 1;

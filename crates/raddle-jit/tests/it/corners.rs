@@ -610,3 +610,40 @@ fn what_one_way_writes_does_the_same() {
     let ended = same(&program, || Paper::new("", 5), (1 << 16, 0), "two ways");
     assert_eq!(ended, Some(Ok(())));
 }
+
+/// Behind the 17th of nested loops, of which nothing is known, a product that may be too large: of 200 none is, of 250
+/// it is.
+#[test]
+fn a_product_behind_the_deepest_loop_does_the_same() {
+    const DEEPEST: usize = 17;
+    for highest in [200, 250] {
+        let mut text = format!(
+            "PROC main (CHAN BYTE keyboard?, screen!, error!)
+  [8]BYTE level:
+  INT x, sum:
+  SEQ
+    SEQ i = 0 FOR 8
+      level[i] := BYTE {highest}
+    sum := 0
+"
+        );
+        for depth in 0..DEEPEST - 1 {
+            let indent = "  ".repeat(2 + depth);
+            text.push_str(&format!("{indent}SEQ i{depth} = 0 FOR 1 + ({depth} / {})\n", DEEPEST - 2));
+        }
+        let indent = "  ".repeat(1 + DEEPEST);
+        text.push_str(&format!(
+            "{indent}SEQ
+{indent}  SEQ last = 0 FOR 2
+{indent}    sum := sum >< last
+{indent}  x := 10000000 * (INT level[sum /\\ 7])
+{indent}  sum := sum >< (x /\\ 1)
+    screen ! BYTE (sum /\\ 127)
+:
+"
+        ));
+        let program = verified(module_of(&text).expect("it is a program"));
+        let ended = same(&program, || Paper::new("", 100_000), (1 << 16, 0), &format!("deep, of {highest}"));
+        assert_eq!(ended.map(|it| it.is_ok()), Some(highest == 200), "of {highest}");
+    }
+}

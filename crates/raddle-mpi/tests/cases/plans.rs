@@ -59,6 +59,32 @@ pub(crate) fn corners() {
     println!("rank {} is done", net.rank());
 }
 
+/// On two ranks: a message of a cell and, behind it, one that an MPI offers first meet in their order.
+fn a_cell_and_a_plane(net: &Net) {
+    let (rank, peer) = (net.rank(), 1 - net.rank());
+    let cart = Cart::new(net, [2, 1, 1]).expect("a grid");
+    let mut u = DistArray::<f64>::new("planes", &cart, [8, 120, 120]).expect("an array");
+    let start = 4 * rank as isize;
+    let at = |x, extent| Region::solid([start + x, 0, 0], extent);
+    let (one, plane) = ([1, 1, 1], [1, 120, 120]);
+    let legs = [
+        Leg::send(peer, at(0, one)),
+        Leg::send(peer, at(2, plane)),
+        Leg::receive(peer, at(1, one)),
+        Leg::receive(peer, at(3, plane)),
+    ];
+    let mut plan = net.plan_regions(&u, &legs).expect("a plan");
+    for mode in MODES {
+        net.set_mode(mode).expect("a mode");
+        places(&u).into_iter().for_each(|at| u.set(at, cell(at)));
+        let u = plan.start(&mut u).expect("a start").wait().expect("an exchange");
+        assert_eq!(u.get([4 * rank + 1, 0, 0]), cell([4 * peer, 0, 0]), "{mode:?}");
+        for (y, z) in [(0, 0), (119, 7), (119, 119)] {
+            assert_eq!(u.get([4 * rank + 3, y, z]), cell([4 * peer + 2, y, z]), "{mode:?}");
+        }
+    }
+}
+
 /// On two ranks: a wrap-round, every other cell, and something for oneself.
 pub(crate) fn regions() {
     let net = start();
@@ -114,6 +140,7 @@ pub(crate) fn regions() {
     let made =
         if rank == 0 { net.plan_halo(&u).err() } else { net.plan_shift::<f64>("s", &cart, 0, 1, 10).err() };
     println!("rank {rank}: {}", made.expect("they differ"));
+    a_cell_and_a_plane(&net);
     println!("rank {rank} is done");
 }
 

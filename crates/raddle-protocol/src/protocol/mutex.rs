@@ -492,8 +492,8 @@ impl<S: TimedSleeper> QueueNode<S> {
         drop(unsafe { Box::from_raw(node) });
     }
 
-    /// Wakes its owner; false if that has given up. By the one who has just set `WOKEN`; if the lock `is_reserved`, nobody
-    /// else may take it.
+    /// Wakes its owner; false if that has given up. By the one who has just set `WOKEN`; if the lock `is_reserved`,
+    /// nobody else may take it.
     #[inline]
     fn wake(&self, is_reserved: bool) -> bool {
         // SAFETY: the owner replaces it only when it has been woken.

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(3600);
 /// Soon enough.
 const SOON: Duration = Duration::from_micros(200);
-/// A program that has not ended by then waits for one who pauses.
-const STALLED: Duration = Duration::from_secs(60);
+/// A program that has not ended by then waits for one who pauses: as long as other watchdogs wait on a busy machine.
+const STALLED: Duration = Duration::from_secs(300);
 /// After so much of it a silence is one to who hears: a millisecond.
 const SILENCE: Duration = Duration::from_millis(5);
 

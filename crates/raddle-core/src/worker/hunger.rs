@@ -20,8 +20,9 @@
 //! | 4.5 | 18.6, 14.3 | 15.7, 13.7 | 13.9 |
 //! | 9 | 15.4, 10.9 | 12.4, 10.9 | 10.9 |
 //!
-//! *How long it looks out*: at most [`MOST_NS`]; half as long after each time in vain, down to nothing, and as long as
-//! before when somebody has been handed over. A steal of threads gives it another try.
+//! *How long it looks out*: at most [`MOST_NS`], and twice as long as it was kept busy by what it was given; half as
+//! long after each time in vain, down to nothing, and as long as before when somebody has been handed over. A steal of
+//! threads gives it another try.
 //!
 //! *Where it does not pay*: a slice may be long because it fills a channel. Two workers that do so at the same time
 //! take its lines from each other at each step: several times what the step costs. So slices in which

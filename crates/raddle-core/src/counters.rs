@@ -108,6 +108,8 @@ for_each_victim! {
     jobs_stolen;
     /// Runnables handed to another worker by a busy one: to an idle one by policy `share`, and by who wakes a team.
     shared_out;
+    /// Runnables woken behind others and handed to a worker that had run dry (policy `steal` and `fair` only).
+    handed_over;
     /// Runnables moved from a longer to a shorter ready queue, nobody being idle (policy `fair` only).
     fair_moves;
     /// Runnables put into a queue that several workers share (policy `queues=shared` and `group` only).

@@ -18,11 +18,12 @@ use watch::{Progress, Watchdog};
 type Counter = fn(&Stats) -> u64;
 
 /// Every counter that only some policies can produce, but for those of the victim policies.
-const MARKS: [(&str, Counter); 9] = [
+const MARKS: [(&str, Counter); 10] = [
     ("fresh_stolen", |s| s.fresh_stolen),
     ("published", |s| s.published),
     ("steals", |s| s.steals),
     ("shared_out", |s| s.shared_out),
+    ("handed_over", |s| s.handed_over),
     ("fair_moves", |s| s.fair_moves),
     ("queue_shared", |s| s.queue_shared),
     ("group_taken", |s| s.group_taken),
@@ -108,7 +109,7 @@ fn two() -> Builder {
     Runtime::builder().workers(2)
 }
 
-const STEALS: [&str; 3] = ["fresh_stolen", "published", "steals"];
+const STEALS: [&str; 4] = ["fresh_stolen", "published", "steals", "handed_over"];
 
 fn with(more: &[&'static str]) -> Vec<&'static str> {
     STEALS.iter().chain(more).copied().collect()

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::signals::block_signals;
 use raddle_core::message;
 use raddle_core::observe::Content as _;
-use raddle_core::os_thread::{Registration, Role};
+use raddle_core::os_thread::{Registration, Role, passing};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -56,7 +56,7 @@ pub(crate) fn give(dump: Report) {
         write(&dump, to);
         ANSWERS.fetch_sub(1, Ordering::Relaxed);
     };
-    if thread::Builder::new().name("raddle-answer".to_owned()).spawn(write).is_err() {
+    if thread::Builder::new().name("raddle-answer".to_owned()).spawn(passing(write)).is_err() {
         ANSWERS.fetch_sub(1, Ordering::Relaxed);
     }
 }

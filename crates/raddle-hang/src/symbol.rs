@@ -10,6 +10,7 @@ use crate::bytes::Unread;
 use crate::debug::{DebugInformation, SourceFunction};
 use crate::elf::ElfFile;
 use raddle_core::message::OWN_CRATES;
+use raddle_core::os_thread::passing;
 use raddle_core::worker::current_header;
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr, c_int, c_void};
@@ -316,7 +317,7 @@ pub(crate) fn functions(addresses: &[usize]) -> Vec<Function> {
     known().unwrap_or_else(|| {
         let found = thread::scope(|scope| {
             let reader = thread::Builder::new().name("raddle-names".to_owned());
-            reader.spawn_scoped(scope, || find(addresses, true)).ok()?.join().ok()
+            reader.spawn_scoped(scope, passing(|| find(addresses, true))).ok()?.join().ok()
         });
         found.unwrap_or_else(|| find(addresses, false))
     })

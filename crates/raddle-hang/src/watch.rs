@@ -59,11 +59,11 @@ pub(crate) fn start() {
     age::tick();
     answer::begin();
     let builder = thread::Builder::new().name("raddle-watch".to_owned());
-    let begun = builder.spawn(|| {
+    let begun = builder.spawn(os_thread::passing(|| {
         block_signals();
         let _registration = Registration::new(Role::Helper);
         watch();
-    });
+    }));
     if let Err(cause) = begun {
         STARTED_FOR.store(u64::MAX, Ordering::Relaxed);
         message::say(&format!(

@@ -1,11 +1,11 @@
 //! Owns: a spare OS thread: where it waits, and what it is given to do.
-//! May use: `block::control`, `message`, `os_thread::record`, `worker::shared`, `raddle-context`.
+//! May use: `block::control`, `message`, `os_thread`, `worker::shared`, `raddle-context`.
 //! Never: a worker's private half. It is no worker.
 
 use super::pool;
 use crate::block::Block;
 use crate::message;
-use crate::os_thread::{Registration, Role};
+use crate::os_thread::{Registration, Role, passing};
 use crate::worker::Shared;
 use raddle_context::overflow::AltStack;
 use raddle_context::tls;
@@ -107,7 +107,7 @@ pub(super) fn start(job: BlockingCall) -> Result<(), NoSpare> {
     let mailbox = Arc::new(Mailbox::default());
     let own = mailbox.clone();
     mailbox.give(job);
-    match thread::Builder::new().name("raddle-spare".into()).spawn(move || work(&own)) {
+    match thread::Builder::new().name("raddle-spare".into()).spawn(passing(move || work(&own))) {
         Ok(_detached) => Ok(()),
         Err(cause) => Err(NoSpare { job: mailbox.take(Duration::ZERO).expect("nobody took it"), cause }),
     }

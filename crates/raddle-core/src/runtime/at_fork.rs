@@ -24,6 +24,7 @@
 //! | of the spare OS threads | its calls of `blocking` |
 //! | of the runtimes and OS threads that are watched for hangs | what it starts is watched there |
 //! | of the job queues of the runtime whose process forks | it takes back what it has forked and nobody has taken |
+//! | of the standard library, when one of our OS threads begins or ends | its OS threads enter themselves there |
 //! | of adaptors, as they say ([`hold_for_adaptor`]) | sockets that it opens |
 //!
 //! What of the parent's runtime has a lock besides is not touched in the child: to wake a process of the parent's, or
@@ -33,7 +34,7 @@
 use crate::block::pool;
 use crate::blocking;
 use crate::orphan;
-use crate::os_thread::{self, Records};
+use crate::os_thread::{self, NoPassage, Records};
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
 use crate::worker::jobs;
@@ -58,8 +59,10 @@ struct ForkGuards {
     spares: blocking::PoolGuard,
     os_threads: Records,
     storages: tls::Held,
-    /// Taken last: who has one of ours may take one of theirs.
+    /// Taken behind ours: who has one of ours may take one of theirs.
     _adaptors: HeldAdaptors,
+    /// After all: who holds one of them may make an OS thread.
+    _begun_and_ended: NoPassage,
 }
 
 /// By its name, what takes the locks of an adaptor.
@@ -132,6 +135,7 @@ extern "C" fn prepare() {
         storages: tls::Held::take(),
         _queues: HeldQueues::of_caller(),
         _adaptors: HeldAdaptors::take(),
+        _begun_and_ended: NoPassage::wait(),
     }));
 }
 

@@ -1,5 +1,5 @@
 //! Owns: `Builder`: from settings to running workers.
-//! May use: `block::current`, `config`, `message`, `observe`, `os_thread::record`, `policy`, `process::make`,
+//! May use: `block::current`, `config`, `message`, `observe`, `os_thread`, `policy`, `process::make`,
 //! `report`, `worker`, `libc`, `raddle-context`, `raddle-protocol`, `raddle-syscall`, `raddle-trace`.
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
@@ -7,7 +7,7 @@ use crate::config::{Config, ConfigError};
 use crate::message;
 use crate::observe::{DeadlockHandler, Dump, HangPlan, OnDeadlock};
 use crate::observe::{EXPLORER, Explorer, NotLinked, Seed, Seeded};
-use crate::os_thread::Registration;
+use crate::os_thread::{Registration, passing};
 use crate::policy::{Balance, Futures, Queues, Victim};
 use crate::process::make::{make_job, make_retiree, usual_flags};
 use crate::report;
@@ -391,7 +391,7 @@ impl Builder {
         let name = self.name.take().unwrap_or_else(|| "raddle".to_owned());
         self.may_grow = true;
         self.build_with(&mut |index, body| {
-            thread::Builder::new().name(format!("{name}-{index}")).spawn(body).map(Some)
+            thread::Builder::new().name(format!("{name}-{index}")).spawn(passing(body)).map(Some)
         })
     }
 
@@ -407,7 +407,7 @@ impl Builder {
                 *first = Some(body);
                 return Ok(None);
             }
-            thread::Builder::new().name(format!("{name}-{index}")).spawn(body).map(Some)
+            thread::Builder::new().name(format!("{name}-{index}")).spawn(passing(body)).map(Some)
         })
     }
 

@@ -1,9 +1,10 @@
 //! Owns: the beginning of an extra worker's OS thread, when whoever watches calls for one.
-//! May use: `worker`.
+//! May use: `os_thread::passage`, `worker`.
 //! Never: more than the runtime may have.
 
 use super::Shared;
 use super::builder::run_worker;
+use crate::os_thread::passing;
 use crate::worker::Worker;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -46,5 +47,5 @@ fn begin(shared: Arc<Shared>, index: usize) -> Option<thread::JoinHandle<()>> {
         shared.block_signals_as_workers();
         run_worker(&shared, index, None);
     };
-    thread::Builder::new().name(format!("raddle-extra-{index}")).spawn(body).ok()
+    thread::Builder::new().name(format!("raddle-extra-{index}")).spawn(passing(body)).ok()
 }

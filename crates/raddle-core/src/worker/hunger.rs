@@ -151,7 +151,7 @@ impl LocalWorker {
             return Some(runnable);
         }
         let Some(to) = self.shared().hungry.take() else { return Some(runnable) };
-        Counters::add(&self.counters.shared_out, 1);
+        Counters::add(&self.counters.handed_over, 1);
         self.shared().worker(to).deliver(runnable);
         None
     }

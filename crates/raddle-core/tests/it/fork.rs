@@ -8,6 +8,7 @@ use crate::runtime;
 use forked::fork;
 use raddle::{blocking, csp, task, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn a_process_goes_on_in_the_child_and_the_default_runtime_starts_anew() {
@@ -225,6 +226,36 @@ fn a_child_of_a_fork_beside_the_first_thread_has_threads() {
             };
             assert_eq!(code, 0, "round {round}");
         }
+    });
+    assert_success(&output);
+}
+
+/// The standard library has a table of its OS threads under a lock, when they begin and when they end.
+#[cfg(not(raddle_twin))]
+#[test]
+fn a_child_of_a_fork_beside_os_threads_that_begin_and_end_has_threads() {
+    let name = "fork::a_child_of_a_fork_beside_os_threads_that_begin_and_end_has_threads";
+    let output = in_child(name, || {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        runtime(2).run(|| ());
+                    }
+                });
+            }
+            for round in 0..300 {
+                let Some(code) = fork() else {
+                    // SAFETY: a hang ends.
+                    unsafe { libc::alarm(900) };
+                    runtime(1).run(|| ());
+                    std::process::exit(0);
+                };
+                assert_eq!(code, 0, "round {round}");
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
     });
     assert_success(&output);
 }

@@ -2,6 +2,7 @@
 //! May use: `raddle-core`.
 //! Never: a worker's memory freed because the program has not run it.
 
+use raddle_core::os_thread::passing;
 use std::fmt;
 use std::io;
 use std::thread::{self, JoinHandle};
@@ -112,7 +113,7 @@ impl ThreadSpawn for DefaultSpawn {
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         let name = thread.name().map_or_else(|| format!("raddle-{}", thread.index()), str::to_owned);
-        thread::Builder::new().name(name).spawn(|| thread.run_alone()).map(Some)
+        thread::Builder::new().name(name).spawn(passing(|| thread.run_alone())).map(Some)
     }
 }
 

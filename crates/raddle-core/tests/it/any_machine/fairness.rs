@@ -485,7 +485,7 @@ fn who_is_woken_behind_others_goes_to_a_worker_that_looks_out() {
     let runtime = runtime(2);
     let _dog =
         Watchdog::new(String::from("looks out"), Progress::default(), || String::from("nobody is given"));
-    let handed_over = || runtime.stats().iter().map(|worker| worker.shared_out).sum::<u64>();
+    let handed_over = || runtime.stats().iter().map(|worker| worker.handed_over).sum::<u64>();
     while handed_over() == 0 {
         runtime.run(|| {
             let woken = Arc::new(AtomicUsize::new(0));

@@ -24,12 +24,12 @@ use raddle_core::door::poller::InDen;
 use raddle_core::door::{fork, futex};
 use raddle_core::orphan::generation;
 use raddle_core::runtime::{Shared, with_here};
-use raddle_protocol::protocol::readiness::Readiness;
+use raddle_protocol::protocol::readiness::{Readiness, is_same_edge};
 use std::any::Any;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::task::Waker;
 
@@ -42,35 +42,47 @@ pub(crate) enum Direction {
     Write = 1,
 }
 
+/// In two cache lines, which a processor fetches together, and no other has a part of them: of a server with several
+/// workers, one tells an edge and another one has the connection's turn.
 #[derive(Default)]
+#[repr(C, align(128))]
 pub(crate) struct EdgeSource {
-    number: u32,
     /// By [`Direction`].
     ready: [Readiness; 2],
+    number: u32,
     /// The first den that was told of it; 0 is none.
     den: AtomicU32,
-    /// How many tasks have left a waker.
-    tasks: AtomicU32,
-    /// How many edges there had been before a read that took all there was, above [`DRAINED`]; 0 if none did.
+    /// The word before a read that took all there was, above [`DRAINED`]; 0 if none did.
     drained: AtomicU64,
+    /// How many tasks wait by a waker; written under the lock.
+    tasks: AtomicU32,
     /// More than bytes has come once: a read that got less than it asked for says nothing any more.
     is_odd: AtomicBool,
     state: Mutex<SourceState>,
 }
 
+const _: () = assert!(size_of::<EdgeSource>() == 128, "a source has two lines, and a server as many as connections");
+
 #[derive(Default)]
 struct SourceState {
+    /// By [`Direction`], one who waits. Of most there is no other.
+    first: [Option<WaitingTask>; 2],
+    rare: Option<Box<RareState>>,
+}
+
+#[derive(Default)]
+struct RareState {
     /// The other dens that were told of it, and whether of the copy.
     more_dens: Vec<(u32, bool)>,
     /// For dens that another source has told of the same descriptor.
     copy: Option<OwnedFd>,
-    tasks: Vec<WaitingTask>,
+    /// Those who wait besides the first.
+    tasks: Vec<(Direction, WaitingTask)>,
 }
 
 /// A waker that is called at the next edge; until then it is outstanding at the runtime that it was left in.
 struct WaitingTask {
     key: u64,
-    direction: Direction,
     waker: Waker,
     /// Dropped when the waker has been called.
     in_den: InDen,
@@ -120,28 +132,24 @@ impl EdgeSource {
                 continue;
             }
             let ready = self.of(direction);
-            if ready.tell() {
+            let told = ready.tell();
+            if told.waiters {
                 futex::wake(std::ptr::from_ref(ready.word()), u32::MAX, futex::ANY);
             }
-            if self.tasks.load(Ordering::Relaxed) > 0 {
+            if told.left {
                 self.wake_tasks(direction);
             }
         }
     }
 
-    #[cold]
     fn wake_tasks(&self, direction: Direction) {
         let (first, others) = {
             let mut state = lock(&self.state);
-            let waits = |task: &WaitingTask| task.direction == direction;
-            let first = state.tasks.iter().position(waits).map(|at| state.tasks.swap_remove(at));
-            // There are hardly ever any, and no memory for none.
-            let others: Vec<WaitingTask> = state.tasks.extract_if(.., |task| waits(task)).collect();
-            (first, others)
+            let woken = state.take_all(direction);
+            self.tasks.store(state.count(), Ordering::Relaxed);
+            woken
         };
-        let woken = first.into_iter().chain(others);
-        for WaitingTask { waker, in_den, .. } in woken {
-            self.tasks.fetch_sub(1, Ordering::Relaxed);
+        for WaitingTask { waker, in_den, .. } in first.into_iter().chain(others) {
             // The panic has been printed; the others are woken all the same.
             let _panicked = catch_unwind(AssertUnwindSafe(|| waker.wake()));
             // Not before: its runtime, which need not be the caller's, would find that all wait and nothing comes.
@@ -159,44 +167,41 @@ impl EdgeSource {
         // A clone may panic: before anything is outstanding.
         let waker = waker.clone();
         let in_den = here(Shared::wait_in_den)?;
-        let task = WaitingTask { key, direction, waker, in_den };
-        self.tasks.fetch_add(1, Ordering::Relaxed);
-        let before = {
+        let ready = self.of(direction);
+        ready.note_left();
+        let task = WaitingTask { key, waker, in_den };
+        let (before, is_left) = {
             let mut state = lock(&self.state);
-            let same = |task: &WaitingTask| task.key == key && task.direction == direction;
-            let before = state.tasks.iter().position(same).map(|at| state.tasks.swap_remove(at));
-            state.tasks.push(task);
-            before
+            let mut before = state.take((key, direction));
+            // Relaxed: see `Readiness`.
+            let is_left = is_same_edge(ready.word().load(Ordering::Relaxed), seen);
+            if is_left {
+                state.put(direction, task);
+            } else {
+                before = before.or(Some(task));
+            }
+            self.tasks.store(state.count(), Ordering::Relaxed);
+            (before, is_left)
         };
-        self.forget(before);
-        fence(Ordering::SeqCst); // pairs with the one in `Readiness::tell`
-        let unchanged = self.of(direction).word().load(Ordering::Relaxed) == seen;
-        if !unchanged {
-            self.take_waker((key, direction));
-        }
-        Ok(unchanged)
+        drop(before);
+        Ok(is_left)
     }
 
     /// Takes back what `leave_waker` has left, if it is there yet.
-    pub(crate) fn take_waker(&self, (key, direction): (u64, Direction)) {
+    pub(crate) fn take_waker(&self, who: (u64, Direction)) {
         let taken = {
             let mut state = lock(&self.state);
-            let same = |task: &WaitingTask| task.key == key && task.direction == direction;
-            state.tasks.iter().position(same).map(|at| state.tasks.swap_remove(at))
+            let taken = state.take(who);
+            self.tasks.store(state.count(), Ordering::Relaxed);
+            taken
         };
-        self.forget(taken);
+        drop(taken);
     }
 
     /// As [`take_waker`](Self::take_waker), by who waits no more: most often there is none.
     pub(crate) fn has_done(&self, who: (u64, Direction)) {
         if self.tasks.load(Ordering::Relaxed) > 0 {
             self.take_waker(who);
-        }
-    }
-
-    fn forget(&self, task: Option<WaitingTask>) {
-        if task.is_some() {
-            self.tasks.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -210,7 +215,7 @@ impl EdgeSource {
             }
             let mut state = lock(&self.state);
             let is_told = |&(number, _): &(u32, bool)| number == den.number();
-            if self.den.load(Ordering::Relaxed) == den.number() || state.more_dens.iter().any(is_told) {
+            if self.den.load(Ordering::Relaxed) == den.number() || state.more_dens().iter().any(is_told) {
                 return Ok(true);
             }
             let mut by_copy = false;
@@ -224,9 +229,10 @@ impl EdgeSource {
             }
             let (nobody, number, relaxed) = (0, den.number(), Ordering::Relaxed);
             if by_copy || self.den.compare_exchange(nobody, number, relaxed, relaxed).is_err() {
+                let more_dens = &mut state.rare().more_dens;
                 // Those that have ended with their runtimes are forgotten.
-                state.more_dens.retain(|&(number, _)| den::find(number).is_some());
-                state.more_dens.push((number, by_copy));
+                more_dens.retain(|&(number, _)| den::find(number).is_some());
+                more_dens.push((number, by_copy));
             }
             Ok(true)
         })?
@@ -234,10 +240,49 @@ impl EdgeSource {
 }
 
 impl SourceState {
+    fn rare(&mut self) -> &mut RareState {
+        self.rare.get_or_insert_default()
+    }
+
+    fn more_dens(&self) -> &[(u32, bool)] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.more_dens)
+    }
+
+    fn count(&self) -> u32 {
+        let more = self.rare.as_ref().map_or(0, |rare| rare.tasks.len());
+        (self.first.iter().flatten().count() + more) as u32
+    }
+
+    fn put(&mut self, direction: Direction, task: WaitingTask) {
+        let first = &mut self.first[direction as usize];
+        if first.is_none() {
+            *first = Some(task);
+        } else {
+            self.rare().tasks.push((direction, task));
+        }
+    }
+
+    fn take(&mut self, (key, direction): (u64, Direction)) -> Option<WaitingTask> {
+        if let Some(first) = self.first[direction as usize].take_if(|task| task.key == key) {
+            return Some(first);
+        }
+        let tasks = &mut self.rare.as_mut()?.tasks;
+        let at = tasks.iter().position(|(of, task)| *of == direction && task.key == key)?;
+        Some(tasks.swap_remove(at).1)
+    }
+
+    /// All who wait for that direction. There are hardly ever others than the first, and no memory for none.
+    fn take_all(&mut self, direction: Direction) -> (Option<WaitingTask>, Vec<WaitingTask>) {
+        let tasks = self.rare.as_mut().map(|rare| &mut rare.tasks);
+        let others = tasks.map(|tasks| tasks.extract_if(.., |(of, _)| *of == direction).map(|(_, task)| task));
+        let others = others.map_or_else(Vec::new, Iterator::collect);
+        (self.first[direction as usize].take(), others)
+    }
+
     fn tell_of_copy(&mut self, den: &NetDen, descriptor: BorrowedFd<'_>, number: u32) -> io::Result<()> {
-        let copy = match &self.copy {
+        let copy = match &mut self.rare().copy {
             Some(copy) => copy,
-            None => self.copy.insert(descriptor.try_clone_to_owned()?),
+            none => none.insert(descriptor.try_clone_to_owned()?),
         };
         match den.add(copy.as_fd(), number)? {
             Added::Now => Ok(()),
@@ -247,14 +292,15 @@ impl SourceState {
 
     /// The kernel tells nothing more.
     fn untell(&mut self, first: u32, descriptor: BorrowedFd<'_>) {
-        let all = std::mem::take(&mut self.more_dens).into_iter().chain([(first, false)]);
+        let copy = self.rare.as_mut().and_then(|rare| rare.copy.take());
+        let more_dens = self.rare.as_mut().map(|rare| std::mem::take(&mut rare.more_dens));
+        let all = more_dens.into_iter().flatten().chain([(first, false)]);
         for (number, by_copy) in all.filter(|&(number, _)| number != 0) {
-            let told_of = if by_copy { self.copy.as_ref().map(OwnedFd::as_fd) } else { Some(descriptor) };
+            let told_of = if by_copy { copy.as_ref().map(OwnedFd::as_fd) } else { Some(descriptor) };
             if let (Some(den), Some(told_of)) = (den::find(number), told_of) {
                 den.remove(told_of);
             }
         }
-        self.copy = None;
     }
 }
 
@@ -359,11 +405,12 @@ impl Lease {
         let tasks = {
             let mut state = lock(&source.state);
             state.untell(source.den.swap(0, Ordering::Relaxed), descriptor);
-            std::mem::take(&mut state.tasks)
+            source.tasks.store(0, Ordering::Relaxed);
+            [Direction::Read, Direction::Write].map(|direction| state.take_all(direction))
         };
-        for task in tasks {
+        for task in tasks.into_iter().flat_map(|(first, others)| first.into_iter().chain(others)) {
             // A waker's end may panic, which has been printed.
-            let _panicked = catch_unwind(AssertUnwindSafe(|| source.forget(Some(task))));
+            let _panicked = catch_unwind(AssertUnwindSafe(|| drop(task)));
         }
         source.give_back();
     }

@@ -19,7 +19,7 @@ mod departure;
 mod futex;
 mod locks;
 
-pub use crate::protocol::readiness::Readiness;
+pub use crate::protocol::readiness::{Readiness, is_same_edge};
 pub use departure::Departure;
 pub use futex::Futex;
 pub use locks::*;

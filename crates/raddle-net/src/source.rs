@@ -61,7 +61,8 @@ pub(crate) struct EdgeSource {
     state: Mutex<SourceState>,
 }
 
-const _: () = assert!(size_of::<EdgeSource>() == 128, "a source has two lines, and a server as many as connections");
+const _: () =
+    assert!(size_of::<EdgeSource>() == 128, "a source has two lines, and a server as many as connections");
 
 #[derive(Default)]
 struct SourceState {
@@ -274,7 +275,8 @@ impl SourceState {
     /// All who wait for that direction. There are hardly ever others than the first, and no memory for none.
     fn take_all(&mut self, direction: Direction) -> (Option<WaitingTask>, Vec<WaitingTask>) {
         let tasks = self.rare.as_mut().map(|rare| &mut rare.tasks);
-        let others = tasks.map(|tasks| tasks.extract_if(.., |(of, _)| *of == direction).map(|(_, task)| task));
+        let others =
+            tasks.map(|tasks| tasks.extract_if(.., |(of, _)| *of == direction).map(|(_, task)| task));
         let others = others.map_or_else(Vec::new, Iterator::collect);
         (self.first[direction as usize].take(), others)
     }

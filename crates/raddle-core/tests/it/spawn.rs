@@ -180,6 +180,6 @@ fn stacks_are_measured_while_one_is_started_on_what_the_last_has_left() {
         rt.deepest_stack().expect("it is measured")
     };
     // A call leaves 16 bytes at least; what is deepest without any may lie beside them, and not below.
-    let (shallow, deep) = (deepest(0), deepest(200));
-    assert!(deep >= 200 * 16 && deep >= shallow + 1000, "{deep} bytes for 200 calls, {shallow} for none");
+    let (shallow, deep) = (deepest(0), deepest(400));
+    assert!(deep >= 400 * 16 && deep >= shallow + 1000, "{deep} bytes for 400 calls, {shallow} for none");
 }

@@ -8,7 +8,7 @@
 //! | part of the word | values | who changes it |
 //! |---|---|---|
 //! | above | how often something was told, and wraps | who looks for the kernel |
-//! | [`LEFT`] | whether anybody has left a waker, of which a table beside the word knows, since it was made | who leaves it |
+//! | [`LEFT`] | whether anybody has left a waker, in a table beside the word, since it was made | who leaves it |
 //! | [`WANTED`] | whether anybody has wanted it since it was made: if not there is nobody to wake | who wants |
 //!
 //! *No edge is lost.* All of it is one word, whose changes have one order. An edge that finds no mark comes before the
@@ -37,7 +37,7 @@ pub struct Readiness {
 
 /// Whom an edge is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct EdgeTold {
     /// Those who wait at the word are to be woken.
     pub waiters: bool,
     /// Those who have left a waker are, too: they are in the table, if they wait.
@@ -67,10 +67,10 @@ impl Readiness {
 
     /// An edge.
     #[inline]
-    pub fn tell(&self) -> Told {
+    pub fn tell(&self) -> EdgeTold {
         // Release pairs with the acquire in `want`.
         let before = self.word.fetch_add(EDGE, Ordering::Release);
-        Told { waiters: before & WANTED != 0, left: before & LEFT != 0 }
+        EdgeTold { waiters: before & WANTED != 0, left: before & LEFT != 0 }
     }
 
     /// The caller is about to put a waker into the table.

@@ -415,8 +415,8 @@ const GROUPS: &[Group] = &[
         steps: &[
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-mpi --package raddle-protocol --package raddle-pthread \
-                  --package raddle-trace --test loom",
+                  --package raddle-host --package raddle-mpi --package raddle-protocol \
+                  --package raddle-pthread --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
                   --package raddle-alloc --package raddle-itm --package raddle-omp --package raddle-stm \

@@ -7,6 +7,9 @@
 //! then the single-threaded scheduler runs on one of them. A debug build runs on one worker, which finds the same
 //! races. Both schedulers end in the same ways: by the end of the program, a run-time error, or a deadlock.
 
+// Loom's model (`tests/loom.rs`) takes `many::ranks::pauses` alone: the scheduler is not compiled for loom.
+#![cfg(not(loom))]
+
 mod cancel;
 #[cfg(feature = "native")]
 mod compile;
@@ -17,6 +20,7 @@ mod many;
 mod one;
 mod options;
 mod outcome;
+mod prim;
 mod screen;
 mod watch;
 mod world;

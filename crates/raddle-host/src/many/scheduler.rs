@@ -63,6 +63,12 @@ impl OnWorker<'_, '_> {
             self.host.above.ready(process);
         }
     }
+
+    /// A stand-in of another rank's runs no code: what it has waited for has come, and is told at once.
+    #[inline(always)]
+    fn is_stand_in(&self, process: &Process<Link>) -> bool {
+        self.host.ranks.as_ref().is_some_and(|keeper| keeper.tells_at_once(self.host, process))
+    }
 }
 
 impl Scheduler for OnWorker<'_, '_> {
@@ -71,6 +77,9 @@ impl Scheduler for OnWorker<'_, '_> {
 
     #[inline(always)]
     fn ready(&self, process: &Process<Link>) {
+        if self.is_stand_in(process) {
+            return;
+        }
         self.count(process);
         // SAFETY: the machine gives up the process, which stays until the runtime has ended.
         unsafe { self.turn.ready(link_of(process)) };
@@ -78,6 +87,9 @@ impl Scheduler for OnWorker<'_, '_> {
 
     #[inline(always)]
     fn ready_here(&self, process: &Process<Link>) -> bool {
+        if self.is_stand_in(process) {
+            return false;
+        }
         self.count(process);
         // SAFETY: as above.
         unsafe { self.turn.ready(link_of(process)) }
@@ -240,7 +252,7 @@ unsafe impl Engine for KeyTaken<'_, '_> {
     }
 }
 
-/// Runs as the stand-ins: what they waited for has come.
+/// Runs as the stand-ins that were queued all the same, by who is no worker: what they waited for has come.
 pub(super) struct StandIns<'h, 'm>(pub(super) &'h MachineHost<'m>);
 
 // SAFETY: the process runs no code, and is the keeper's.

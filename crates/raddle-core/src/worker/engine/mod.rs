@@ -75,6 +75,12 @@ impl Link {
         self.header.owner().set(std::ptr::from_ref(handle));
     }
 
+    /// Whether it is of that engine. Asked by who has the right to the link.
+    #[inline(always)]
+    pub fn is_of(&self, handle: &Handle) -> bool {
+        std::ptr::eq(self.header.owner().get(), handle)
+    }
+
     /// It is of no worker any more, but still what it was in a trace: for one that was run without being queued.
     pub fn leave_worker(&self) {
         self.header.worker.set(std::ptr::null_mut());

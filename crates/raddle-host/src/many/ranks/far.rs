@@ -283,6 +283,18 @@ impl Keeper {
         self.listen_at(host, state, channel)
     }
 
+    /// Whether that process is a stand-in; what it has waited for has come then, and is seen to, by the worker that
+    /// has made it ready, before it goes on. (Queued as others are, it waited as long as who stood before it ran: for a
+    /// worker's only C routine to return, whose rank kept another one waiting.)
+    #[inline(never)]
+    pub(in crate::many) fn tells_at_once(&self, host: &MachineHost<'_>, process: &Process<Link>) -> bool {
+        let is_stand_in = self.stand_ins.get().is_some_and(|handle| process.link.is_of(handle));
+        if is_stand_in {
+            self.fired(host, process);
+        }
+        is_stand_in
+    }
+
     /// What a stand-in has waited for has come.
     pub(in crate::many) fn fired(&self, host: &MachineHost<'_>, process: &Process<Link>) {
         let mut state = self.state();

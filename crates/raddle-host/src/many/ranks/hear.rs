@@ -9,8 +9,22 @@
 //! may be on it.
 //!
 //! *An OS thread hears* only when no worker has looked for longer than one might pause: all are in long slices.
+//!
+//! *Nobody pauses beside what was said, heard or left to be told*: the protocol is [`pauses`](super::pauses)'s. What
+//! may have come, and who finds it:
+//!
+//! | what has come, and when | who finds it |
+//! |---|---|
+//! | a frame, while who looks pauses | that one, when the pause is over: it is an eighth of the silence |
+//! | a frame that a worker hears, and then another one, while that worker is in a long call | who is woken by the first |
+//! | something is owed, and who owes it goes on to a long call | the same; or who looks soon, as the count has changed |
+//! | something is owed, and who looks finds the lock taken | it looks again after [`GAP`] |
+//! | a frame, while the turn is another one's | that one, which looks until there is none, or soon again |
+//! | a frame, before the machine hears | the OS thread, which wakes all when it does |
+//! | all workers are in long calls, and the listener writes to a screen that takes nothing | nobody, until it does |
 
 use super::frame::RankFrame;
+use super::pauses::{LISTENER, Pauses, WORKER};
 use super::{Keeper, KeeperState, not_understood};
 use crate::Failure;
 use crate::many::MachineHost;
@@ -27,12 +41,13 @@ use std::time::{Duration, Instant};
 const HOT: Duration = Duration::from_micros(400);
 /// After so long it gives its processor away between two looks.
 const ALONE: Duration = Duration::from_micros(20);
-/// After a silence of that who looks pauses for longer than an answer takes.
-const LULL: Duration = Duration::from_millis(1);
 /// A busy worker looks no more often than that: a look that finds nothing takes a third of a microsecond.
 const GAP: Duration = Duration::from_micros(50);
 /// The OS thread leaves so much more to workers.
 const PATIENCE: Duration = Duration::from_millis(2);
+/// For longer it pauses only if nothing is stirred, and wakes when something is. Longer than any pause of one who
+/// hears each millisecond, so that it is not woken while ranks answer each other.
+const UNTOLD: Duration = Duration::from_millis(3);
 /// A look hears at most so many frames.
 const FRAMES_A_LOOK: usize = 64;
 
@@ -52,6 +67,8 @@ pub(super) struct Hearing {
     /// When something was last said or heard, and when somebody has looked; in nanoseconds.
     stirred: AtomicU64,
     looked: AtomicU64,
+    /// Who is to be woken then.
+    pauses: Pauses,
     /// Something was taken, and its sender is perhaps not told yet: who looks next tells it.
     owes: AtomicBool,
     /// The last has been heard.
@@ -72,7 +89,8 @@ impl Hearing {
         let (stirred, looked) = (AtomicU64::new(0), AtomicU64::new(0));
         let (is_over, turn, poller) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
         let (owes, listener) = (AtomicBool::new(false), OnceLock::new());
-        Hearing { epoch: Instant::now(), stirred, looked, owes, is_over, turn, poller, listener }
+        let pauses = Pauses::default();
+        Hearing { epoch: Instant::now(), stirred, looked, pauses, owes, is_over, turn, poller, listener }
     }
 
     fn now(&self) -> u64 {
@@ -85,20 +103,20 @@ impl Hearing {
         self.owes.store(true, Ordering::Relaxed);
     }
 
-    /// Something was said or heard: more may come soon, and who pauses for long, a worker and the OS thread, looks
-    /// sooner. (Who says something falls idle most often, and looks itself; not if it goes on to a long call. And who
-    /// hears something may be a worker that answers, and goes on to one.)
+    /// Something was said, heard or left to be told: more may come soon, and who pauses for long, a worker and the OS
+    /// thread, looks sooner. (Who says something falls idle most often, and looks itself; not if it goes on to a long
+    /// call. And who hears something may be a worker that answers, and goes on to one.)
     pub(super) fn stir(&self) {
-        let now = self.now();
-        let silence = since(now, &self.stirred);
-        self.stirred.store(now, Ordering::Relaxed);
-        if silence < LULL {
-            return;
-        }
-        if let Some(poller) = &*self.poller.lock().unwrap_or_else(PoisonError::into_inner) {
+        self.stirred.store(self.now(), Ordering::Relaxed);
+        let woken = self.pauses.stir();
+        if woken & WORKER != 0
+            && let Some(poller) = &*self.poller.lock().unwrap_or_else(PoisonError::into_inner)
+        {
             poller.ask_anew();
         }
-        self.listener.get().into_iter().for_each(Thread::unpark);
+        if woken & LISTENER != 0 {
+            self.listener.get().into_iter().for_each(Thread::unpark);
+        }
     }
 
     /// Workers are to look from now on, or need not any more.
@@ -106,6 +124,17 @@ impl Hearing {
         let poller = self.poller.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(poller) = &*poller {
             if more { poller.begin(1) } else { poller.end(1) }
+        }
+    }
+}
+
+/// A panic of the OS thread that hears ends the program: nobody would hear what comes while workers are busy.
+struct EndsByPanic<'k>(&'k Keeper, &'static MachineHost<'static>);
+
+impl Drop for EndsByPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.fail(self.1, "who hears other ranks has panicked".to_owned());
         }
     }
 }
@@ -130,6 +159,7 @@ impl Keeper {
         let keeper = host.ranks.clone().expect("it is its keeper");
         thread::Builder::new().name("ranks".into()).spawn(move || {
             let _first = keeper.hearing.listener.set(thread::current());
+            let _if_it_panics = EndsByPanic(&keeper, host);
             keeper.begin_to_hear(host);
             keeper.watch_over_hearing(host);
         })
@@ -153,6 +183,7 @@ impl Keeper {
     /// A worker has nothing to run, or is between two slices. When to ask again.
     fn asked(&self, host: &MachineHost<'_>, asking: &Asking<'_>) -> Duration {
         let hearing = &self.hearing;
+        let count = hearing.pauses.count();
         // PERF: one reading of the clock for a look that finds nothing; in a hot wait they were a fifth of all.
         let now = hearing.now();
         let silence = since(now, &hearing.stirred);
@@ -164,19 +195,26 @@ impl Keeper {
         if self.look(host, now) == Some(true) {
             return Duration::ZERO;
         }
-        if silence >= HOT {
-            return self.pause();
+        if silence < HOT {
+            if silence >= ALONE && asking.is_idle() {
+                thread::yield_now();
+            }
+            return Duration::ZERO;
         }
-        if silence >= ALONE && asking.is_idle() {
-            thread::yield_now();
+        if hearing.owes.load(Ordering::Relaxed) {
+            return GAP; // somebody else had the state
         }
-        Duration::ZERO
+        if !asking.is_idle() {
+            return GAP; // and it does not pause
+        }
+        if hearing.pauses.may_pause(WORKER, count) { self.pause() } else { Duration::ZERO }
     }
 
     /// Hears where no worker does, until there is nothing more to hear.
     fn watch_over_hearing(&self, host: &MachineHost<'_>) {
         let hearing = &self.hearing;
         while !hearing.is_over.load(Ordering::Relaxed) {
+            let count = hearing.pauses.count();
             let now = hearing.now();
             let owes = hearing.owes.load(Ordering::Relaxed);
             let patience = if owes { PATIENCE } else { self.pause() + PATIENCE };
@@ -190,8 +228,9 @@ impl Keeper {
             if !nobody_listens && let Err(lost) = self.note_heard(None) {
                 return self.fail(host, lost);
             }
-            let rest = patience.saturating_sub(since(now, &hearing.looked));
-            thread::park_timeout(rest.max(PATIENCE / 4).min(self.patience()));
+            let rest = patience.saturating_sub(since(now, &hearing.looked)).max(PATIENCE / 4);
+            let may = rest <= UNTOLD || hearing.pauses.may_pause(LISTENER, count);
+            thread::park_timeout(if may { rest } else { PATIENCE }.min(self.patience()));
         }
     }
 
@@ -350,6 +389,7 @@ impl Keeper {
         drop(state);
         *turn = Hears::Now;
         drop(turn);
+        self.hearing.stir();
         if let Err(text) = heard {
             self.fail(host, text);
         }

@@ -7,6 +7,7 @@
 //! | `join` | how a rank joins the program |
 //! | `placed` | a PLACED PAR begins and ends, by a worker |
 //! | `hear` | what others say while the program runs, and who hears it |
+//! | `pauses` | who pauses before it looks for that, and who is woken |
 //! | `far` | channels whose other end is on another rank |
 //! | `touch` | which rank uses which end of a channel |
 //! | `still` | whether anything can go on, anywhere |
@@ -26,6 +27,7 @@ mod far;
 mod frame;
 mod hear;
 mod join;
+mod pauses;
 mod placed;
 mod screen;
 mod still;

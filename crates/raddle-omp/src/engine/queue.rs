@@ -184,15 +184,26 @@ impl Queues {
         {
             return Some(task);
         }
-        let own = &self.each[tid as usize];
-        let mut tasks = self.locked(own);
-        if let Some(back) = tasks.iter().rev().take(reach).position(|task| fits(task_of(task))) {
-            let at = tasks.len() - 1 - back;
-            return tasks.remove(at);
+        if let Some(task) = self.last_of(&self.each[tid as usize], reach, &fits) {
+            return Some(task);
         }
-        drop(tasks);
         let count = self.each.len();
         (1..count).find_map(|step| self.first_of(&self.each[(tid as usize + step) % count], reach, &fits))
+    }
+
+    /// The youngest of one's own that `fits`, if nothing is urgent. Looks at so many, and at no other's queue.
+    #[inline]
+    pub(crate) fn take_near(
+        &self,
+        tid: u32,
+        reach: usize,
+        fits: impl Fn(&Task) -> bool,
+    ) -> Option<ReadyTask> {
+        let own = &self.each[tid as usize];
+        if own.guess() == 0 || self.urgent.guess() > 0 {
+            return None;
+        }
+        self.last_of(own, reach, &fits)
     }
 
     /// Whether there is one that `fits`: looks at all, under their locks.
@@ -257,6 +268,13 @@ impl Queues {
             return None;
         }
         tasks.pop_back()
+    }
+
+    fn last_of(&self, queue: &Queue, reach: usize, fits: &impl Fn(&Task) -> bool) -> Option<ReadyTask> {
+        let mut tasks = self.locked(queue);
+        let back = tasks.iter().rev().take(reach).position(|task| fits(task_of(task)))?;
+        let at = tasks.len() - 1 - back;
+        tasks.remove(at)
     }
 
     fn first_of(&self, queue: &Queue, reach: usize, fits: &impl Fn(&Task) -> bool) -> Option<ReadyTask> {

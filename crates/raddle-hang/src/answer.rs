@@ -12,13 +12,12 @@ use crate::report::Report;
 use crate::signals::block_signals;
 use raddle_core::message;
 use raddle_core::observe::Content as _;
-use raddle_core::os_thread::{Registration, Role, passing};
+use raddle_core::os_thread::{self, Registration, Role};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
 /// A dump that is to be written elsewhere than on standard error: the number of the process that asks, and of its
@@ -56,7 +55,7 @@ pub(crate) fn give(dump: Report) {
         write(&dump, to);
         ANSWERS.fetch_sub(1, Ordering::Relaxed);
     };
-    if thread::Builder::new().name("raddle-answer".to_owned()).spawn(passing(write)).is_err() {
+    if os_thread::begin("raddle-answer".to_owned(), Box::new(write)).is_err() {
         ANSWERS.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -10,15 +10,14 @@ use crate::bytes::Unread;
 use crate::debug::{DebugInformation, SourceFunction};
 use crate::elf::ElfFile;
 use raddle_core::message::OWN_CRATES;
-use raddle_core::os_thread::passing;
+use raddle_core::os_thread;
 use raddle_core::worker::current_header;
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A module's file, and where it lies in memory.
 #[derive(PartialEq, Eq)]
@@ -315,11 +314,14 @@ pub(crate) fn functions(addresses: &[usize]) -> Vec<Function> {
         return find(addresses, true);
     }
     known().unwrap_or_else(|| {
-        let found = thread::scope(|scope| {
-            let reader = thread::Builder::new().name("raddle-names".to_owned());
-            reader.spawn_scoped(scope, passing(|| find(addresses, true))).ok()?.join().ok()
-        });
-        found.unwrap_or_else(|| find(addresses, false))
+        let (given, found) = (addresses.to_vec(), Arc::new(OnceLock::new()));
+        let to = found.clone();
+        let reads = move || drop(to.set(find(&given, true)));
+        if let Ok(reader) = os_thread::begin("raddle-names".to_owned(), Box::new(reads)) {
+            // It has printed why it panics, if it does.
+            let _panicked = reader.join();
+        }
+        Arc::into_inner(found).and_then(OnceLock::into_inner).unwrap_or_else(|| find(addresses, false))
     })
 }
 

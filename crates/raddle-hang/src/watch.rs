@@ -33,7 +33,6 @@ use raddle_core::observe::{DeadlockHandler, OnDeadlock, WATCH_WORD};
 use raddle_core::orphan;
 use raddle_core::os_thread::{self, Registration, Role};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// So long the last words wait for a reader, before the program ends or goes on without.
@@ -58,12 +57,12 @@ pub(crate) fn start() {
     WATCH_WORD.begin();
     age::tick();
     answer::begin();
-    let builder = thread::Builder::new().name("raddle-watch".to_owned());
-    let begun = builder.spawn(os_thread::passing(|| {
+    let body = || {
         block_signals();
         let _registration = Registration::new(Role::Helper);
         watch();
-    }));
+    };
+    let begun = os_thread::begin("raddle-watch".to_owned(), Box::new(body));
     if let Err(cause) = begun {
         STARTED_FOR.store(u64::MAX, Ordering::Relaxed);
         message::say(&format!(

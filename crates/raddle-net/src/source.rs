@@ -171,20 +171,23 @@ impl EdgeSource {
         let ready = self.of(direction);
         ready.note_left();
         let task = WaitingTask { key, waker, in_den };
-        let (before, is_left) = {
+        let (before, refused) = {
             let mut state = lock(&self.state);
-            let mut before = state.take((key, direction));
+            let before = state.take((key, direction));
             // Relaxed: see `Readiness`.
             let is_left = is_same_edge(ready.word().load(Ordering::Relaxed), seen);
-            if is_left {
+            let refused = if is_left {
                 state.put(direction, task);
+                None
             } else {
-                before = before.or(Some(task));
-            }
+                Some(task)
+            };
             self.tasks.store(state.count(), Ordering::Relaxed);
-            (before, is_left)
+            (before, refused)
         };
-        drop(before);
+        // Not under the lock: what is a waker of the program's may do anything then.
+        let is_left = refused.is_none();
+        drop((before, refused));
         Ok(is_left)
     }
 

@@ -247,6 +247,7 @@ fn run(branches: &str, workers: [usize; 2], script: Script) {
     while !left.is_empty() {
         for ended in left.extract_if(.., |rank| rank.is_finished()) {
             let (outcome, of_ranks) = ended.join().unwrap_or_else(|panic| resume_unwind(panic));
+            assert!(!wire.with(|it| it.has_panicked), "see above");
             assert_eq!((outcome.result, of_ranks.told), (Ok(()), None));
         }
         let traffic = wire.with(|it| it.clone());

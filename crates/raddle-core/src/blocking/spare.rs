@@ -5,14 +5,13 @@
 use super::pool;
 use crate::block::Block;
 use crate::message;
-use crate::os_thread::{Registration, Role, passing};
+use crate::os_thread::{self, Registration, Role};
 use crate::worker::Shared;
 use raddle_context::overflow::AltStack;
 use raddle_context::tls;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 /// How long a spare without work lives.
@@ -107,7 +106,7 @@ pub(super) fn start(job: BlockingCall) -> Result<(), NoSpare> {
     let mailbox = Arc::new(Mailbox::default());
     let own = mailbox.clone();
     mailbox.give(job);
-    match thread::Builder::new().name("raddle-spare".into()).spawn(passing(move || work(&own))) {
+    match os_thread::begin("raddle-spare".to_owned(), Box::new(move || work(&own))) {
         Ok(_detached) => Ok(()),
         Err(cause) => Err(NoSpare { job: mailbox.take(Duration::ZERO).expect("nobody took it"), cause }),
     }

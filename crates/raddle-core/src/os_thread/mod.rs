@@ -19,7 +19,7 @@ mod sleep;
 mod stack;
 
 pub(crate) use passage::NoPassage;
-pub use passage::passing;
+pub use passage::{begin, passing};
 pub use record::{Record, Records, Registration, Role, records};
 pub(crate) use record::{forget, own_address, show_wait};
 pub(crate) use sleep::{Asleep, note_noticed, note_wake};

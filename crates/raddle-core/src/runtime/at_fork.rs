@@ -62,7 +62,7 @@ struct ForkGuards {
     /// Taken behind ours: who has one of ours may take one of theirs.
     _adaptors: HeldAdaptors,
     /// After all: who holds one of them may make an OS thread.
-    _begun_and_ended: NoPassage,
+    passages: NoPassage,
 }
 
 /// By its name, what takes the locks of an adaptor.
@@ -135,7 +135,7 @@ extern "C" fn prepare() {
         storages: tls::Held::take(),
         _queues: HeldQueues::of_caller(),
         _adaptors: HeldAdaptors::take(),
-        _begun_and_ended: NoPassage::wait(),
+        passages: NoPassage::wait(),
     }));
 }
 
@@ -156,6 +156,7 @@ extern "C" fn child() {
         held.watched.iter_mut().for_each(|watched| watched.in_child());
         os_thread::forget(&mut held.os_threads);
         held.storages.in_child();
+        held.passages.in_child();
     }
     orphan::begin_generation(running.is_some());
     if let Some(forget) = FORGET_WAITERS.get() {

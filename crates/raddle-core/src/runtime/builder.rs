@@ -7,7 +7,7 @@ use crate::config::{Config, ConfigError};
 use crate::message;
 use crate::observe::{DeadlockHandler, Dump, HangPlan, OnDeadlock};
 use crate::observe::{EXPLORER, Explorer, NotLinked, Seed, Seeded};
-use crate::os_thread::{Registration, passing};
+use crate::os_thread::{self, Registration};
 use crate::policy::{Balance, Futures, Queues, Victim};
 use crate::process::make::{make_job, make_retiree, usual_flags};
 use crate::report;
@@ -29,7 +29,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 /// Settings for a runtime. What is not set here comes from `RADDLE_*`, and else has its default.
@@ -390,9 +389,7 @@ impl Builder {
     pub fn build(mut self) -> Result<Runtime, BuildError> {
         let name = self.name.take().unwrap_or_else(|| "raddle".to_owned());
         self.may_grow = true;
-        self.build_with(&mut |index, body| {
-            thread::Builder::new().name(format!("{name}-{index}")).spawn(passing(body)).map(Some)
-        })
+        self.build_with(&mut |index, body| os_thread::begin(format!("{name}-{index}"), body).map(Some))
     }
 
     /// As [`build`](Self::build), and the first worker's body is left there.
@@ -407,7 +404,7 @@ impl Builder {
                 *first = Some(body);
                 return Ok(None);
             }
-            thread::Builder::new().name(format!("{name}-{index}")).spawn(passing(body)).map(Some)
+            os_thread::begin(format!("{name}-{index}"), body).map(Some)
         })
     }
 

@@ -4,7 +4,7 @@
 
 use super::Shared;
 use super::builder::run_worker;
-use crate::os_thread::passing;
+use crate::os_thread;
 use crate::worker::Worker;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -47,5 +47,5 @@ fn begin(shared: Arc<Shared>, index: usize) -> Option<thread::JoinHandle<()>> {
         shared.block_signals_as_workers();
         run_worker(&shared, index, None);
     };
-    thread::Builder::new().name(format!("raddle-extra-{index}")).spawn(passing(body)).ok()
+    os_thread::begin(format!("raddle-extra-{index}"), Box::new(body)).ok()
 }

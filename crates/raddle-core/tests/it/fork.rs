@@ -8,6 +8,7 @@ use crate::runtime;
 use forked::fork;
 use raddle::{blocking, csp, task, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
@@ -236,15 +237,18 @@ fn a_child_of_a_fork_beside_the_first_thread_has_threads() {
 fn a_child_of_a_fork_beside_os_threads_that_begin_and_end_has_threads() {
     let name = "fork::a_child_of_a_fork_beside_os_threads_that_begin_and_end_has_threads";
     let output = in_child(name, || {
-        let is_over = AtomicBool::new(false);
+        // The threads of this test begin by the standard library, too: not beside a fork.
+        let (is_over, have_begun) = (AtomicBool::new(false), Barrier::new(5));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
+                    have_begun.wait();
                     while !is_over.load(Ordering::Relaxed) {
                         runtime(2).run(|| ());
                     }
                 });
             }
+            have_begun.wait();
             for round in 0..300 {
                 let Some(code) = fork() else {
                     // SAFETY: a hang ends.

@@ -5,6 +5,7 @@
 use super::error::{ThreadPoolBuildError, Why};
 use super::launch::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use super::{ThreadPool, max_num_threads};
+use raddle_core::os_thread::passing;
 use raddle_core::runtime::{self, BuildError, Builder, Runtime, place};
 use raddle_core::worker::hooks::Hooks;
 use std::any::Any;
@@ -74,7 +75,7 @@ impl ThreadPoolBuilder {
                 if let Some(bytes) = thread.stack_size() {
                     builder = builder.stack_size(bytes);
                 }
-                builder.spawn_scoped(scope, move || wrapper(thread)).map(drop)
+                builder.spawn_scoped(scope, passing(move || wrapper(thread))).map(drop)
             };
             let pool = self.spawn_handler(spawn).build()?;
             Ok(with_pool(&pool))

@@ -2,10 +2,10 @@
 //! May use: `raddle-core`.
 //! Never: a worker's memory freed because the program has not run it.
 
-use raddle_core::os_thread::passing;
+use raddle_core::os_thread;
 use std::fmt;
 use std::io;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 /// One OS thread that a pool is to have: see [`ThreadPoolBuilder::spawn_handler`](super::ThreadPoolBuilder).
 pub struct ThreadBuilder {
@@ -113,7 +113,7 @@ impl ThreadSpawn for DefaultSpawn {
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         let name = thread.name().map_or_else(|| format!("raddle-{}", thread.index()), str::to_owned);
-        thread::Builder::new().name(name).spawn(passing(|| thread.run_alone())).map(Some)
+        os_thread::begin(name, Box::new(|| thread.run_alone())).map(Some)
     }
 }
 

@@ -8,8 +8,8 @@
 //! | part of the word | values | who changes it |
 //! |---|---|---|
 //! | above | how often something was told, and wraps | who looks for the kernel |
-//! | [`LEFT`] | whether anybody has left a waker, in a table beside the word, since it was made | who leaves it |
-//! | [`WANTED`] | whether anybody has wanted it since it was made: if not there is nobody to wake | who wants |
+//! | `LEFT` | whether anybody has left a waker, in a table beside the word, since it was made | who leaves it |
+//! | `WANTED` | whether anybody has wanted it since it was made: if not there is nobody to wake | who wants |
 //!
 //! *No edge is lost.* All of it is one word, whose changes have one order. An edge that finds no mark comes before the
 //! mark, and so before the word was read that says it, and before the try, which sees its readiness. One that comes

@@ -13,7 +13,7 @@ use crate::session::output::{Collected, Output, about};
 use crate::session::{KEPT_MAX, Session};
 use crate::target;
 use crate::waits::Waits;
-use raddle_core::os_thread::{Registration, Role};
+use raddle_core::os_thread::{self, Registration, Role};
 use raddle_core::runtime::Shared;
 use raddle_trace::clock::Source;
 use std::fs::File;
@@ -58,9 +58,8 @@ impl Session {
             let begun = File::create(path).and_then(begin);
             control.stream = begun.inspect_err(|cause| target::say_refused(path, cause)).ok();
         }
-        let helper = thread::Builder::new().name("raddle-trace".to_owned());
         // Without a helper there are no samples, and a file at the end all the same.
-        control.helper = helper.spawn(move || watch(&shared)).ok();
+        control.helper = os_thread::begin("raddle-trace".to_owned(), Box::new(move || watch(&shared))).ok();
     }
 
     pub(crate) fn dump_seen(&self, shared: &Shared, path: &Path, seen: &mut Collected) -> io::Result<()> {

@@ -12,6 +12,7 @@ use crate::session::helper::Control;
 use crate::target;
 use raddle_core::observe::TracePlan;
 use raddle_core::orphan;
+use raddle_core::os_thread::passing;
 use raddle_core::runtime::Shared;
 use raddle_core::worker::choice;
 use raddle_core::worker::recording::Recording;
@@ -114,7 +115,7 @@ impl Session {
                     worker.tracer().rings().inspect(|rings| rings.records.populate(each, until));
                 };
                 // Without a thread it is populated as records come.
-                let _refused = thread::Builder::new().spawn_scoped(scope, populate);
+                let _refused = thread::Builder::new().spawn_scoped(scope, passing(populate));
             }
         });
     }

@@ -16,8 +16,8 @@
 //! | what has come, and when | who finds it |
 //! |---|---|
 //! | a frame, while who looks pauses | that one, when the pause is over: it is an eighth of the silence |
-//! | a frame that a worker hears, and then another one, while that worker is in a long call | who is woken by the first |
-//! | something is owed, and who owes it goes on to a long call | the same; or who looks soon, as the count has changed |
+//! | a frame that a worker hears, and another while that one is in a long call | who is woken by the first |
+//! | something is owed, and who owes it goes on to a long call | the same; or who looks soon: the count has changed |
 //! | something is owed, and who looks finds the lock taken | it looks again after [`GAP`] |
 //! | a frame, while the turn is another one's | that one, which looks until there is none, or soon again |
 //! | a frame, before the machine hears | the OS thread, which wakes all when it does |

@@ -1,5 +1,5 @@
 //! Owns: `Pauses`: who pauses for long before the next look for what other ranks say, and who of them is to be woken.
-//! May use: `prim`.
+//! May use: nothing.
 //! Never: a look, a sleep, a clock.
 //!
 //! Who looks pauses for long when nothing has been *stirred* for long: said, heard, or left to be told. What is stirred

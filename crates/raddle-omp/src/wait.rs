@@ -34,16 +34,6 @@ pub(crate) struct WakeWord {
     asleep: AtomicPtr<Sleepers>,
 }
 
-/// How a wait ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WaitEnd {
-    /// In the first time of spinning, or at once.
-    Spun,
-    /// In the second.
-    SpunOn,
-    Slept,
-}
-
 fn sleeps_at(sleepers: &Sleepers, is_picky: bool) -> *mut Sleepers {
     from_ref(sleepers).cast_mut().wrapping_byte_add(usize::from(is_picky))
 }
@@ -56,15 +46,14 @@ impl WakeWord {
         WakeWord { number: AtomicU32::new(0), asleep: AtomicPtr::new(null_mut()) }
     }
 
-    /// By its thread: until it was poked, or `done()`; also for no reason. It spins for a time, and for another one, and
-    /// `sleep` does so while the word has a value. How it came to an end.
+    /// By its thread: until it was poked, or `done()`; also for no reason. `sleep` does so while the word has a value.
     pub(crate) fn wait(
         &self,
-        (spin, more): (Duration, Duration),
+        spin: Duration,
         (sleepers, is_picky): (&'static Sleepers, bool),
         done: impl Fn() -> bool,
         sleep: impl FnOnce(&AtomicU32, u32),
-    ) -> WaitEnd {
+    ) {
         let seen = self.number.load(Ordering::Acquire); // pairs with the release in `poke`
         let is_poked = || self.number.load(Ordering::Acquire) != seen; // pairs with the same
         // PERF: what others write again and again, such as a queue, is looked at more seldom than what is one's own:
@@ -72,10 +61,7 @@ impl WakeWord {
         let looks = Cell::new(0u32);
         let over = || is_poked() || looks.replace(looks.get() + 1).is_multiple_of(SELDOM) && done();
         if over() || team::spin_until(spin, over) {
-            return WaitEnd::Spun;
-        }
-        if !more.is_zero() && team::spin_until(more, over) {
-            return WaitEnd::SpunOn;
+            return;
         }
         sleepers.one_more(is_picky);
         // Behind the count: who claims it takes back one that is there. Release pairs with the acquire in `claim`.
@@ -88,7 +74,6 @@ impl WakeWord {
         if !self.asleep.swap(null_mut(), Ordering::Relaxed).is_null() {
             sleepers.one_less(is_picky);
         }
-        WaitEnd::Slept
     }
 
     /// Whether it sleeps there, picky or not, and nobody has claimed it.

@@ -8,7 +8,7 @@ use crate::engine::here;
 use crate::engine::task::{BlockStore, Task};
 use crate::engine::team::Team;
 use crate::told::ProgramSite;
-use crate::wait::{Sleepers, WaitEnd, WakeWord};
+use crate::wait::{Sleepers, WakeWord};
 use raddle_core::door::futex;
 use raddle_core::wait::{CallOn, Subject, WaitReason};
 use std::cell::{Cell, RefCell};
@@ -140,36 +140,22 @@ impl WaitingTask {
     }
 }
 
-/// Whether it has been worth its while to spin for long: at barriers, or for the next region. A sleep that was short
-/// counts for it, and so does a long spin that has spared one. A long spin in vain counts against it as much as the
-/// most that there may be for it.
+/// How often in a row a member has been woken soon after it fell asleep: at barriers, or for its next region.
 #[derive(Default)]
-struct SpinHabit(Cell<i32>);
+struct SpinHabit(Cell<u32>);
 
 impl SpinHabit {
-    const OFTEN: i32 = 16;
-    const MOST: i32 = 256;
-    const LONG: Duration = Duration::from_millis(1);
-    const SOON: Duration = Duration::from_micros(500);
-
-    /// For how long to spin when the usual time is over.
+    /// For how long to spin where the team says so long.
     #[inline]
-    fn more(&self, usual: Duration) -> Duration {
-        if self.0.get() >= Self::OFTEN { Self::LONG.saturating_sub(usual) } else { Duration::ZERO }
+    fn spin(&self, usual: Duration) -> Duration {
+        const OFTEN: u32 = 16;
+        const LONG: Duration = Duration::from_millis(1);
+        if self.0.get() >= OFTEN { usual.max(LONG) } else { usual }
     }
 
-    fn note_help(&self) {
-        self.0.set((self.0.get() + 1).min(Self::MOST));
-    }
-
-    fn note_sleep(&self, slept: Duration, was_long: bool) {
-        if was_long {
-            self.0.set(self.0.get() - Self::MOST);
-        } else if slept < Self::SOON {
-            self.note_help();
-        } else {
-            self.0.set(self.0.get().min(0));
-        }
+    fn note(&self, slept: Duration) {
+        const SOON: Duration = Duration::from_micros(500);
+        self.0.set(if slept < SOON { self.0.get().saturating_add(1) } else { 0 });
     }
 }
 
@@ -242,10 +228,9 @@ impl Member {
 
     /// See [`WakeWord::wait`]; a report says in which call it waits.
     ///
-    /// PERF: one who has been woken soon after it fell asleep, again and again, spins for up to a millisecond, as long
-    /// as that helps: the members of NPB's cg come 50 to 300 us apart, and a sleep and a wake of an OS thread each time
-    /// made it 1.1 to 1.4 times libgomp's, which spins. Where another program takes a core, the long spin is in vain:
-    /// the member waited for runs only when who spins sleeps, and its core is free.
+    /// PERF: one who has been woken soon after it fell asleep, again and again, spins for up to a millisecond, until a
+    /// sleep lasts long: the members of NPB's cg come 50 to 300 us apart, and a sleep and a wake of an OS thread each
+    /// time made it 1.1 to 1.4 times libgomp's, which spins. Where another program takes a core, waits are long.
     pub(crate) fn wait(
         &'static self,
         call: &'static MemberCall,
@@ -254,19 +239,15 @@ impl Member {
         done: impl Fn() -> bool,
     ) {
         let patience = &self.patience[usize::from(std::ptr::eq(call, &raw const NEXT))];
-        let adapts = !spin.is_zero() && crate::engine::fork::spin_adapts();
-        let more = if adapts { patience.more(spin) } else { Duration::ZERO };
-        let end = self.event.wait((spin, more), sleepers, done, |word, seen| {
-            if !adapts {
+        let most = if spin.is_zero() { spin } else { patience.spin(spin) };
+        self.event.wait(most, sleepers, done, |word, seen| {
+            if spin.is_zero() || !crate::engine::fork::spin_adapts() {
                 return sleep_in(call, self, word, seen);
             }
             let begin = Instant::now();
             sleep_in(call, self, word, seen);
-            patience.note_sleep(begin.elapsed(), !more.is_zero());
+            patience.note(begin.elapsed());
         });
-        if end == WaitEnd::SpunOn {
-            patience.note_help();
-        }
     }
 
     /// For a report: its region, and who it is there.

@@ -3,9 +3,9 @@
 //! Never: keeps a line of those suites in this repository.
 //!
 //! A program passes if it ends with 0 within a minute; one that does not end *hangs*, and then the suite has
-//! failed. What does not build, or does not pass with the compiler's own library, counts for nothing. Options and
-//! variables that a program asks for in its comments (DejaGnu's, lit's) are given to it; what lit's tests say of
-//! the output is not looked at.
+//! failed. What does not build, within two minutes, or does not pass with the compiler's own library, counts for
+//! nothing. Options and variables that a program asks for in its comments (DejaGnu's, lit's) are given to it; what
+//! lit's tests say of the output is not looked at.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -169,14 +169,18 @@ fn wishes(text: &str) -> Wishes {
 }
 
 fn compile(suite: &Suite<'_>, program: &Path, wishes: &Wishes, binary: &Path) -> anyhow::Result<bool> {
-    let mut command = Command::new(suite.compiler);
-    command.args(suite.kind.options()).args(&wishes.options);
+    // clang 14 does not come to an end with some of OpenMP_VV's programs.
+    let mut command = Command::new("timeout");
+    command.arg("120").arg(suite.compiler).args(suite.kind.options()).args(&wishes.options);
     for folder in &suite.includes {
         command.arg("-I").arg(folder);
     }
     command.arg("-o").arg(binary).arg(program).args(["-lm", "-lpthread"]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let status = command.status().with_context(|| format!("could not start `{}`", suite.compiler))?;
+    // What `timeout` says when there is no such command.
+    const ABSENT: i32 = 127;
+    ensure!(status.code() != Some(ABSENT), "could not start `{}`", suite.compiler);
     Ok(status.success())
 }
 

@@ -1,5 +1,5 @@
 //! Owns: that no fork falls into the beginning or the end of an OS thread of ours.
-//! May use: nothing.
+//! May use: `raddle-syscall`.
 //! Never: a wait for an OS thread that runs.
 //!
 //! The standard library has each of its OS threads enter itself into a table when it begins, and leave it when it ends,
@@ -28,7 +28,7 @@ const CLOSED: usize = 1 << (usize::BITS - 1);
 /// a fork meets an OS thread that is to be made; and it would be a kilobyte of each program.
 static IN_PASSAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// Starts an OS thread of ours. One function for all: each kind of body would have the standard library's a second time.
+/// Starts an OS thread of ours. One function for all: each kind of body would bring the standard library's once more.
 ///
 /// # Errors
 /// As [`thread::Builder::spawn`]; the body is dropped.
@@ -55,7 +55,7 @@ impl Passage {
         // Relaxed: of the same word who forks learns that this one has come before, or this one that it forks.
         let one_more = |seen| (seen & CLOSED == 0).then_some(seen + 1);
         while IN_PASSAGE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
-            thread::yield_now();
+            raddle_syscall::yield_processor();
         }
         Passage
     }
@@ -110,7 +110,7 @@ impl NoPassage {
             if IN_PASSAGE.load(Ordering::Acquire) & !CLOSED <= own() {
                 break;
             }
-            thread::yield_now();
+            raddle_syscall::yield_processor();
         }
         NoPassage
     }

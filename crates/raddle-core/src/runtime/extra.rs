@@ -1,5 +1,5 @@
 //! Owns: the beginning of an extra worker's OS thread, when whoever watches calls for one.
-//! May use: `os_thread::passage`, `worker`.
+//! May use: `os_thread`, `worker`.
 //! Never: more than the runtime may have.
 
 use super::Shared;

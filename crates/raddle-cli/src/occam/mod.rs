@@ -376,7 +376,8 @@ pub(crate) fn run(
     drop(terminal);
     let say = |text: std::fmt::Arguments<'_>| {
         streams.end_line();
-        let _ = writeln!(io::stderr(), "{text}");
+        // In one write: other ranks' lines go the same way.
+        let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
     };
     // The net goes last: all ranks leave together, when each has said what it has to say.
     let RanOutcome { net: _net, outcome, whose, told, is_told } = outcome?;

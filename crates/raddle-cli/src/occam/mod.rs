@@ -376,8 +376,7 @@ pub(crate) fn run(
     drop(terminal);
     let say = |text: std::fmt::Arguments<'_>| {
         streams.end_line();
-        // In one write: other ranks' lines go the same way.
-        let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+        let _ = io::stderr().write_all(format!("{text}\n").as_bytes()); // at once: other ranks' lines go there, too
     };
     // The net goes last: all ranks leave together, when each has said what it has to say.
     let RanOutcome { net: _net, outcome, whose, told, is_told } = outcome?;
